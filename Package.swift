@@ -1,0 +1,77 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of rules for every target: see DESIGN in `Sources/rankfs/Documentation.docc/Architecture.md`.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+]
+
+/// Tests talk to C and to files all day; marking each call would hide what is tested.
+let testSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)
+}
+
+let package = Package(
+    name: "rankfs",
+    products: [
+        .executable(name: "rankfs", targets: ["rankfs"]),
+        .executable(name: "rankfs-origin", targets: ["rankfs-origin"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
+        .systemLibrary(
+            name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        library("Rankings", []),
+        library("HTTP", ["CCurl"]),
+        library("SQLite", ["CSQLite"]),
+        library("Pixiv", ["Rankings", "HTTP"]),
+        library("Catalog", ["Rankings", "HTTP", "SQLite"]),
+        library("ImageCache", ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
+        library("Fuse", ["CFuse3"]),
+        library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache"]),
+        library("Origin", ["Rankings", "CMicroHTTPD", "CCairo", "CTurboJPEG"]),
+        .executableTarget(
+            name: "rankfs",
+            dependencies: [
+                "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",
+            ],
+            swiftSettings: settings),
+        .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
+
+        tests("ArchitectureTests", []),
+        tests("RankingsTests", ["Rankings"]),
+        tests("HTTPTests", ["HTTP"]),
+        tests("SQLiteTests", ["SQLite"]),
+        tests("PixivTests", ["Pixiv", "Rankings", "HTTP"], resources: [.copy("Payloads")]),
+        tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite"]),
+        tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux"]),
+        tests("FuseTests", ["Fuse", "CLinux"]),
+        tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP"]),
+        tests("OriginTests", ["Origin", "Rankings"]),
+        tests("ProgramTests", ["rankfs", "Rankings"]),
+        tests("MountTests", ["CLinux"]),
+    ]
+)

@@ -1,0 +1,24 @@
+/// A file system as libfuse's low-level API sees it: requests are values, each is answered by its reply.
+///
+/// ## Concurrency
+///
+/// Every method is called on one of libfuse's worker threads and must not wait: answer at once from memory or disk,
+/// or hand the reply to `reply.later { … }`, which starts a task, cancels it when the kernel interrupts the request and
+/// answers ETIMEDOUT at the hard deadline. A reply that is dropped answers EIO.
+/// Methods without an implementation answer ENOSYS (EROFS for those that would write).
+package protocol FileSystem: Sendable {
+    func lookup(_ request: LookupRequest, reply: EntryReply)
+    func forget(_ inode: UInt64, lookups: UInt64)
+    func attributes(_ request: InodeRequest, reply: AttributesReply)
+    func readLink(_ request: InodeRequest, reply: LinkReply)
+    func open(_ request: OpenRequest, reply: OpenReply)
+    func read(_ request: ReadRequest, reply: DataReply)
+    func release(_ request: ReleaseRequest)
+    func openDirectory(_ request: OpenRequest, reply: OpenReply)
+    func readDirectory(_ request: ReadRequest, reply: DirectoryReply)
+    func releaseDirectory(_ request: ReleaseRequest)
+    func statistics(_ request: InodeRequest, reply: StatisticsReply)
+    func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)
+    func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply)
+    func ioctl(_ request: IoctlRequest, reply: IoctlReply)
+}

@@ -1,0 +1,119 @@
+/// Who asks: from fuse_req_ctx(3).
+package struct Caller: Sendable {
+    package var user: UInt32
+    package var group: UInt32
+    package var process: Int32
+}
+
+/// A request that names an inode only.
+package struct InodeRequest: Sendable {
+    package var inode: UInt64
+    package var caller: Caller
+}
+
+/// A name in a directory.
+package struct LookupRequest: Sendable {
+    package var parent: UInt64
+    /// The bytes as the kernel sent them, without the NUL; not always valid UTF-8.
+    package var name: [UInt8]
+    package var caller: Caller
+}
+
+/// An open file or directory.
+package struct OpenRequest: Sendable {
+    package var inode: UInt64
+    /// open(2) flags.
+    package var flags: Int32
+    package var caller: Caller
+}
+
+/// A piece of an open file, or the entries of an open directory from an offset on.
+package struct ReadRequest: Sendable {
+    package var inode: UInt64
+    package var handle: UInt64
+    package var offset: Int64
+    package var size: Int
+    package var caller: Caller
+}
+
+/// The last close of a handle.
+package struct ReleaseRequest: Sendable {
+    package var inode: UInt64
+    package var handle: UInt64
+}
+
+/// An extended attribute of an inode; `name` is empty for a list.
+package struct ExtendedAttributeRequest: Sendable {
+    package var inode: UInt64
+    package var name: String
+    /// 0 asks for the length only.
+    package var size: Int
+    package var caller: Caller
+}
+
+/// A command on an open file or directory.
+package struct IoctlRequest: Sendable {
+    package var inode: UInt64
+    package var handle: UInt64
+    package var command: UInt32
+    package var input: [UInt8]
+    package var outputSize: Int
+    package var caller: Caller
+}
+
+/// What stat(2) shows. Times are whole seconds: Tumbler compares them with its thumbnails' text (reference/desktop.md 2.3).
+package struct Attributes: Sendable {
+    package enum Kind: Sendable {
+        case directory
+        case file
+        case link
+    }
+
+    package var inode: UInt64
+    package var kind: Kind
+    /// Permission bits.
+    package var permissions: UInt32
+    package var size: Int64
+    package var modified: Int64
+    package var links: UInt32
+    package var user: UInt32
+    package var group: UInt32
+
+    package init(
+        inode: UInt64, kind: Kind, permissions: UInt32, size: Int64, modified: Int64, links: UInt32, user: UInt32,
+        group: UInt32
+    ) {
+        self.inode = inode
+        self.kind = kind
+        self.permissions = permissions
+        self.size = size
+        self.modified = modified
+        self.links = links
+        self.user = user
+        self.group = group
+    }
+}
+
+/// What statvfs(3) shows, in blocks of 4 KiB.
+package struct Statistics: Sendable {
+    package var blocks: UInt64
+    package var freeBlocks: UInt64
+    package var files: UInt64
+    package var longestName: UInt32
+
+    package init(blocks: UInt64, freeBlocks: UInt64, files: UInt64, longestName: UInt32) {
+        self.blocks = blocks
+        self.freeBlocks = freeBlocks
+        self.files = files
+        self.longestName = longestName
+    }
+}
+
+/// An errno value, open-ended as in the kernel.
+package struct Errno: Error, RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+}

@@ -1,0 +1,132 @@
+/// Sends requests; the one door to the network.
+///
+/// ## Concurrency
+///
+/// Any thread may call. Sinks are called on the transport's own thread, one call at a time for one request.
+package protocol Transport: Sendable {
+    /// Queues a request and returns at once.
+    ///
+    /// The sink gets `head` at most once, then `body` any number of times, then `finish` exactly once, also after `cancel`.
+    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer
+}
+
+/// A request under way.
+package protocol Transfer: AnyObject, Sendable {
+    /// Raises or lowers the priority, also while under way.
+    func setPriority(_ priority: TransferPriority)
+
+    /// Ends the transfer; the sink gets `finish(.failure(.cancelled))` unless it has finished before.
+    func cancel()
+}
+
+/// Where an answer goes.
+package protocol ResponseSink: AnyObject, Sendable {
+    /// The status line and headers of the final answer; false ends the transfer with `.cancelled`.
+    func head(_ head: HTTPHead) -> Bool
+
+    /// The next bytes of the body; false ends the transfer with `.cancelled`. Must not block but on a local file.
+    func body(_ bytes: UnsafeRawBufferPointer) -> Bool
+
+    /// The end: success only if the body has exactly the length that the headers promised.
+    func finish(_ result: Result<Void, HTTPError>)
+}
+
+/// Who waits for a transfer; more urgent ones go first and keep connections free of less urgent ones.
+package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
+    /// Nobody waits yet.
+    case preload = 0
+    /// A person or program waits.
+    case reader = 1
+
+    package static func < (left: TransferPriority, right: TransferPriority) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// What a request may occupy: bodies want connections of their own, small answers share one.
+package enum TransferClass: Sendable {
+    /// API answers and HEADs: one multiplexed connection where the server offers HTTP/2.
+    case metadata
+    /// Pictures: at most `TransportConfiguration.connections` at once to one host, HTTP/1.1, kept alive.
+    case bulk
+}
+
+/// A request as a value.
+package struct HTTPRequest: Sendable {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case head = "HEAD"
+    }
+
+    package var method: Method
+    package var url: String
+    /// Complete header lines, `Name: value`; a line with CR or LF in it is refused.
+    package var headers: [String]
+    /// Inclusive byte range, as in `Range: bytes=first-last`; an open end is nil.
+    package var range: (first: Int64, last: Int64?)?
+    /// `If-Range:` validator that goes with `range`.
+    package var ifRange: String?
+    package var priority: TransferPriority
+    package var transferClass: TransferClass
+    /// When the whole transfer must have ended.
+    package var deadline: ContinuousClock.Instant
+    /// The largest body taken, in bytes; more ends the transfer with `.tooLarge`.
+    package var bodyLimit: Int64
+    /// Whether `Content-Encoding: gzip` may be asked for (API answers); pictures never.
+    package var acceptsCompression: Bool
+
+    package init(
+        method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,
+        ifRange: String? = nil, priority: TransferPriority = .reader, transferClass: TransferClass,
+        deadline: ContinuousClock.Instant, bodyLimit: Int64, acceptsCompression: Bool = false
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.range = range
+        self.ifRange = ifRange
+        self.priority = priority
+        self.transferClass = transferClass
+        self.deadline = deadline
+        self.bodyLimit = bodyLimit
+        self.acceptsCompression = acceptsCompression
+    }
+}
+
+/// Status line and headers of an answer.
+package struct HTTPHead: Sendable {
+    package var status: Int
+    /// Names in lower case, in the order received.
+    package var headers: [(name: String, value: String)]
+
+    package init(status: Int, headers: [(name: String, value: String)]) {
+        self.status = status
+        self.headers = headers
+    }
+
+    /// The first header of this lower-case name.
+    package subscript(name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+}
+
+/// Why a transfer failed. Texts hold no credentials and no raw bytes from outside.
+package enum HTTPError: Error, Hashable, Sendable {
+    /// No name, no route, refused, reset before an answer.
+    case unreachable(String)
+    /// The deadline passed or the transfer crawled.
+    case timedOut
+    /// The connection ended in the middle of the answer.
+    case broken(String)
+    /// The answer contradicts itself: two lengths, a negative one, garbage in place of a status line, an unasked encoding.
+    case invalidAnswer(String)
+    /// The body is larger than allowed.
+    case tooLarge
+    /// A redirect loop, or one to a host, scheme or address that is not allowed.
+    case redirectRefused(String)
+    /// The certificate or the TLS handshake is bad.
+    case untrusted(String)
+    /// The request itself is wrong: a URL that does not parse or names a host that is not allowed.
+    case refused(String)
+    case cancelled
+}

@@ -1,0 +1,2 @@
+/// Placeholder: the owner of SQLite replaces this file.
+package final class Connection {}

@@ -1,0 +1,7 @@
+/// The program `rankfs`.
+@main
+struct Program {
+    static func main() {
+        print("rankfs")
+    }
+}
