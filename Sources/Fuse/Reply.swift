@@ -1,122 +1,165 @@
-/// The right to answer one request, once. Dropping it answers EIO; answering twice traps.
+/// The right to answer one request, once.
+///
+/// Dropping it answers EIO; answering twice traps.
+///
+/// Once ``later(_:)`` was called, or the method that got the request has returned, the kernel's interrupt (EINTR), the hard
+/// deadline (ETIMEDOUT) or the end of the session (EINTR) may answer first; the owner's answer then goes nowhere, and
+/// what it had counted is taken back: an entry that did not arrive is forgotten, a handle that did not arrive is released.
 ///
 /// ## Concurrency
 ///
 /// May be handed to any thread or task. Every answer may be the kernel's last reference to the inode, so give it outside locks.
 package class Reply: @unchecked Sendable {
-    package init() {}
+    // `@unchecked` because a class that is inherited from must be; everything stored here and below is immutable or, in
+    // DirectoryReply, behind a Mutex.
+
+    /// The request that this answers.
+    final let request: PendingRequest
+    /// Takes back what an answer has counted that did not arrive.
+    final let undo: Undo
+
+    /// A reply that hands its answer to a closure in place of the kernel.
+    ///
+    /// - Parameters:
+    ///   - waiting: The deadline that ``later(_:)`` is held to; without it none.
+    ///   - answer: Called once, on the thread that answers.
+    package convenience init(waiting: WaitingRequests? = nil, answer: @escaping @Sendable (Answer) -> Void) {
+        self.init(PendingRequest(destination: RecordingDestination(record: answer), waiting: waiting))
+    }
+
+    /// A reply to the kernel.
+    init(_ request: PendingRequest, undo: Undo = Undo()) {
+        self.request = request
+        self.undo = undo
+    }
+
+    deinit {
+        request.settle(.EIO)
+    }
 
     /// Answers with an error.
     package final func fail(_ errno: Errno) {
-        fatalError("written by the owner of Fuse: \(errno)")
+        request.answer(.failure(errno))
     }
 
     /// Answers later, from a task that is cancelled when the kernel interrupts the request.
     ///
-    /// An `Errno` thrown by `work` is the answer; a cancelled task answers EINTR; at the session's hard deadline the task is
-    /// cancelled and ETIMEDOUT answered whatever the task does. `work` must answer through the reply or throw.
+    /// An `Errno` thrown by `work` is the answer, unless there is one already; an interrupted request is answered with EINTR
+    /// and its task cancelled; at the session's hard deadline the task is cancelled and ETIMEDOUT answered whatever the task
+    /// does. `work` must answer through the reply or throw; the answers of a cancelled task go nowhere.
     package final func later(_ work: @escaping @Sendable () async throws(Errno) -> Void) {
-        fatalError("written by the owner of Fuse")
+        request.park()
+        request.keep(
+            Task {
+                do throws(Errno) {
+                    try await work()
+                } catch {
+                    self.request.settle(error)
+                }
+            })
+    }
+
+    /// Does what the kernel does when a reader is interrupted: answers EINTR from another thread and cancels the task.
+    package final func interrupt() {
+        request.interrupt()
+    }
+
+    /// What has to be taken back when an answer did not arrive.
+    struct Undo: Sendable {
+        /// Drops one lookup of an inode.
+        var forget: @Sendable (UInt64) -> Void = { _ in }
+        /// Closes a handle.
+        var release: @Sendable (UInt64) -> Void = { _ in }
     }
 }
 
 /// Answers lookup.
 package final class EntryReply: Reply, @unchecked Sendable {
     /// The entry; its inode's lookup count grows by one when this is called.
+    ///
+    /// Count before calling: the kernel may forget the entry before this returns.
     package func entry(_ attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration) {
-        fatalError("written by the owner of Fuse: \(attributes)")
+        let answer = Answer.entry(attributes, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
+        if !request.answer(answer) {
+            undo.forget(attributes.inode)
+        }
     }
 
     /// "No such name", remembered by the kernel for a time (zero: not remembered).
     package func absent(timeout: Duration) {
-        fatalError("written by the owner of Fuse: \(timeout)")
+        request.answer(.absent(timeout: timeout))
     }
 }
 
 /// Answers getattr.
 package final class AttributesReply: Reply, @unchecked Sendable {
+    /// The attributes, which the kernel may keep for a time.
     package func attributes(_ attributes: Attributes, timeout: Duration) {
-        fatalError("written by the owner of Fuse: \(attributes)")
+        request.answer(.attributes(attributes, timeout: timeout))
     }
 }
 
 /// Answers readlink.
 package final class LinkReply: Reply, @unchecked Sendable {
+    /// What the link points to.
     package func target(_ path: String) {
-        fatalError("written by the owner of Fuse: \(path)")
+        request.answer(.link(path))
     }
 }
 
 /// Answers open and opendir.
 package final class OpenReply: Reply, @unchecked Sendable {
+    /// The file or directory is open.
+    ///
     /// - Parameters:
     ///   - handle: Comes back with each read and the release.
     ///   - keepCache: The page cache (or cached directory) of earlier opens is still right.
     ///   - directIO: Bypass the page cache: for files whose length is not known before reading.
     ///   - cacheDirectory: The kernel may cache the entries of this directory.
     package func opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool) {
-        fatalError("written by the owner of Fuse: \(handle)")
+        let answer = Answer.opened(
+            handle: handle, keepCache: keepCache, directIO: directIO, cacheDirectory: cacheDirectory)
+        if !request.answer(answer) {
+            undo.release(handle)
+        }
     }
 }
 
 /// Answers read.
 package final class DataReply: Reply, @unchecked Sendable {
-    /// Bytes from memory.
+    /// Bytes from memory: as many as were asked for, fewer only at the end of the file (the kernel fills up with zeros).
     package func bytes(_ bytes: [UInt8]) {
-        fatalError("written by the owner of Fuse: \(bytes.count)")
+        request.answer(.bytes(bytes))
     }
 
     /// Bytes of an open file, without copying; the descriptor must stay open until this returns.
-    package func file(_ descriptor: Int32, offset: Int64, count: Int) {
-        fatalError("written by the owner of Fuse: \(descriptor)")
-    }
-}
-
-/// Answers readdir and readdirplus alike: entries are added until the buffer is full.
-package final class DirectoryReply: Reply, @unchecked Sendable {
-    /// Whether the kernel wants attributes with the names (readdirplus).
-    package var wantsAttributes: Bool {
-        fatalError("written by the owner of Fuse")
-    }
-
-    /// Adds a name; false if the buffer is full and the entry must come first in the next answer.
     ///
-    /// - Parameters:
-    ///   - name: The name's bytes.
-    ///   - inode: Its number.
-    ///   - kind: Its kind, so that `ls` without `-l` needs no stat.
-    ///   - nextOffset: Where the next read goes on after this entry.
-    ///   - attributes: With readdirplus, the attributes if they are known; an entry added with them counts as one lookup of its inode, one without counts nothing.
-    package func add(
-        _ name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64,
-        attributes: (attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration)?
-    ) -> Bool {
-        fatalError("written by the owner of Fuse: \(name)")
-    }
-
-    /// Sends what was added; nothing added means the end of the directory.
-    package func send() {
-        fatalError("written by the owner of Fuse")
+    /// If the file turns out to have fewer bytes there, EIO is answered.
+    package func file(_ descriptor: Int32, offset: Int64, count: Int) {
+        request.answer(.file(descriptor: descriptor, offset: offset, count: count))
     }
 }
 
 /// Answers statfs.
 package final class StatisticsReply: Reply, @unchecked Sendable {
+    /// The numbers of the file system.
     package func statistics(_ statistics: Statistics) {
-        fatalError("written by the owner of Fuse: \(statistics)")
+        request.answer(.statistics(statistics))
     }
 }
 
 /// Answers getxattr and listxattr: the length alone if that is what was asked, ERANGE if the buffer is too small.
 package final class ExtendedAttributeReply: Reply, @unchecked Sendable {
+    /// The value, or for a list the names, each ended by a NUL.
     package func value(_ bytes: [UInt8]) {
-        fatalError("written by the owner of Fuse: \(bytes.count)")
+        request.answer(.extendedAttribute(bytes))
     }
 }
 
 /// Answers ioctl.
 package final class IoctlReply: Reply, @unchecked Sendable {
+    /// What ioctl(2) returns, and the bytes it writes to its argument.
     package func result(_ result: Int32, output: [UInt8]) {
-        fatalError("written by the owner of Fuse: \(result)")
+        request.answer(.ioctl(result: result, output: output))
     }
 }

@@ -3,12 +3,25 @@ package struct Caller: Sendable {
     package var user: UInt32
     package var group: UInt32
     package var process: Int32
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(user: UInt32, group: UInt32, process: Int32) {
+        self.user = user
+        self.group = group
+        self.process = process
+    }
 }
 
 /// A request that names an inode only.
 package struct InodeRequest: Sendable {
     package var inode: UInt64
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, caller: Caller) {
+        self.inode = inode
+        self.caller = caller
+    }
 }
 
 /// A name in a directory.
@@ -17,6 +30,13 @@ package struct LookupRequest: Sendable {
     /// The bytes as the kernel sent them, without the NUL; not always valid UTF-8.
     package var name: [UInt8]
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(parent: UInt64, name: [UInt8], caller: Caller) {
+        self.parent = parent
+        self.name = name
+        self.caller = caller
+    }
 }
 
 /// An open file or directory.
@@ -25,6 +45,13 @@ package struct OpenRequest: Sendable {
     /// open(2) flags.
     package var flags: Int32
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, flags: Int32, caller: Caller) {
+        self.inode = inode
+        self.flags = flags
+        self.caller = caller
+    }
 }
 
 /// A piece of an open file, or the entries of an open directory from an offset on.
@@ -34,12 +61,27 @@ package struct ReadRequest: Sendable {
     package var offset: Int64
     package var size: Int
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, handle: UInt64, offset: Int64, size: Int, caller: Caller) {
+        self.inode = inode
+        self.handle = handle
+        self.offset = offset
+        self.size = size
+        self.caller = caller
+    }
 }
 
 /// The last close of a handle.
 package struct ReleaseRequest: Sendable {
     package var inode: UInt64
     package var handle: UInt64
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, handle: UInt64) {
+        self.inode = inode
+        self.handle = handle
+    }
 }
 
 /// An extended attribute of an inode; `name` is empty for a list.
@@ -49,6 +91,14 @@ package struct ExtendedAttributeRequest: Sendable {
     /// 0 asks for the length only.
     package var size: Int
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, name: String, size: Int, caller: Caller) {
+        self.inode = inode
+        self.name = name
+        self.size = size
+        self.caller = caller
+    }
 }
 
 /// A command on an open file or directory.
@@ -59,11 +109,23 @@ package struct IoctlRequest: Sendable {
     package var input: [UInt8]
     package var outputSize: Int
     package var caller: Caller
+
+    /// Makes one, for tests and callers without a kernel.
+    package init(inode: UInt64, handle: UInt64, command: UInt32, input: [UInt8], outputSize: Int, caller: Caller) {
+        self.inode = inode
+        self.handle = handle
+        self.command = command
+        self.input = input
+        self.outputSize = outputSize
+        self.caller = caller
+    }
 }
 
-/// What stat(2) shows. Times are whole seconds: Tumbler compares them with its thumbnails' text (reference/desktop.md 2.3).
-package struct Attributes: Sendable {
-    package enum Kind: Sendable {
+/// What stat(2) shows.
+///
+/// Times are whole seconds: Tumbler compares them with its thumbnails' text (reference/desktop.md 2.3).
+package struct Attributes: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         case directory
         case file
         case link
@@ -95,7 +157,7 @@ package struct Attributes: Sendable {
 }
 
 /// What statvfs(3) shows, in blocks of 4 KiB.
-package struct Statistics: Sendable {
+package struct Statistics: Hashable, Sendable {
     package var blocks: UInt64
     package var freeBlocks: UInt64
     package var files: UInt64
@@ -106,14 +168,5 @@ package struct Statistics: Sendable {
         self.freeBlocks = freeBlocks
         self.files = files
         self.longestName = longestName
-    }
-}
-
-/// An errno value, open-ended as in the kernel.
-package struct Errno: Error, RawRepresentable, Hashable, Sendable {
-    package let rawValue: Int32
-
-    package init(rawValue: Int32) {
-        self.rawValue = rawValue
     }
 }

@@ -18,7 +18,9 @@ package final class Session: Sendable {
         }
     }
 
-    /// Mounts. Throws a sentence with cause and remedy.
+    /// Mounts.
+    ///
+    /// Throws a sentence with cause and remedy.
     package init(_ configuration: Configuration, fileSystem: any FileSystem) throws(SessionError) {
         fatalError("written by the owner of Fuse: \(configuration) \(fileSystem)")
     }
@@ -28,12 +30,16 @@ package final class Session: Sendable {
         fatalError("written by the owner of Fuse")
     }
 
-    /// Answers everything that waits (EINTR), unmounts (lazily if it is busy) and lets `run` return. Any thread; async-signal-unsafe.
+    /// Answers everything that waits (EINTR), unmounts (lazily if it is busy) and lets `run` return.
+    ///
+    /// Any thread; async-signal-unsafe.
     package func stop() {
         fatalError("written by the owner of Fuse")
     }
 
-    /// Tells the kernel to forget the attributes and the cached pages of an inode. Not from a file-system method.
+    /// Tells the kernel to forget the attributes and the cached pages of an inode.
+    ///
+    /// Not from a file-system method.
     package func invalidate(inode: UInt64) {
         fatalError("written by the owner of Fuse: \(inode)")
     }

@@ -1,0 +1,88 @@
+import Glibc
+
+/// An errno value, open-ended as in the kernel.
+package struct Errno: Error, RawRepresentable, Hashable, Sendable {
+    /// The positive number of errno(3).
+    package let rawValue: Int32
+
+    /// Wraps a number as C functions leave it in `errno`.
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+}
+
+// Named as in errno(3), because that is the name a person will search the manual for.
+extension Errno {
+    /// Permission denied.
+    package static let EACCES = Errno(rawValue: Glibc.EACCES)
+    /// Try again.
+    package static let EAGAIN = Errno(rawValue: Glibc.EAGAIN)
+    /// Not an open handle.
+    package static let EBADF = Errno(rawValue: Glibc.EBADF)
+    /// The mount point is in use.
+    package static let EBUSY = Errno(rawValue: Glibc.EBUSY)
+    /// Larger than allowed.
+    package static let EFBIG = Errno(rawValue: Glibc.EFBIG)
+    /// The host cannot be reached.
+    package static let EHOSTUNREACH = Errno(rawValue: Glibc.EHOSTUNREACH)
+    /// The request was interrupted.
+    package static let EINTR = Errno(rawValue: Glibc.EINTR)
+    /// An argument makes no sense.
+    package static let EINVAL = Errno(rawValue: Glibc.EINVAL)
+    /// Input or output failed.
+    package static let EIO = Errno(rawValue: Glibc.EIO)
+    /// Is a directory.
+    package static let EISDIR = Errno(rawValue: Glibc.EISDIR)
+    /// Too many symbolic links or redirects.
+    package static let ELOOP = Errno(rawValue: Glibc.ELOOP)
+    /// Too many open files.
+    package static let EMFILE = Errno(rawValue: Glibc.EMFILE)
+    /// The name is longer than the file system allows.
+    package static let ENAMETOOLONG = Errno(rawValue: Glibc.ENAMETOOLONG)
+    /// The extended attribute does not exist.
+    package static let ENODATA = Errno(rawValue: Glibc.ENODATA)
+    /// The device is gone: what a read of `/dev/fuse` says after the unmount.
+    package static let ENODEV = Errno(rawValue: Glibc.ENODEV)
+    /// No such file or directory.
+    package static let ENOENT = Errno(rawValue: Glibc.ENOENT)
+    /// Out of memory.
+    package static let ENOMEM = Errno(rawValue: Glibc.ENOMEM)
+    /// The disk is full.
+    package static let ENOSPC = Errno(rawValue: Glibc.ENOSPC)
+    /// Not implemented; the kernel remembers it and does not ask again.
+    package static let ENOSYS = Errno(rawValue: Glibc.ENOSYS)
+    /// Not connected: a mount whose daemon is gone.
+    package static let ENOTCONN = Errno(rawValue: Glibc.ENOTCONN)
+    /// Not a directory.
+    package static let ENOTDIR = Errno(rawValue: Glibc.ENOTDIR)
+    /// Not a command this file knows.
+    package static let ENOTTY = Errno(rawValue: Glibc.ENOTTY)
+    /// Not supported.
+    package static let EOPNOTSUPP = Errno(rawValue: Glibc.EOPNOTSUPP)
+    /// Not permitted.
+    package static let EPERM = Errno(rawValue: Glibc.EPERM)
+    /// The buffer is too small for the answer.
+    package static let ERANGE = Errno(rawValue: Glibc.ERANGE)
+    /// The file system is read-only.
+    package static let EROFS = Errno(rawValue: Glibc.EROFS)
+    /// The file has changed since it was opened.
+    package static let ESTALE = Errno(rawValue: Glibc.ESTALE)
+    /// The deadline passed.
+    package static let ETIMEDOUT = Errno(rawValue: Glibc.ETIMEDOUT)
+}
+
+extension Errno: CustomStringConvertible {
+    /// The system's sentence for the number, for example "No such file or directory".
+    package var description: String {
+        var buffer = [CChar](repeating: 0, count: Self.longestSentence)
+        return unsafe buffer.withUnsafeMutableBufferPointer { bytes in
+            guard let base = bytes.baseAddress, unsafe strerror_r(rawValue, base, bytes.count) == 0 else {
+                return "errno \(rawValue)"
+            }
+            return unsafe String(cString: base)
+        }
+    }
+
+    /// Room for any sentence of strerror_r(3), in bytes; the longest is about 50.
+    private static let longestSentence = 128
+}

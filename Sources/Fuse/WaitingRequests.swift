@@ -1,0 +1,93 @@
+import Dispatch
+import Synchronization
+
+/// The requests that wait for an answer, and the hard deadline that every one of them has.
+///
+/// ## Concurrency
+///
+/// Any thread. The timer fires on a Dispatch queue of its own, never on Swift's cooperative pool: that pool has as many
+/// threads as CPUs, and a deadline must pass when all of them are blocked.
+package final class WaitingRequests: Sendable {
+    private let table = Mutex(WaitingTable<PendingRequest>())
+    private let deadline: Duration
+    private let timer: any DeadlineTimer
+
+    /// A table whose requests are answered with ETIMEDOUT after `deadline`.
+    package init(deadline: Duration, timer: any DeadlineTimer = DispatchDeadlineTimer()) {
+        self.deadline = deadline
+        self.timer = timer
+    }
+
+    /// Requests that wait for an answer.
+    package var count: Int {
+        table.withLock(\.count)
+    }
+
+    /// Answers every request that waits with EINTR, and from now on every request that would wait.
+    package func stop() {
+        for request in table.withLock({ $0.stop() }) {
+            request.overtake(.EINTR)
+        }
+    }
+
+    /// Starts the deadline of a request; false if the session has been stopped.
+    func add(_ request: PendingRequest) -> Bool {
+        let until = timer.now + deadline
+        switch table.withLock({ $0.add(request, key: ObjectIdentifier(request), deadline: until) }) {
+        case .wait:
+            return true
+        case .setTimer(let time):
+            setTimer(at: time)
+            return true
+        case .refuse:
+            return false
+        }
+    }
+
+    /// Ends the deadline of a request that was answered.
+    func remove(_ request: PendingRequest) {
+        table.withLock { $0.remove(ObjectIdentifier(request)) }
+    }
+
+    private func setTimer(at time: Duration) {
+        timer.fire(at: time) { [weak self] in self?.expire() }
+    }
+
+    private func expire() {
+        let now = timer.now
+        let (expired, next) = table.withLock { $0.expire(at: now) }
+        for request in expired {
+            request.overtake(.ETIMEDOUT)
+        }
+        if let next {
+            setTimer(at: next)
+        }
+    }
+}
+
+/// The clock of deadlines; tests bring one that they move by hand.
+package protocol DeadlineTimer: Sendable {
+    /// Time since some fixed moment; it does not run while the machine is suspended.
+    var now: Duration { get }
+
+    /// Calls `action` once at or after `time`, on a thread that may block.
+    func fire(at time: Duration, _ action: @escaping @Sendable () -> Void)
+}
+
+/// The machine's own clock, on a Dispatch queue.
+package struct DispatchDeadlineTimer: DeadlineTimer {
+    private let queue = DispatchQueue(label: "fuse.deadline")
+
+    /// A timer with a queue of its own.
+    package init() {}
+
+    package var now: Duration {
+        .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds))
+    }
+
+    package func fire(at time: Duration, _ action: @escaping @Sendable () -> Void) {
+        let wait = time - now
+        let nanoseconds = wait.components.seconds * 1_000_000_000 + wait.components.attoseconds / 1_000_000_000
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(max(nanoseconds, 0))), execute: action)
+    }
+}
