@@ -7,41 +7,140 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.ordinal = ordinal
     }
 
+    /// The day with this year, month and day of the month in the Gregorian calendar; nil for one that does not exist.
+    ///
+    /// Years are 1 to 9999, so that every day has ten characters.
+    package init?(year: Int, month: Int, day: Int) {
+        guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
+            day <= Self.length(ofMonth: month, year: year)
+        else { return nil }
+        ordinal = Self.ordinal(year: year, month: month, day: day)
+    }
+
     package static func < (left: Day, right: Day) -> Bool {
         left.ordinal < right.ordinal
     }
 
     /// Parses `2024-05-01`, exactly ten characters; nil for anything else, also for days that do not exist.
     package init?(_ text: String) {
-        fatalError("written by the owner of Rankings: \(text)")
+        let bytes = Array(text.utf8.prefix(11))
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[5..<7]),
+            let day = Self.number(bytes[8..<10])
+        else { return nil }
+        self.init(year: year, month: month, day: day)
     }
 
     /// Parses `20240501`.
     package init?(compact text: String) {
-        fatalError("written by the owner of Rankings: \(text)")
+        let bytes = Array(text.utf8.prefix(9))
+        guard bytes.count == 8, let year = Self.number(bytes[0..<4]), let month = Self.number(bytes[4..<6]),
+            let day = Self.number(bytes[6..<8])
+        else { return nil }
+        self.init(year: year, month: month, day: day)
     }
 
-    /// `2024-05-01`
+    /// The day as `2024-05-01`.
     package var description: String {
-        fatalError("written by the owner of Rankings")
+        let (year, month, day) = civil
+        return "\(Digits.padded(year, to: 4))-\(Digits.padded(month, to: 2))-\(Digits.padded(day, to: 2))"
     }
 
-    /// `20240501`
+    /// The day as `20240501`.
     package var compact: String {
-        fatalError("written by the owner of Rankings")
+        let (year, month, day) = civil
+        return Digits.padded(year, to: 4) + Digits.padded(month, to: 2) + Digits.padded(day, to: 2)
     }
 
-    /// The first day that the service has a ranking for: 2007-09-13 (reference/pixiv-api.md, "When a day appears").
-    package static func first(of mode: RankingMode) -> Day {
-        fatalError("written by the owner of Rankings: \(mode)")
+    /// Year, month (1 to 12) and day of the month (from 1).
+    package var civil: (year: Int, month: Int, day: Int) {
+        // Years begin in March here, which puts the leap day last: month lengths are then one straight line.
+        let shifted = ordinal + Self.daysFromMarchOfYearZero
+        let era = Self.floored(shifted, by: Self.daysPerEra)
+        let dayOfEra = shifted - era * Self.daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
+
+    /// The first day that the service has a ranking for (reference/pixiv-api.md, "When a day appears").
+    ///
+    /// 2007-09-13, but for works made with AI 2022-10-31.
+    package static func first(of mode: RankingMode) -> Day {
+        mode.isAI ? firstWithAI : firstOfAll
+    }
+
+    private static let firstOfAll = Day(ordinal: ordinal(year: 2007, month: 9, day: 13))
+    private static let firstWithAI = Day(ordinal: ordinal(year: 2022, month: 10, day: 31))
 
     /// The newest day published at a moment: yesterday's ranking appears at 12:00 JST, so it is (now at UTC-3) - 1.
     package static func newestPublished(atUnixSeconds seconds: Int64) -> Day {
-        fatalError("written by the owner of Rankings: \(seconds)")
+        var (day, second) = seconds.quotientAndRemainder(dividingBy: secondsPerDay)
+        if second < 0 {
+            day -= 1
+            second += secondsPerDay
+        }
+        return Day(ordinal: Int(day) - (second >= noonJapanInUTC ? 1 : 2))
     }
 
     package func advanced(by days: Int) -> Day {
         Day(ordinal: ordinal + days)
+    }
+
+    /// The moment, in Unix seconds, at which this day begins in Japan.
+    package var beginsAtUnixSeconds: Int64 {
+        Int64(ordinal) * Self.secondsPerDay - Self.japanAheadOfUTC
+    }
+
+    private static let secondsPerDay: Int64 = 86_400
+    /// 12:00 in Japan is 03:00 UTC.
+    private static let noonJapanInUTC: Int64 = 3 * 3600
+    /// Japan is nine hours ahead and has no summer time.
+    private static let japanAheadOfUTC: Int64 = 9 * 3600
+    /// The calendar repeats after 400 years.
+    private static let daysPerEra = 146_097
+    /// From 0000-03-01 to 1970-01-01.
+    private static let daysFromMarchOfYearZero = 719_468
+
+    private static func ordinal(year: Int, month: Int, day: Int) -> Int {
+        let marchYear = month <= 2 ? year - 1 : year
+        let era = floored(marchYear, by: 400)
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * daysPerEra + dayOfEra - daysFromMarchOfYearZero
+    }
+
+    private static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func floored(_ number: Int, by divisor: Int) -> Int {
+        let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+        var value = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = value * 10 + Int(digit - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}
+
+/// Numbers in decimal with leading zeros.
+enum Digits {
+    static func padded(_ number: Int, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

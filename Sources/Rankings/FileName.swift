@@ -1,15 +1,47 @@
 /// File names made from titles: pure, legal everywhere, at most 200 bytes.
+///
+/// Names of devices that Windows reserves (`CON`, `NUL`) need no care, since a rank or number stands in front.
 package enum FileName {
     /// Longest name in bytes of UTF-8: room for the temporary names of rsync and editors below the 255 of file systems.
     package static let longest = 200
 
-    /// `001-Title.jpg`; the rank has at least three digits.
-    package static func ranked(_ rank: Int, title: String, fileExtension: String) -> String {
-        fatalError("written by the owner of Rankings: \(rank) \(title) \(fileExtension)")
+    /// What a work without a usable title is called.
+    package static let untitled = "untitled"
+
+    /// Room that every title leaves for a page (`_p999`), so that all pages of a work are cut alike and no two names meet.
+    private static let pageRoom = 5
+
+    /// `001-Title.jpg`, for further pages `001-Title_p1.jpg`; the rank has at least three digits.
+    ///
+    /// - Parameters:
+    ///   - rank: The place in the ranking, from 1.
+    ///   - title: The title as the service tells it, of any content and length.
+    ///   - page: The page of the work, from 0; page 0 has no suffix.
+    ///   - fileExtension: Letters and digits, without a dot.
+    /// - Returns: The name, at most `longest` bytes.
+    package static func ranked(_ rank: Int, title: String, page: Int = 0, fileExtension: String) -> String {
+        name(prefix: Digits.padded(max(rank, 0), to: 3), title: title, page: page, fileExtension: fileExtension)
     }
 
-    /// `12345678-Title.jpg`
-    package static func work(_ id: WorkID, title: String, fileExtension: String) -> String {
-        fatalError("written by the owner of Rankings: \(id) \(title) \(fileExtension)")
+    /// `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
+    ///
+    /// Parameters are those of `ranked(_:title:page:fileExtension:)`.
+    package static func work(_ id: WorkID, title: String, page: Int = 0, fileExtension: String) -> String {
+        name(prefix: String(max(id.rawValue, 0)), title: title, page: page, fileExtension: fileExtension)
+    }
+
+    private static func name(prefix: String, title: String, page: Int, fileExtension: String) -> String {
+        let suffix = page > 0 ? "_p\(page)" : ""
+        let room =
+            longest - prefix.utf8.count - fileExtension.utf8.count - max(suffix.utf8.count, pageRoom)
+            - "-.".utf8.count
+        return "\(prefix)-\(stem(title, room: room))\(suffix).\(fileExtension)"
+    }
+
+    /// The title as part of a name: safe, not empty, at most `room` bytes.
+    private static func stem(_ title: String, room: Int) -> String {
+        let safe = SafeText.make(title)
+        let cut = SafeText.trimmed(SafeText.cut(safe, toBytes: room))
+        return cut.isEmpty ? untitled : cut
     }
 }

@@ -20,6 +20,8 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
         "daily_r18", "weekly_r18", "male_r18", "female_r18", "r18g", "daily_r18_ai",
     ]
 
+    private static let aiNames = ["daily_ai", "daily_r18_ai"]
+
     /// The modes that everybody sees, in the order of the service.
     package static let everyone: [RankingMode] = names.map(RankingMode.init(known:))
 
@@ -29,6 +31,11 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
     /// Whether the mode is for signed-in users only.
     package var needsSignIn: Bool {
         Self.signedInNames.contains(rawValue)
+    }
+
+    /// Whether the mode ranks works made with AI, which the service has had since 2022 only.
+    package var isAI: Bool {
+        Self.aiNames.contains(rawValue)
     }
 
     package static let daily = RankingMode(known: "daily")

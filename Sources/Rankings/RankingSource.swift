@@ -17,6 +17,7 @@ package protocol RankingSource: Sendable {
     ///   - day: The day, or nil for the newest published one.
     ///   - page: The page, from 1.
     ///   - deadline: When to give up, whatever the network does.
+    /// - Returns: The page; its day is the one asked for.
     /// - Throws: `SourceError`: `.notPublished` for a day that the service does not have yet, `.pastTheEnd` for a page behind the last.
     func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant

@@ -1,0 +1,116 @@
+@_spi(_Unicode) import Swift
+
+/// Text from strangers made fit for a file name: normalised, nothing invisible, nothing that a file system refuses.
+enum SafeText {
+    /// Scalars looked at; far more than a name holds, so that a title of megabytes costs no more than a short one.
+    private static let scalarsRead = 2048
+
+    /// The text in NFC without what must not be in a name, edges trimmed; may be empty.
+    static func make(_ text: String) -> String {
+        // Removing comes first: it can bring a letter and its accent together, which NFC then joins. Twins come last: NFC
+        // knows `<` with a stroke through it as a letter of its own, its twin it does not.
+        let visible = String(String.UnicodeScalarView(withoutInvisible(text.unicodeScalars.prefix(scalarsRead))))
+        var scalars = String.UnicodeScalarView()
+        for scalar in visible._nfc {
+            scalars.append(twins[scalar] ?? scalar)
+        }
+        return trimmed(String(scalars))
+    }
+
+    /// Without blanks at both ends and dots at the end, which Windows and Samba drop or refuse.
+    static func trimmed(_ text: String) -> String {
+        var scalars = text.unicodeScalars[...]
+        while let first = scalars.first, isBlank(first) || isJoiner(first) { scalars.removeFirst() }
+        while let last = scalars.last, isBlank(last) || isJoiner(last) || last == "." { scalars.removeLast() }
+        return String(scalars)
+    }
+
+    /// The longest beginning of at most so many bytes that ends between two characters.
+    ///
+    /// If already the first character is longer (a letter under a hundred accents), it ends between two scalars.
+    static func cut(_ text: String, toBytes limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        var bytes = 0
+        let characters = text.prefix { character in
+            bytes += character.utf8.count
+            return bytes <= limit
+        }
+        guard characters.isEmpty else { return String(characters) }
+        bytes = 0
+        let scalars = text.unicodeScalars.prefix { scalar in
+            bytes += UTF8.width(scalar)
+            return bytes <= limit
+        }
+        return String(scalars)
+    }
+
+    /// What Windows and Samba refuse, and the separator of paths, with twins that look alike.
+    private static let twins: [Unicode.Scalar: Unicode.Scalar] = [
+        "/": "／", "\\": "＼", ":": "：", "*": "＊", "?": "？", "\"": "＂", "<": "＜", ">": "＞", "|": "｜",
+    ]
+
+    private static func withoutInvisible(_ scalars: Substring.UnicodeScalarView) -> [Unicode.Scalar] {
+        var kept: [Unicode.Scalar] = []
+        kept.reserveCapacity(scalars.count)
+        var rest = scalars
+        while let scalar = rest.popFirst() {
+            if isAllowed(scalar, after: kept.last, before: rest.first) { kept.append(scalar) }
+        }
+        return kept
+    }
+
+    /// Whether a scalar may stay, given the last one that stayed and the next one.
+    ///
+    /// Invisible scalars go, because two names must not look alike and a name must not read backwards (Unicode Technical
+    /// Report 36). Three kinds stay where they change what is seen: joiners in emoji and in Arabic and Indic words, variation
+    /// selectors (forms of kanji in Japanese names), and the tags that spell a flag.
+    private static func isAllowed(
+        _ scalar: Unicode.Scalar, after previous: Unicode.Scalar?, before next: Unicode.Scalar?
+    ) -> Bool {
+        if scalar.value < 0x7F { return scalar.value >= 0x20 }
+        let properties = scalar.properties
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: return false
+        default: break
+        }
+        if properties.isNoncharacterCodePoint || annotations.contains(scalar.value) { return false }
+        guard properties.isDefaultIgnorableCodePoint else { return true }
+        if fillers.contains(scalar.value) { return true }
+        guard let previous else { return false }
+        if isJoiner(scalar) {
+            guard let next, !isJoiner(previous), !next.properties.isDefaultIgnorableCodePoint else { return false }
+            return joins(previous) && joins(next)
+        }
+        if properties.isVariationSelector {
+            return !previous.properties.isVariationSelector && !isJoiner(previous) && !isBlank(previous)
+        }
+        if tags.contains(scalar.value) {
+            return previous == blackFlag || tags.contains(previous.value)
+        }
+        return false
+    }
+
+    /// Whether a joiner beside this scalar can change what is seen: only emoji and scripts from Hebrew on do.
+    private static func joins(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x0590 && !isBlank(scalar) && !annotations.contains(scalar.value)
+    }
+
+    /// Zero-width non-joiner and joiner.
+    private static func isJoiner(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\u{200C}" || scalar == "\u{200D}"
+    }
+
+    /// White space, and letters that show nothing: the fillers of Hangul and the empty Braille pattern.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar == "\u{3164}" || scalar == "\u{FFA0}" || scalar == "\u{2800}"
+            || fillers.contains(scalar.value)
+    }
+
+    /// Stand for a missing part of a syllable in old Hangul.
+    private static let fillers: ClosedRange<UInt32> = 0x115F...0x1160
+    /// Marks of interlinear annotation.
+    private static let annotations: ClosedRange<UInt32> = 0xFFF9...0xFFFB
+    /// Letters of a flag's name, written after a black flag.
+    private static let tags: ClosedRange<UInt32> = 0xE0020...0xE007F
+    private static let blackFlag: Unicode.Scalar = "\u{1F3F4}"
+}

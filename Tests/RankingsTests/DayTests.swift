@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import Rankings
+
+@Suite("Day")
+struct DayTests {
+    @Test("every day of a thousand years agrees with Foundation's calendar and survives the round trip")
+    func agreesWithFoundation() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        let first = try #require(Day("1583-01-01"))
+        for ordinal in stride(from: first.ordinal, through: first.ordinal + 365_243, by: 7) {
+            let day = Day(ordinal: ordinal)
+            let parts = calendar.dateComponents(
+                [.year, .month, .day], from: Date(timeIntervalSince1970: Double(ordinal) * 86_400))
+            #expect(day.civil.year == parts.year && day.civil.month == parts.month && day.civil.day == parts.day)
+            #expect(Day(day.description) == day)
+            #expect(Day(compact: day.compact) == day)
+        }
+    }
+
+    @Test("neighbouring days are neighbours in the calendar")
+    func neighbours() throws {
+        var day = try #require(Day("1999-12-31"))
+        for _ in 0..<2000 {
+            let next = day.advanced(by: 1)
+            #expect(next > day)
+            #expect(next.description > day.description)
+            let (year, month, number) = day.civil
+            let (nextYear, nextMonth, nextNumber) = next.civil
+            #expect(
+                (nextYear, nextMonth, nextNumber) == (year, month, number + 1)
+                    || nextNumber == 1 && (nextYear, nextMonth) == (year, month + 1)
+                    || (nextYear, nextMonth, nextNumber) == (year + 1, 1, 1) && month == 12)
+            day = next
+        }
+    }
+
+    @Test(
+        "known days",
+        arguments: [
+            ("1970-01-01", "19700101", 0), ("2000-02-29", "20000229", 11_016), ("2024-05-01", "20240501", 19_844),
+            ("2007-09-13", "20070913", 13_769), ("1969-12-31", "19691231", -1), ("0001-01-01", "00010101", -719_162),
+            ("9999-12-31", "99991231", 2_932_896),
+        ])
+    func known(text: String, compact: String, ordinal: Int) throws {
+        let day = try #require(Day(text))
+        #expect(day.ordinal == ordinal)
+        #expect(Day(compact: compact) == day)
+        #expect(day.description == text)
+        #expect(day.compact == compact)
+    }
+
+    @Test(
+        "what is no day is refused",
+        arguments: [
+            "", "2024-05-1", "2024-5-01", "2024-05-011", "2024/05/01", "20240501", "2024-13-01", "2024-00-10",
+            "2024-01-00", "2024-01-32", "2023-02-29", "1900-02-29", "2024-04-31", "0000-01-01", "-024-05-01",
+            "+024-05-01", " 024-05-01", "2024-05-0a", "２０２４-05-01", "2024-05-01\0", "2024-05-01 ", "2024−05−01",
+            ".hidden",
+        ])
+    func refused(text: String) {
+        #expect(Day(text) == nil)
+    }
+
+    @Test(
+        "what is no compact day is refused",
+        arguments: [
+            "", "2024050", "202405011", "20241301", "20240532", "20230229", "2024-501", "2024 501", "+2024501", "false",
+        ])
+    func compactRefused(text: String) {
+        #expect(Day(compact: text) == nil)
+    }
+
+    @Test("a day is made from its parts, and only if it exists")
+    func parts() {
+        #expect(Day(year: 2024, month: 2, day: 29) == Day("2024-02-29"))
+        for (year, month, day) in [
+            (0, 1, 1), (10_000, 1, 1), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0), (2023, 2, 29), (2100, 2, 29),
+            (2024, 6, 31), (Int.max, 1, 1), (2024, Int.min, 1), (2024, 1, Int.max),
+        ] {
+            #expect(Day(year: year, month: month, day: day) == nil)
+        }
+    }
+
+    @Test("a day begins at midnight in Japan, 15:00 UTC of the day before")
+    func begins() {
+        #expect(Day("2022-05-01")?.beginsAtUnixSeconds == 1_651_330_800)
+    }
+
+    @Test("modes for works made with AI begin with them, all others in 2007")
+    func firstDays() {
+        for mode in RankingMode.everyone + RankingMode.signedIn {
+            let isAI = mode.rawValue == "daily_ai" || mode.rawValue == "daily_r18_ai"
+            #expect(Day.first(of: mode).description == (isAI ? "2022-10-31" : "2007-09-13"))
+        }
+    }
+
+    @Test(
+        "yesterday's ranking appears at noon in Japan",
+        arguments: [
+            // 2024-05-02 12:00:00 JST is 1714618800.
+            (1_714_618_800, "2024-05-01"), (1_714_618_799, "2024-04-30"), (1_714_618_800 + 86_399, "2024-05-01"),
+            (1_714_618_800 + 86_400, "2024-05-02"), (0, "1969-12-30"), (10_800, "1969-12-31"), (-1, "1969-12-30"),
+            (-86_400 + 10_799, "1969-12-29"),
+        ] as [(Int64, String)])
+    func newest(seconds: Int64, day: String) {
+        #expect(Day.newestPublished(atUnixSeconds: seconds).description == day)
+    }
+
+    @Test("a broken clock is survived")
+    func extremes() {
+        #expect(Day.newestPublished(atUnixSeconds: .min) < Day.newestPublished(atUnixSeconds: .max))
+    }
+}
+
+@Suite("RankingMode")
+struct RankingModeTests {
+    @Test("every mode is found by its name, and nothing else is")
+    func names() {
+        let all = RankingMode.everyone + RankingMode.signedIn
+        #expect(all.count == 14)
+        #expect(Set(all).count == 14)
+        for mode in all { #expect(RankingMode(rawValue: mode.rawValue) == mode) }
+        for name in ["", "Daily", "daily ", "day", "..", "daily/weekly"] { #expect(RankingMode(rawValue: name) == nil) }
+        #expect(RankingMode.everyone.allSatisfy { !$0.needsSignIn })
+        #expect(RankingMode.signedIn.allSatisfy { $0.needsSignIn })
+        #expect(all.filter(\.isAI).map(\.rawValue) == ["daily_ai", "daily_r18_ai"])
+    }
+}
