@@ -1,2 +1,145 @@
-/// Placeholder: the owner of SQLite replaces this file.
-package final class Connection {}
+internal import CSQLite
+
+/// One connection to a database file, in WAL mode, with its prepared statements kept.
+///
+/// ## Concurrency
+///
+/// Belongs to one thread or actor at a time (the handle is opened without SQLite's own mutex); not Sendable on purpose.
+/// Calls block on the disk: keep it on an actor with a ``SerialQueueExecutor``, never on the cooperative pool.
+package final class Connection {
+    /// What a connection may do with its file.
+    package enum Access: Sendable {
+        /// Reads and writes; makes the file if it is missing.
+        case readWrite
+        /// Only reads; a missing file is an error.
+        case readOnly
+    }
+
+    /// How long a statement waits for another process's lock, in milliseconds: longer than any transaction of ours takes,
+    /// short enough for a start to fail while a person looks on.
+    package static let busyTimeout: Int32 = 250
+
+    /// The file that is open.
+    package let path: String
+    private var handle: DatabaseHandle?
+    private var statements: [String: Statement] = [:]
+
+    /// Opens a file and sets WAL, `synchronous=NORMAL` and foreign keys.
+    ///
+    /// NORMAL in WAL mode never damages the file; a power cut may lose the last transactions (https://www.sqlite.org/wal.html).
+    package init(path: String, access: Access = .readWrite) throws(DatabaseError) {
+        self.path = path
+        var flags = SQLITE_OPEN_NOMUTEX
+        switch access {
+        case .readWrite: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        case .readOnly: flags |= SQLITE_OPEN_READONLY
+        }
+        let handle = try DatabaseHandle(path: path, flags: flags)
+        self.handle = handle
+        unsafe sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
+        try execute("PRAGMA foreign_keys=ON")
+        guard access == .readWrite else { return }
+        try execute("PRAGMA journal_mode=WAL")
+        try execute("PRAGMA synchronous=NORMAL")
+    }
+
+    /// Finishes with the file; every later call throws `.misuse`.
+    ///
+    /// The write-ahead log is folded into the file and removed unless another connection is open.
+    package func close() {
+        statements.removeAll()
+        handle = nil
+    }
+
+    // MARK: - Statements
+
+    /// The kept statement for a text, ready to be bound; prepared on first use.
+    ///
+    /// The same text gives the same statement: do not ask for it again while stepping through it.
+    package func statement(_ sql: String) throws(DatabaseError) -> Statement {
+        if let statement = statements[sql] {
+            statement.reset()
+            return statement
+        }
+        let statement = try Statement(sql, on: opened())
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Runs one statement to its end with values for its parameters.
+    package func run(_ sql: String, _ values: SQLValue...) throws(DatabaseError) {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        while try statement.step() {}
+    }
+
+    /// Calls `body` with each row of a statement.
+    package func rows(
+        _ sql: String, _ values: SQLValue..., body: (Statement) throws(DatabaseError) -> Void
+    ) throws(DatabaseError) {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        while try statement.step() { try body(statement) }
+    }
+
+    /// What `read` makes of the first row, or nil without a row.
+    package func first<Value>(
+        _ sql: String, _ values: SQLValue..., read: (Statement) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value? {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        guard try statement.step() else { return nil }
+        return try read(statement)
+    }
+
+    /// Runs a text of any number of statements that take no parameters and whose rows do not matter.
+    package func execute(_ sql: String) throws(DatabaseError) {
+        let handle = try opened()
+        let code = unsafe sqlite3_exec(handle.pointer, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw handle.error(code, sql: sql) }
+    }
+
+    /// Rows that the last INSERT, UPDATE or DELETE changed.
+    package var changes: Int {
+        guard let handle else { return 0 }
+        return unsafe Int(sqlite3_changes(handle.pointer))
+    }
+
+    // MARK: - Transactions
+
+    /// Runs `body` in a transaction that is committed if it returns and undone if it throws.
+    ///
+    /// Begins with the write lock, so that a transaction never fails half-way for another writer. Does not nest.
+    package func transaction<Value>(
+        _ body: () throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        try execute("BEGIN IMMEDIATE")
+        do throws(DatabaseError) {
+            let value = try body()
+            try execute("COMMIT")
+            return value
+        } catch {
+            // After some errors (a full disk) SQLite has rolled back by itself; then there is nothing to undo.
+            if let handle, unsafe sqlite3_get_autocommit(handle.pointer) == 0 { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    // MARK: - Health
+
+    /// What `PRAGMA quick_check` finds wrong; nil for a sound file.
+    ///
+    /// Reads the whole file.
+    package func quickCheck() throws(DatabaseError) -> String? {
+        let finding = try first("PRAGMA quick_check(1)") { row in row.text(0) }
+        return finding == "ok" ? nil : finding ?? "no answer"
+    }
+
+    private func opened() throws(DatabaseError) -> DatabaseHandle {
+        guard let handle else { throw DatabaseError(code: .misuse, message: "the database is closed") }
+        return handle
+    }
+}

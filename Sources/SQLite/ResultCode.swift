@@ -1,0 +1,62 @@
+internal import CSQLite
+
+/// What SQLite answered, as its own number (https://www.sqlite.org/rescode.html).
+package struct ResultCode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// The kind of failure without its detail: the low byte of an extended code.
+    package var primary: ResultCode {
+        ResultCode(rawValue: rawValue & 0xFF)
+    }
+
+    /// Whether the file itself is damaged or was never a database.
+    package var meansDamage: Bool {
+        primary == .corrupt || primary == .notADatabase
+    }
+
+    /// Whether another connection holds the file.
+    package var meansLocked: Bool {
+        primary == .busy || primary == .locked
+    }
+
+    package static let ok = ResultCode(rawValue: SQLITE_OK)
+    package static let error = ResultCode(rawValue: SQLITE_ERROR)
+    package static let busy = ResultCode(rawValue: SQLITE_BUSY)
+    package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
+    package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
+    package static let inputOutput = ResultCode(rawValue: SQLITE_IOERR)
+    package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
+    package static let full = ResultCode(rawValue: SQLITE_FULL)
+    package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
+    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
+    package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
+    package static let range = ResultCode(rawValue: SQLITE_RANGE)
+    package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+}
+
+/// A call of SQLite that failed.
+package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The extended result code.
+    package let code: ResultCode
+    /// SQLite's own words; they hold no bound values.
+    package let message: String
+    /// The statement at fault, without its values; nil where no statement was involved.
+    package let sql: String?
+
+    package init(code: ResultCode, message: String, sql: String? = nil) {
+        self.code = code
+        self.message = message
+        self.sql = sql
+    }
+
+    /// One line for logs: `database or disk is full (13) in "INSERT …"`.
+    package var description: String {
+        guard let sql else { return "\(message) (\(code.rawValue))" }
+        return "\(message) (\(code.rawValue)) in \"\(sql)\""
+    }
+}

@@ -1,0 +1,114 @@
+internal import Glibc
+
+/// A database that is open, and what had to be moved away for it.
+package struct OpenedDatabase {
+    package let connection: Connection
+    /// The unusable file that was set aside; nil if all was well.
+    package let setAside: SetAside?
+}
+
+/// An unusable database file, moved out of the way.
+package struct SetAside: Hashable, Sendable {
+    /// Where it lies now.
+    package let path: String
+    package let reason: String
+}
+
+extension Connection {
+    /// When the whole file is read for damage before it is used.
+    package enum Check: Sendable {
+        case always
+        /// If the last owner did not close it, or if it is small: a large file closed in order is taken as it is.
+        case whenDoubtful
+    }
+
+    /// The size in bytes up to which a check costs nothing worth mentioning (a few milliseconds).
+    static let smallFile: off_t = 4 << 20
+
+    /// Damaged files that are kept at most; the last is replaced after that.
+    static let damagedFilesKept = 9
+
+    /// Opens a database and brings its schema up to date; sets a damaged or newer one aside and begins a new one.
+    ///
+    /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that another process has locked, that may
+    /// not be read or that lies on a failing disk is an error: setting that aside would lose sound data.
+    package static func openOrSetAside(
+        path: String, migrations: [Migration], check: Check = .whenDoubtful
+    ) throws(DatabaseError) -> OpenedDatabase {
+        do throws(Unusable) {
+            return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: nil)
+        } catch {
+            guard case .damaged(let reason) = error else { throw error.databaseError }
+            let aside = SetAside(path: try moveAside(path), reason: reason)
+            do throws(Unusable) {
+                return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: aside)
+            } catch { throw error.databaseError }
+        }
+    }
+
+    /// Renames a damaged database with its companions and returns where it lies now.
+    package static func moveAside(_ path: String) throws(DatabaseError) -> String {
+        let free = (1..<damagedFilesKept).first { unsafe access("\(path).damaged-\($0)", F_OK) != 0 }
+        let target = "\(path).damaged-\(free ?? damagedFilesKept)"
+        guard unsafe rename(path, target) == 0 else {
+            throw DatabaseError(
+                code: .cannotOpen, message: "cannot rename \(path) to \(target): errno \(errno); remove it by hand")
+        }
+        for companion in ["-wal", "-shm"] where unsafe rename(path + companion, target + companion) != 0 {
+            // None there, or in the way: a new database must not be fed the old one's log.
+            unsafe unlink(path + companion)
+            unsafe unlink(target + companion)
+        }
+        return target
+    }
+
+    /// Why a file cannot be used as it is.
+    private enum Unusable: Error {
+        case damaged(reason: String)
+        case failing(DatabaseError)
+
+        init(_ error: DatabaseError) {
+            self = error.code.meansDamage ? .damaged(reason: error.description) : .failing(error)
+        }
+
+        var databaseError: DatabaseError {
+            switch self {
+            case .damaged(let reason): DatabaseError(code: .corrupt, message: reason)
+            case .failing(let error): error
+            }
+        }
+    }
+
+    private static func openChecked(
+        _ path: String, _ migrations: [Migration], _ check: Check
+    ) throws(Unusable) -> Connection {
+        let hasLog = unsafe access(path + "-wal", F_OK) == 0
+        let isDoubtful = check == .always || hasLog || fileSize(path) <= smallFile
+        let connection: Connection
+        do throws(DatabaseError) {
+            connection = try Connection(path: path)
+        } catch { throw Unusable(error) }
+        do throws(DatabaseError) {
+            if isDoubtful, let finding = try connection.quickCheck() {
+                connection.close()
+                throw DatabaseError(code: .corrupt, message: finding)
+            }
+        } catch { throw Unusable(error) }
+        do throws(MigrationError) {
+            try Migrator(migrations).migrate(connection)
+        } catch {
+            switch error {
+            case .newerSchema(let steps):
+                connection.close()
+                throw .damaged(reason: "written by a newer version (\(steps.joined(separator: ", ")))")
+            case .database(let error): throw Unusable(error)
+            }
+        }
+        return connection
+    }
+
+    private static func fileSize(_ path: String) -> off_t {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status.st_size : 0
+    }
+}

@@ -1,0 +1,99 @@
+import SQLite
+import Testing
+
+@Suite struct OpeningTests {
+    let directory = TemporaryDirectory()
+    var path: String { directory.path + "/a.sqlite" }
+    let first = Migration("first", "CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+    let second = Migration("second", "CREATE TABLE u(a)")
+
+    @Test func migrationsRunOnceAndInOrder() throws {
+        let one = try Connection.openOrSetAside(path: path, migrations: [first])
+        #expect(one.setAside == nil)
+        one.connection.close()
+        let two = try Connection.openOrSetAside(path: path, migrations: [first, second])
+        #expect(two.setAside == nil)
+        #expect(try two.connection.first("SELECT count(*) FROM t") { $0.int(0) } == 1)
+        #expect(try two.connection.first("SELECT count(*) FROM u") { $0.int(0) } == 0)
+    }
+
+    @Test func aBrokenMigrationLeavesNothing() throws {
+        let connection = try Connection(path: path)
+        let broken = Migration("broken", "CREATE TABLE v(a); NONSENSE")
+        #expect(throws: MigrationError.self) { try Migrator([first, broken]).migrate(connection) }
+        #expect(try connection.first("SELECT count(*) FROM sqlite_schema WHERE name IN ('t', 'v')") { $0.int(0) } == 0)
+    }
+
+    @Test func aNewerSchemaIsRefusedByNameAndSetAside() throws {
+        let newer = try Connection.openOrSetAside(path: path, migrations: [first, second])
+        #expect(throws: MigrationError.newerSchema(steps: ["second"])) {
+            try Migrator([first]).migrate(newer.connection)
+        }
+        newer.connection.close()
+        let older = try Connection.openOrSetAside(path: path, migrations: [first])
+        #expect(older.setAside?.path == path + ".damaged-1")
+        #expect(older.setAside?.reason.contains("second") == true)
+        #expect(try older.connection.first("SELECT count(*) FROM t") { $0.int(0) } == 1)
+        let kept = try Connection(path: path + ".damaged-1", access: .readOnly)
+        #expect(try kept.first("SELECT count(*) FROM u") { $0.int(0) } == 0)
+    }
+
+    @Test func whatIsNoDatabaseIsSetAside() throws {
+        for number in 1...2 {
+            directory.write(Array(repeating: 0x41, count: 8192), to: "a.sqlite")
+            let opened = try Connection.openOrSetAside(path: path, migrations: [first])
+            #expect(opened.setAside?.path == "\(path).damaged-\(number)")
+            opened.connection.close()
+        }
+    }
+
+    @Test func aDamagedPageIsFoundAndSetAside() throws {
+        let opened = try Connection.openOrSetAside(path: path, migrations: [first])
+        try opened.connection.execute("CREATE TABLE big(a); CREATE INDEX i ON big(a)")
+        for number in 0..<500 { try opened.connection.run("INSERT INTO big VALUES(?)", .text("row \(number) of many")) }
+        opened.connection.close()
+        directory.write(Array(repeating: 0xFF, count: 3000), to: "a.sqlite", at: 4096 * 4)
+        let again = try Connection.openOrSetAside(path: path, migrations: [first])
+        #expect(again.setAside != nil)
+        #expect(try again.connection.quickCheck() == nil)
+    }
+
+    @Test func aLockedFileIsAnErrorAndStays() throws {
+        let owner = try Connection.openOrSetAside(path: path, migrations: [first]).connection
+        try owner.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; INSERT INTO t VALUES(2)")
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection.openOrSetAside(path: path, migrations: [first, second])
+        }
+        #expect(error?.code.meansLocked == true)
+        #expect(!directory.names.contains { $0.contains("damaged") })
+    }
+
+    @Test func aDirectoryThatIsMissingIsAnError() {
+        let error = #expect(throws: DatabaseError.self) {
+            try Connection.openOrSetAside(path: directory.path + "/none/a.sqlite", migrations: [first])
+        }
+        #expect(error?.code.primary == .cannotOpen)
+    }
+}
+
+actor Counter {
+    private let executor = SerialQueueExecutor(label: "test")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    private var count = 0
+
+    func increment() -> Int {
+        executor.checkIsolated()
+        count += 1
+        return count
+    }
+}
+
+@Suite struct SerialQueueExecutorTests {
+    @Test func anActorRunsOnItsQueueOneCallAtATime() async {
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<200 { group.addTask { _ = await counter.increment() } }
+        }
+        #expect(await counter.increment() == 201)
+    }
+}
