@@ -4,7 +4,7 @@ package final class CurlTransport: Transport {
     package struct Configuration: Sendable {
         /// Bulk connections to one host at most.
         package var connections: Int
-        /// `User-Agent:`
+        /// The value of `User-Agent:`.
         package var userAgent: String
         /// A proxy URL, or nil for none; the environment is not asked.
         package var proxy: String?

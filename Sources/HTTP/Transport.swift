@@ -110,7 +110,9 @@ package struct HTTPHead: Sendable {
     }
 }
 
-/// Why a transfer failed. Texts hold no credentials and no raw bytes from outside.
+/// Why a transfer failed.
+///
+/// Texts hold no credentials and no raw bytes from outside.
 package enum HTTPError: Error, Hashable, Sendable {
     /// No name, no route, refused, reset before an answer.
     case unreachable(String)

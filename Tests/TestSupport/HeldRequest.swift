@@ -1,0 +1,136 @@
+import Dispatch
+package import HTTP
+import Synchronization
+
+/// One request of a `HeldTransport`, answered by the test.
+///
+/// ## Concurrency
+///
+/// Any thread may call; the steps of one request run one after another on the transport's queue. A step must not be
+/// called from within a sink.
+package final class HeldRequest: Transfer {
+    private struct State {
+        var priority: TransferPriority
+        var finished = false
+        var cancelled = false
+        var watchers: [CheckedContinuation<Void, Never>] = []
+        var priorityWatchers: [(TransferPriority, CheckedContinuation<Void, Never>)] = []
+    }
+
+    /// What was asked.
+    package let request: HTTPRequest
+    private let sink: any ResponseSink
+    private let queue: DispatchQueue
+    private let state: Mutex<State>
+
+    init(_ request: HTTPRequest, sink: any ResponseSink, queue: DispatchQueue) {
+        self.request = request
+        self.sink = sink
+        self.queue = queue
+        state = Mutex(State(priority: request.priority))
+    }
+
+    /// The priority at present, after every `setPriority`.
+    package var priority: TransferPriority { state.withLock { $0.priority } }
+
+    /// Whether `cancel` was called before the end.
+    package var isCancelled: Bool { state.withLock { $0.cancelled } }
+
+    /// Whether the sink has been told the end.
+    package var isFinished: Bool { state.withLock { $0.finished } }
+
+    /// Gives status and headers; false if the sink refused them or the request has ended.
+    @discardableResult
+    package func head(_ status: Int, _ headers: [(name: String, value: String)] = []) -> Bool {
+        step { $0.head(HTTPHead(status: status, headers: headers)) }
+    }
+
+    /// Gives some of the body; false if the sink refused it or the request has ended.
+    @discardableResult
+    package func body(_ bytes: [UInt8]) -> Bool {
+        step { sink in unsafe bytes.withUnsafeBytes { unsafe sink.body($0) } }
+    }
+
+    /// Ends the request, by default well.
+    package func finish(_ result: Result<Void, HTTPError> = .success(())) {
+        queue.sync { end(result) }
+    }
+
+    /// Ends the request with an error.
+    package func fail(_ error: HTTPError) {
+        finish(.failure(error))
+    }
+
+    /// Gives a whole answer with its `content-length`.
+    package func respond(status: Int = 200, headers: [(name: String, value: String)] = [], body bytes: [UInt8] = []) {
+        let length = (name: "content-length", value: String(bytes.count))
+        guard head(status, headers.contains { $0.name == length.name } ? headers : headers + [length]) else { return }
+        if request.method == .get, !bytes.isEmpty {
+            guard body(bytes) else { return }
+        }
+        finish()
+    }
+
+    /// Returns once the request was cancelled or has ended, and the sink knows it.
+    package func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            let ended = state.withLock { state in
+                if !state.finished { state.watchers.append(continuation) }
+                return state.finished
+            }
+            if ended { continuation.resume() }
+        }
+    }
+
+    /// Returns once the priority is this one.
+    package func waitForPriority(_ priority: TransferPriority) async {
+        await withCheckedContinuation { continuation in
+            let reached = state.withLock { state in
+                if state.priority != priority { state.priorityWatchers.append((priority, continuation)) }
+                return state.priority == priority
+            }
+            if reached { continuation.resume() }
+        }
+    }
+
+    package func setPriority(_ priority: TransferPriority) {
+        let satisfied = state.withLock { state in
+            state.priority = priority
+            let satisfied = state.priorityWatchers.filter { $0.0 == priority }
+            state.priorityWatchers.removeAll { $0.0 == priority }
+            return satisfied
+        }
+        for watcher in satisfied { watcher.1.resume() }
+    }
+
+    package func cancel() {
+        state.withLock { state in
+            if !state.finished { state.cancelled = true }
+        }
+        queue.async { [self] in end(.failure(.cancelled)) }
+    }
+
+    private func step(_ call: (any ResponseSink) -> Bool) -> Bool {
+        queue.sync {
+            guard !isFinished, !isCancelled else { return false }
+            let wanted = call(sink)
+            if !wanted { end(.failure(.cancelled)) }
+            return wanted
+        }
+    }
+
+    /// Runs on the queue.
+    private func end(_ result: Result<Void, HTTPError>) {
+        let first = state.withLock { state in
+            defer { state.finished = true }
+            return !state.finished
+        }
+        guard first else { return }
+        sink.finish(result)
+        let watchers = state.withLock { state in
+            defer { state.watchers = [] }
+            return state.watchers
+        }
+        for watcher in watchers { watcher.resume() }
+    }
+}

@@ -1,0 +1,71 @@
+package import HTTP
+import Dispatch
+import Synchronization
+
+/// A transport that records requests and answers nothing by itself: the test does, step by step.
+///
+/// ```swift
+/// let transport = HeldTransport()
+/// async let answer = client.send(request)
+/// let held = await transport.waitForRequest(at: 0)
+/// held.respond(status: 200, body: bytes)
+/// ```
+///
+/// ## Concurrency
+///
+/// Any thread may call. Sinks are called on one serial queue, as on a real transport's thread; the test's steps return
+/// after the sink has taken them.
+package final class HeldTransport: Transport {
+    private struct Watcher {
+        var count: Int
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var requests: [HeldRequest] = []
+        var watchers: [Watcher] = []
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "HeldTransport")
+
+    package init() {}
+
+    /// Every request so far, oldest first.
+    package var requests: [HeldRequest] { state.withLock { $0.requests } }
+
+    /// The addresses asked so far, oldest first.
+    package var urls: [String] { requests.map(\.request.url) }
+
+    package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+        let held = HeldRequest(request, sink: sink, queue: queue)
+        let satisfied = state.withLock { state in
+            state.requests.append(held)
+            let count = state.requests.count
+            let satisfied = state.watchers.filter { $0.count <= count }
+            state.watchers.removeAll { $0.count <= count }
+            return satisfied
+        }
+        for watcher in satisfied { watcher.continuation.resume() }
+        return held
+    }
+
+    /// Returns all requests once there have been at least so many.
+    @discardableResult
+    package func waitForRequests(_ count: Int) async -> [HeldRequest] {
+        await withCheckedContinuation { continuation in
+            let enough = state.withLock { state in
+                if state.requests.count >= count { return true }
+                state.watchers.append(Watcher(count: count, continuation: continuation))
+                return false
+            }
+            if enough { continuation.resume() }
+        }
+        return requests
+    }
+
+    /// Returns the request of this index (0 is the first) once it has been made.
+    package func waitForRequest(at index: Int) async -> HeldRequest {
+        await waitForRequests(index + 1)[index]
+    }
+}

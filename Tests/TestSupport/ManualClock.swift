@@ -1,0 +1,111 @@
+import Synchronization
+
+/// A clock that stands still until a test moves it.
+///
+/// Its instants are those of `ContinuousClock`, so that deadlines made from it fit every interface.
+///
+/// ## Concurrency
+///
+/// Any thread may call; state is guarded by one mutex, continuations are resumed outside it.
+package final class ManualClock: Clock {
+    package typealias Instant = ContinuousClock.Instant
+
+    private struct Sleeper {
+        var deadline: Instant
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Watcher {
+        var count: Int
+        var continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var now: Instant
+        var nextID = 0
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelledEarly: Set<Int> = []
+        var watchers: [Watcher] = []
+
+        mutating func takeSatisfiedWatchers() -> [Watcher] {
+            let satisfied = watchers.filter { $0.count <= sleepers.count }
+            watchers.removeAll { $0.count <= sleepers.count }
+            return satisfied
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// A clock that starts at some instant, by default the present one.
+    package init(now: Instant = ContinuousClock.now) {
+        state = Mutex(State(now: now))
+    }
+
+    package var now: Instant { state.withLock { $0.now } }
+    package var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// How many tasks sleep at present.
+    package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// Moves time forward and wakes those whose time has come, earliest first.
+    package func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
+        }
+        for sleeper in due { sleeper.value.continuation.resume() }
+    }
+
+    /// Returns once at least so many tasks sleep on this clock.
+    package func waitForSleepers(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let now = state.withLock { state in
+                if state.sleepers.count >= count { return true }
+                state.watchers.append(Watcher(count: count, continuation: continuation))
+                return false
+            }
+            if now { continuation.resume() }
+        }
+    }
+
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                add(id: id, deadline: deadline, continuation: continuation)
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: id)
+                if sleeper == nil { state.cancelledEarly.insert(id) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private enum Entry {
+        case due
+        case cancelled
+        case asleep([Watcher])
+    }
+
+    private func add(id: Int, deadline: Instant, continuation: CheckedContinuation<Void, any Error>) {
+        let entry = state.withLock { state -> Entry in
+            if state.cancelledEarly.remove(id) != nil { return .cancelled }
+            if deadline <= state.now { return .due }
+            state.sleepers[id] = Sleeper(deadline: deadline, continuation: continuation)
+            return .asleep(state.takeSatisfiedWatchers())
+        }
+        switch entry {
+        case .due: continuation.resume()
+        case .cancelled: continuation.resume(throwing: CancellationError())
+        case .asleep(let watchers): for watcher in watchers { watcher.continuation.resume() }
+        }
+    }
+}
