@@ -1,0 +1,70 @@
+# rankfs: illustration rankings as files.
+#
+#   make demo     install what is missing, build, mount the embedded origin
+#   make test     install what is missing, run every test
+#   make check    format, layers and the tests that need no mount
+#   make bench    figures of a release build against the embedded origin
+#   make install  put the program, the mount helper and the unit in place
+
+SHELL   := /bin/bash
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   := .build/release
+MOUNTPOINT ?=
+
+# Debian's names. What the program is built from, and what only its tests ask for.
+PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev \
+                 libcairo2-dev libturbojpeg0-dev pkg-config fonts-dejavu-core fonts-droid-fallback
+TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps
+
+.PHONY: demo test check bench install uninstall build format setup setup-test tsan clean
+
+demo: build
+	$(BUILD)/rankfs demo $(MOUNTPOINT)
+
+build: setup
+	swift build -c release
+
+# A hang is a failure: the limit lies far above what the tests take.
+test: setup-test
+	swift build --build-tests
+	timeout -k 10 1500 swift test --skip-build
+
+check: setup
+	swift format lint --strict --recursive Sources Tests Package.swift
+	swift build --build-tests
+	timeout -k 10 600 swift test --skip-build --skip MountTests --skip FuseTests
+
+# The mount tests run other processes, which this cannot see into.
+tsan: setup
+	timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+
+bench: build
+	$(BUILD)/rankfs-bench
+
+format:
+	swift format --in-place --recursive Sources Tests Package.swift
+
+setup:
+	@$(call need,$(PACKAGES))
+
+setup-test:
+	@$(call need,$(PACKAGES) $(TEST_PACKAGES))
+
+clean:
+	rm -rf .build
+
+# Asks apt only for what is missing, so that a prepared machine needs neither network nor root.
+define need
+missing=; for package in $(1); do \
+    dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; \
+done; \
+if [ -n "$$missing" ]; then \
+    echo "installing:$$missing"; \
+    root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+    $$root apt-get update -qq && \
+    $$root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; \
+fi
+endef
+
+-include mount-helper/install.mk

@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// The import table of the design: SwiftPM builds an undeclared import silently, so this is what holds the layers apart.
+@Suite struct LayerTests {
+    /// What a module may import besides the toolchain modules in `everywhere`.
+    static let allowed: [String: Set<String>] = [
+        "Rankings": [],
+        "HTTP": ["CCurl", "FoundationEssentials"],
+        "SQLite": ["CSQLite"],
+        "Pixiv": ["Rankings", "HTTP", "FoundationEssentials"],
+        "Catalog": ["Rankings", "HTTP", "SQLite", "FoundationEssentials"],
+        "ImageCache": ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
+        "Fuse": ["CFuse3"],
+        "RankFS": ["Rankings", "Fuse", "Catalog", "ImageCache"],
+        "Origin": ["Rankings", "CMicroHTTPD", "CCairo", "CTurboJPEG", "FoundationEssentials"],
+        "rankfs": [
+            "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",
+            "FoundationEssentials",
+        ],
+        "rankfs-origin": ["Origin", "Rankings", "FoundationEssentials"],
+        "rankfs-bench": ["Rankings", "CLinux", "FoundationEssentials"],
+        "fuse-example": ["Fuse"],
+    ]
+
+    /// Toolchain modules that any layer but `Rankings` may use.
+    static let everywhere: Set<String> = ["Glibc", "Dispatch", "Synchronization"]
+
+    @Test func everyModuleImportsOnlyWhatTheTableAllows() throws {
+        for module in try Package.modules() {
+            let table = try #require(Self.allowed[module], "Sources/\(module) is missing in the import table")
+            let allowed = module == "Rankings" ? table.union(["Swift"]) : table.union(Self.everywhere)
+            for file in try Package.swiftFiles(below: "Sources/\(module)") {
+                for imported in file.imports where !allowed.contains(imported) {
+                    Issue.record("\(file.path) imports \(imported), which the table does not allow \(module)")
+                }
+            }
+        }
+    }
+
+    @Test func aCLibraryHasOneOwner() throws {
+        var owners: [String: Set<String>] = [:]
+        for module in try Package.modules() {
+            for file in try Package.swiftFiles(below: "Sources/\(module)") {
+                for imported in file.imports where imported.hasPrefix("C") && imported != "Catalog" && imported != "CLinux" {
+                    owners[imported, default: []].insert(module)
+                }
+            }
+        }
+        #expect(!owners.isEmpty)
+        for (library, modules) in owners {
+            #expect(modules.count == 1, "\(library) is imported by \(modules.sorted())")
+        }
+    }
+}

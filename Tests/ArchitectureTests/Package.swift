@@ -1,0 +1,74 @@
+import Foundation
+
+/// The package's own files, read as text.
+enum Package {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The directories below Sources that hold Swift code.
+    static func modules() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path).filter { name in
+            try !swiftFiles(below: "Sources/\(name)").isEmpty
+        }.sorted()
+    }
+
+    static func swiftFiles(below directory: String) throws -> [SourceFile] {
+        let base = root.appending(path: directory)
+        guard let paths = FileManager.default.enumerator(atPath: base.path) else { return [] }
+        return try paths.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { path in
+            let text = try String(contentsOf: base.appending(path: path), encoding: .utf8)
+            return SourceFile(path: "\(directory)/\(path)", text: text)
+        }
+    }
+}
+
+struct SourceFile {
+    let path: String
+    let lines: [Substring]
+
+    init(path: String, text: String) {
+        self.path = path
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        self.lines = lines
+    }
+
+    /// The modules that this file imports, without access levels and attributes.
+    var imports: [String] {
+        lines.compactMap { line in
+            let words = line.split(separator: " ").filter { !$0.hasPrefix("@") }
+            guard let place = words.firstIndex(of: "import"), place <= 1, words.count > place + 1 else { return nil }
+            guard place == 0 || ["package", "internal", "private", "public", "fileprivate"].contains(words[0]) else {
+                return nil
+            }
+            let module = words.last { !["struct", "class", "enum", "func", "let"].contains($0) }
+            return module.map { String($0.split(separator: ".")[0]) }
+        }
+    }
+
+    /// Functions and initialisers by the indentation of their first and last lines, which swift-format keeps.
+    func functions() -> [(line: Int, length: Int)] {
+        var found: [(line: Int, length: Int)] = []
+        for (start, line) in lines.enumerated() where line.beginsFunction {
+            let indentation = line.prefix { $0 == " " }
+            guard
+                let end = lines[start...].firstIndex(where: { $0 == "\(indentation)}" }),
+                line.hasSuffix("{") || lines[start...end].contains(where: { $0.hasPrefix(indentation + ")") })
+            else { continue }
+            found.append((start + 1, end - start + 1))
+        }
+        return found
+    }
+}
+
+extension Substring {
+    var isComment: Bool {
+        drop { $0 == " " }.hasPrefix("//")
+    }
+
+    fileprivate var beginsFunction: Bool {
+        guard !isComment else { return false }
+        let words = split(separator: " ")
+        return words.contains("func") || words.contains { $0.hasPrefix("init(") || $0.hasPrefix("init?(") }
+    }
+}
