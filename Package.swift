@@ -74,6 +74,6 @@ let package = Package(
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings"]),
         tests("ProgramTests", ["rankfs", "Rankings"]),
-        tests("MountTests", ["CLinux"]),
+        tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]
 )

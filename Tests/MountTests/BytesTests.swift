@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "A read returns the right bytes or an error".
+    @Suite struct BytesTests {
+        /// How many pictures each order reads; all five hundred when `RANKFS_ENTRIES` says so.
+        static let entries = ProcessInfo.processInfo.environment["RANKFS_ENTRIES"].flatMap { Int($0) } ?? 24
+
+        @Test(arguments: ["whole", "backwards", "mapped", "together"])
+        func everyByteIsTheOrigins(order: String) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let all = try Array(zip(mount.names(mount.day()), origin.ranking()))
+                let readable = all.filter { !$0.1.isWithheld }.prefix(Self.entries)
+                for (name, entry) in readable {
+                    let path = "\(mount.day())/\(name)"
+                    let fetched = try origin.fetch(entry.picture)
+                    switch order {
+                    case "backwards": #expect(try readBackwards(path) == fetched, "\(name)")
+                    case "mapped": #expect(try readMapped(path) == fetched, "\(name)")
+                    case "together": #expect(try readTogether(path, in: workplace) == Array(repeating: sum(fetched, in: workplace), count: 16))
+                    default: #expect(try read(path).get() == fetched, "\(name)")
+                    }
+                }
+                for (_, entry) in readable {
+                    let mine = origin.downloads.filter { $0.path == entry.picture }
+                    // One is curl's; a backward reader may ask by ranges, but for no byte twice.
+                    let bytes = mine.compactMap(\.bytes).reduce(0, +)
+                    let length = Int64(try origin.fetch(entry.picture).count)
+                    if order == "whole" || order == "together" { #expect(mine.count == 2, "\(entry.picture)") }
+                    #expect(bytes <= length * 2 + length / 10, "\(order) \(entry.picture)")
+                }
+            }
+        }
+
+        private func readBackwards(_ path: String) throws -> Data {
+            let size = Int(try status(of: path).st_size)
+            var pieces: [Data] = []
+            for offset in stride(from: (size - 1) / 4096 * 4096, through: 0, by: -4096) {
+                pieces.append(try read(path, offset: Int64(offset), count: min(4096, size - offset)).get())
+            }
+            return pieces.reversed().reduce(into: Data()) { $0.append($1) }
+        }
+
+        private func readMapped(_ path: String) throws -> Data {
+            try Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
+        }
+
+        private func readTogether(_ path: String, in workplace: Workplace) throws -> [String] {
+            let children = try (0..<16).map { _ in try workplace.start("/usr/bin/md5sum", [path]) }
+            return children.map { $0.wait().map { String($0.output.prefix(32)) } ?? "hung" }
+        }
+
+        private func sum(_ data: Data, in workplace: Workplace) throws -> String {
+            let file = workplace.directory.appending(path: UUID().uuidString)
+            try data.write(to: file)
+            return String(try workplace.run("/usr/bin/md5sum", file.path).output.prefix(32))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "True metadata before any download".
+    @Suite struct ListingTests {
+        @Test func namesCostNoRequestToTheImageHost() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let names = try mount.names(mount.day())
+                let entries = try origin.ranking()
+                #expect(names.count == entries.count)
+                #expect(origin.pictureRequests.isEmpty)
+                #expect(names == names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }), "rank order")
+                #expect(Set(names.map { Data($0.utf8) }).count == names.count)
+                for (name, entry) in zip(names, entries) {
+                    #expect(name.utf8.count <= 200)
+                    #expect(name.hasPrefix(String(format: "%03d-", entry.rank)))
+                    #expect(name.hasSuffix(".jpg"))
+                    #expect(!name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 || "\\/:*?\"<>|".unicodeScalars.contains($0) })
+                }
+            }
+        }
+
+        @Test func everySizeAndTimeIsTheOrigins() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let listed = try workplace.run("ls", "-ln", mount.day())
+                #expect(listed.status == 0, "\(listed.errors)")
+                #expect(listed.lines.count == (try origin.ranking().count) + 1)
+                let entries = try origin.ranking()
+                let lengths = try origin.lengths(of: entries.filter { !$0.isWithheld }, in: workplace)
+                let names = try mount.names(mount.day())
+                for (name, entry) in zip(names, entries) where !entry.isWithheld {
+                    let status = try status(of: "\(mount.day())/\(name)")
+                    #expect(Int64(status.st_size) == lengths[entry.picture], "\(name)")
+                    #expect(Int64(status.st_blocks) == (Int64(status.st_size) + 511) / 512)
+                    #expect(Int64(status.st_mtim.tv_sec) == entry.uploaded, "\(name)")
+                    #expect(status.st_mtim.tv_nsec == 0)
+                }
+                let before = origin.pictureRequests.count
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                #expect(origin.pictureRequests.count == before, "sizes are asked once")
+            }
+        }
+
+        @Test func anAuthorsWorksAreListedNewestFirst() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let author = try #require(try origin.ranking().first { !$0.isWithheld }?.user)
+                let names = try mount.names("\(mount.path)/users/\(author)")
+                let data = try origin.fetch("/ajax/user/\(author)/profile/all")
+                let body = try #require((try JSONSerialization.jsonObject(with: data) as? [String: Any])?["body"] as? [String: Any])
+                let works = ["illusts", "manga"].flatMap { kind in (body[kind] as? [String: Any]).map { Array($0.keys) } ?? [] }
+                let expected = works.compactMap { Int64($0) }.sorted(by: >)
+                #expect(names.compactMap { $0.split(separator: "-").first.flatMap { Int64($0) } } == expected)
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+import Testing
+
+/// Real mounts of the built program, one after the other: each has its own origin, cache and directory.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: FileManager.default.isWritableFile(atPath: "/dev/fuse"), "needs /dev/fuse"))
+struct MountSuite {}
+
+/// Runs a test's body on a thread, with a workplace that is cleaned up whatever happens.
+func withWorkplace(_ body: @escaping @Sendable (Workplace) throws -> Void) async throws {
+    let workplace = try Workplace()
+    do {
+        try await onThread { try body(workplace) }
+        try await onThread { workplace.close() }
+    } catch {
+        let logs = workplace.children.map(\.errorText).joined(separator: "\n").suffix(4000)
+        try await onThread { workplace.close() }
+        throw Failure("\(error)\nwhat the programs said:\n\(logs)")
+    }
+}

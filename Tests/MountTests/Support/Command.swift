@@ -1,0 +1,59 @@
+import Foundation
+
+/// A finished command.
+struct Output {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+}
+
+/// A process that a test started and ends itself, by its own handle.
+final class Child {
+    let process = Process()
+    private let outputFile: URL
+    private let errorFile: URL
+
+    /// Starts at once. Output goes to files, so that a full pipe can stop nothing.
+    init(_ path: String, _ arguments: [String], environment: [String: String]? = nil, in directory: URL) throws {
+        let name = UUID().uuidString
+        outputFile = directory.appending(path: "\(name).out")
+        errorFile = directory.appending(path: "\(name).err")
+        for file in [outputFile, errorFile] { FileManager.default.createFile(atPath: file.path, contents: nil) }
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        var variables = environment ?? ProcessInfo.processInfo.environment
+        // A crash must end the process, not start an interactive backtrace.
+        variables["SWIFT_BACKTRACE"] = "enable=no"
+        process.environment = variables
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try FileHandle(forWritingTo: outputFile)
+        process.standardError = try FileHandle(forWritingTo: errorFile)
+        try process.run()
+    }
+
+    var pid: Int32 { process.processIdentifier }
+
+    var outputText: String { (try? String(contentsOf: outputFile, encoding: .utf8)) ?? "" }
+    var errorText: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
+
+    func signal(_ number: Int32) {
+        guard process.isRunning else { return }
+        kill(pid, number)
+    }
+
+    /// The result, or nil if the process still runs after so many seconds.
+    func wait(upTo seconds: Double = 60) -> Output? {
+        guard poll(upTo: seconds, { !process.isRunning }) else { return nil }
+        process.waitUntilExit()
+        return Output(status: process.terminationStatus, output: outputText, errors: errorText)
+    }
+}
+
+/// Runs work that blocks (everything that touches a mount) on a thread of its own: the cooperative pool has two threads.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result { try work() }) }.start()
+    }
+}

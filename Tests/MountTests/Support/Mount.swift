@@ -1,0 +1,99 @@
+import CLinux
+import Foundation
+
+/// A mount by the program under test, in a process of its own.
+final class Mount {
+    let path: String
+    let cache: String
+    let child: Child
+    private let workplace: Workplace
+
+    init(_ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount") throws {
+        self.workplace = workplace
+        path = try workplace.folder(name)
+        cache = workplace.directory.appending(path: "cache").path
+        workplace.willMount(at: path)
+        // A test is no polite user of a service: the bucket must not slow it.
+        let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
+        child = try workplace.start("rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")])
+        let (mounted, started) = (path, child)
+        guard poll({ Workplace.isMounted(mounted) || !started.process.isRunning }), Workplace.isMounted(path) else {
+            throw Failure("not mounted: \(child.errorText)")
+        }
+    }
+
+    /// SIGTERM, as systemd and a logout do it; true if it ended by itself with status 0 and unmounted.
+    @discardableResult
+    func unmount(upTo seconds: Double = 10) -> Bool {
+        child.signal(SIGTERM)
+        guard let output = child.wait(upTo: seconds) else { return false }
+        return output.status == 0 && !Workplace.isMounted(path)
+    }
+
+    /// As a crash or the kernel's memory killer does it.
+    func killHard() {
+        child.signal(SIGKILL)
+        _ = child.wait(upTo: 10)
+    }
+
+    /// The published day that all tests look at: far in the past, so frozen.
+    static let day = "2024-05-01"
+
+    func day(_ mode: String = "daily", _ day: String = Mount.day) -> String { "\(path)/ranking/\(mode)/\(day)" }
+
+    func names(_ directory: String) throws -> [String] {
+        let output = try workplace.run("ls", "-U", directory)
+        guard output.status == 0 else { throw Failure(output.errors) }
+        return output.lines
+    }
+
+    /// The entry of a rank.
+    func picture(_ rank: Int, in directory: String) throws -> String {
+        let prefix = String(format: "%03d-", rank)
+        guard let name = try names(directory).first(where: { $0.hasPrefix(prefix) }) else {
+            throw Failure("no rank \(rank) in \(directory)")
+        }
+        return "\(directory)/\(name)"
+    }
+
+    /// The path of a picture at the origin, out of the log of what the mount asked last for it, by its xattr-free identity.
+    func status() throws -> [String: Any] {
+        let data = try Data(contentsOf: URL(filePath: "\(path)/.rankfs/status.json"))
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+}
+
+/// An extended attribute as text, nil if there is none.
+func extendedAttribute(_ name: String, of path: String) -> String? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let length = getxattr(path, name, &buffer, buffer.count)
+    return length < 0 ? nil : String(decoding: buffer.prefix(length), as: UTF8.self)
+}
+
+/// stat(2) as a value.
+func status(of path: String) throws -> stat {
+    var result = stat()
+    guard lstat(path, &result) == 0 else { throw Failure("lstat \(path): \(String(cString: strerror(errno)))") }
+    return result
+}
+
+/// Reads a file and tells the errno of a failure.
+func read(_ path: String, offset: Int64 = 0, count: Int = .max) -> Result<Data, ReadFailure> {
+    let file = open(path, O_RDONLY)
+    guard file >= 0 else { return .failure(ReadFailure(errno: errno, received: 0)) }
+    defer { close(file) }
+    var data = Data()
+    var buffer = [UInt8](repeating: 0, count: 131_072)
+    while data.count < count {
+        let got = pread(file, &buffer, min(buffer.count, count - data.count), offset + Int64(data.count))
+        if got < 0 { return .failure(ReadFailure(errno: errno, received: data.count)) }
+        if got == 0 { break }
+        data.append(contentsOf: buffer.prefix(got))
+    }
+    return .success(data)
+}
+
+struct ReadFailure: Error {
+    let errno: Int32
+    let received: Int
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// One request as the origin logged it.
+struct LoggedRequest: Decodable {
+    let method: String
+    let path: String
+    let status: Int
+    let range: String?
+    let bytes: Int64?
+    let completed: Bool?
+
+    var isPicture: Bool { path.contains("/img-master/") || path.contains("/img-original/") }
+}
+
+/// `rankfs-origin` in a process of its own.
+final class OriginProcess {
+    private let workplace: Workplace
+    private var child: Child
+    private let log: String
+    private let options: [String]
+    let url: String
+
+    init(_ workplace: Workplace, _ options: [String] = []) throws {
+        self.workplace = workplace
+        self.options = options
+        log = workplace.directory.appending(path: "origin.log").path
+        child = try workplace.start("rankfs-origin", ["--port", "0", "--log", log] + options)
+        let started = child
+        guard poll({ started.outputText.contains("listening on http") || !started.process.isRunning }),
+            let line = started.outputText.split(separator: "\n").first(where: { $0.hasPrefix("listening on ") })
+        else { throw Failure("rankfs-origin did not start: \(started.errorText)") }
+        url = String(line.dropFirst("listening on ".count))
+    }
+
+    /// The origin vanishes: connections are refused from now on.
+    func stop() {
+        child.signal(SIGTERM)
+        _ = child.wait(upTo: 10)
+    }
+
+    /// The origin is back at the same address.
+    func restart() throws {
+        let port = url.split(separator: ":").last.map(String.init) ?? "0"
+        child = try workplace.start("rankfs-origin", ["--port", port, "--log", log] + options)
+        let started = child
+        guard poll({ started.outputText.contains("listening on http") }) else { throw Failure(started.errorText) }
+    }
+
+    /// Freezes the origin: connections are accepted, nothing is answered.
+    func freeze() { child.signal(SIGSTOP) }
+    func thaw() { child.signal(SIGCONT) }
+
+    var requests: [LoggedRequest] {
+        guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return [] }
+        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8)) }
+    }
+
+    var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }
+    var downloads: [LoggedRequest] { pictureRequests.filter { $0.method == "GET" } }
+
+    /// The bytes of a path fetched by another program than the one under test.
+    func fetch(_ path: String) throws -> Data {
+        let file = workplace.directory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let output = try workplace.run(
+            "curl", "-sf", "-e", "https://www.pixiv.net/", "-o", file.path, url + path)
+        guard output.status == 0 else { throw Failure("curl \(path): \(output.status)") }
+        return try Data(contentsOf: file)
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

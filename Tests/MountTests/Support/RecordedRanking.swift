@@ -1,0 +1,67 @@
+import Foundation
+
+/// A ranking as the origin tells it to anybody, read without any code of the program under test.
+struct OriginEntry {
+    let rank: Int
+    let title: String
+    let work: Int64
+    let user: Int64
+    let uploaded: Int64
+    /// The path of the 1200-pixel rendition.
+    let picture: String
+    let isWithheld: Bool
+    let fields: [String: Any]
+
+    init?(_ fields: [String: Any]) {
+        guard let rank = fields["rank"] as? Int, let work = fields["illust_id"] as? Int64,
+            let url = (fields["url"] as? String).flatMap(URL.init(string:))
+        else { return nil }
+        self.rank = rank
+        self.work = work
+        self.fields = fields
+        title = fields["title"] as? String ?? ""
+        user = fields["user_id"] as? Int64 ?? 0
+        uploaded = fields["illust_upload_timestamp"] as? Int64 ?? 0
+        picture = url.path.replacingOccurrences(of: "/c/240x480", with: "").replacingOccurrences(of: "/c/480x960", with: "")
+        isWithheld = url.path.contains("/limit_")
+    }
+}
+
+extension OriginProcess {
+    /// All entries of a day, asked page by page with curl.
+    func ranking(_ mode: String = "daily", _ day: String = Mount.day) throws -> [OriginEntry] {
+        var entries: [OriginEntry] = []
+        for page in 1...10 {
+            let date = day.replacingOccurrences(of: "-", with: "")
+            let data = try fetch("/ranking.php?format=json&mode=\(mode)&date=\(date)&p=\(page)")
+            guard let answer = try JSONSerialization.jsonObject(with: data) as? [String: Any],
+                let contents = answer["contents"] as? [[String: Any]]
+            else { throw Failure("page \(page) of \(day) has no contents") }
+            entries += contents.compactMap(OriginEntry.init)
+            if answer["next"] as? Bool == false { break }
+        }
+        return entries
+    }
+
+    /// The length of a picture as the origin really sends it, by HEAD or, where it does not tell, by the bytes.
+    func lengths(of entries: [OriginEntry], in workplace: Workplace) throws -> [String: Int64] {
+        let list = workplace.directory.appending(path: "heads.txt")
+        let config = entries.map { "url = \"\(url)\($0.picture)\"" }.joined(separator: "\n")
+        try config.write(to: list, atomically: true, encoding: .utf8)
+        let output = try workplace.run(
+            "curl", "-sI", "-e", "https://www.pixiv.net/", "-w", "\n@ %{url} %{header_json}\n", "-K", list.path)
+        var lengths: [String: Int64] = [:]
+        var current = ""
+        for line in output.output.split(whereSeparator: \.isNewline).map(String.init) {
+            if line.lowercased().hasPrefix("content-length:") { current = line.split(separator: " ").last.map(String.init) ?? "" }
+            if line.hasPrefix("@ "), let address = line.split(separator: " ").dropFirst().first.map(String.init) {
+                if let length = Int64(current) { lengths[String(address.dropFirst(url.count))] = length }
+                current = ""
+            }
+        }
+        for entry in entries where lengths[entry.picture] == nil {
+            lengths[entry.picture] = Int64(try fetch(entry.picture).count)
+        }
+        return lengths
+    }
+}

@@ -1,0 +1,71 @@
+import CLinux
+import Foundation
+
+/// A directory of one test with the processes and mounts made in it; `close` ends them all.
+final class Workplace: @unchecked Sendable {
+    // @unchecked: one test uses one workplace, and hands it to one thread at a time.
+    let directory: URL
+    private(set) var children: [Child] = []
+    private var mountPoints: [String] = []
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    /// Where the programs under test are: beside the test bundle, or where `RANKFS_PROGRAMS` says.
+    static let programs: String =
+        ProcessInfo.processInfo.environment["RANKFS_PROGRAMS"]
+        ?? URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().path
+
+    static let payloads = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "PixivTests/Payloads").path
+
+    func start(_ program: String, _ arguments: [String], environment: [String: String]? = nil) throws -> Child {
+        let path = program.hasPrefix("/") ? program : "\(Self.programs)/\(program)"
+        let child = try Child(path, arguments, environment: environment, in: directory)
+        children.append(child)
+        return child
+    }
+
+    /// Runs a command to its end; `timeout` bounds what hangs.
+    @discardableResult
+    func run(_ arguments: String..., upTo seconds: Int = 60) throws -> Output {
+        try run(arguments, upTo: seconds)
+    }
+
+    func run(_ arguments: [String], upTo seconds: Int = 60) throws -> Output {
+        let child = try Child("/usr/bin/timeout", ["-k", "2", "\(seconds)"] + arguments, in: directory)
+        guard let output = child.wait(upTo: Double(seconds) + 5) else {
+            child.signal(SIGKILL)
+            return Output(status: 124, output: child.outputText, errors: "still running: \(arguments)")
+        }
+        return output
+    }
+
+    func folder(_ name: String) throws -> String {
+        let path = directory.appending(path: name).path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return path
+    }
+
+    func willMount(at path: String) {
+        mountPoints.append(path)
+    }
+
+    /// Ends what was started, mounts first; never touches anything else.
+    func close() {
+        for child in children { child.signal(SIGTERM) }
+        for path in mountPoints where !poll(upTo: 6, { !Self.isMounted(path) }) {
+            umount2(path, Int32(MNT_DETACH))
+        }
+        for child in children where child.wait(upTo: 6) == nil { child.signal(SIGKILL) }
+        for child in children { _ = child.wait(upTo: 5) }
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    static func isMounted(_ path: String) -> Bool {
+        guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return false }
+        return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(4).first.map(String.init) == path }
+    }
+}
