@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Bad input gets a clear error and costs nothing.
+    @Suite struct BadInputTests {
+        @Test func daysAndModesThatCannotBeAskNobody() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let before = origin.requests.count
+                for name in ["nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1", "daily_ai/2022-10-30"] {
+                    var status = stat()
+                    #expect(lstat("\(mount.path)/ranking/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
+                }
+                for name in [".hidden", ".directory", ".Trash-1000", "autorun.inf"] {
+                    var status = stat()
+                    #expect(lstat("\(mount.day())/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
+                }
+                #expect(origin.requests.count == before)
+                #expect(open("\(mount.path)/new", O_CREAT | O_WRONLY, 0o644) == -1 && errno == EROFS)
+                let flags = try workplace.run("findmnt", "-no", "FSTYPE,OPTIONS", mount.path).output
+                for flag in ["fuse.rankfs", "ro", "nosuid", "nodev", "noexec", "default_permissions"] {
+                    #expect(flags.contains(flag), "\(flags)")
+                }
+            }
+        }
+
+        @Test(arguments: [
+            ("colour=blue", 64, "colour"), ("prefetch=lots", 64, "prefetch"), ("cache_dir=/proc/nothing", 73, "/proc/nothing"),
+        ])
+        func aBadOptionIsOneSentence(option: String, status: Int32, word: String) async throws {
+            try await withWorkplace { workplace in
+                let directory = try workplace.folder("mount")
+                let output = try workplace.run("\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", option)
+                #expect(output.status == status)
+                #expect(output.errors.contains(word), "\(output.errors)")
+                #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")
+                #expect(!Workplace.isMounted(directory))
+            }
+        }
+
+        @Test func aBadMountPointIsOneSentence() async throws {
+            try await withWorkplace { workplace in
+                let full = try workplace.folder("full")
+                FileManager.default.createFile(atPath: "\(full)/file", contents: nil)
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                for directory in [full, "\(full)/missing", "\(full)/file", mount.path] {
+                    let other = workplace.directory.appending(path: "other").path
+                    let output = try workplace.run(
+                        "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
+                        "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(other)")
+                    #expect(output.status != 0, "\(directory)")
+                    #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")
+                }
+                #expect(try !mount.names(mount.path).isEmpty, "the live mount is untouched")
+            }
+        }
+    }
+}

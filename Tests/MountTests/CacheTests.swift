@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Bounded", and the marks that keep the cache out of backups.
+    @Suite struct CacheTests {
+        @Test func theBudgetHoldsAndOpenFilesSurviveEviction() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["cache_size=5M", "cache_free=0"])
+                let entries = try origin.ranking()
+                let readable = Array(zip(try mount.names(mount.day()), entries).filter { !$0.1.isWithheld }.prefix(40))
+                let kept = "\(mount.day())/\(readable[0].0)"
+                let file = open(kept, O_RDONLY)
+                defer { close(file) }
+                var byte: UInt8 = 0
+                #expect(pread(file, &byte, 1, 0) == 1)
+                let first = try read(kept).get()
+                for (name, _) in readable.dropFirst() {
+                    _ = try read("\(mount.day())/\(name)").get()
+                    #expect(try pictureBytes(mount.cache) <= 5_000_000 + 2 * Int64(first.count) + 2_000_000)
+                }
+                #expect(poll { isIdle(mount) })
+                var buffer = [UInt8](repeating: 0, count: first.count)
+                // The page cache must not answer for the daemon.
+                posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
+                var done = 0
+                while done < buffer.count {
+                    let got = buffer.withUnsafeMutableBytes { pread(file, $0.baseAddress! + done, $0.count - done, off_t(done)) }
+                    guard got > 0 else { break }
+                    done += got
+                }
+                #expect(Data(buffer) == first)
+            }
+        }
+
+        @Test func theCacheIsMarkedForBackups() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let name = try #require(try mount.names(mount.day()).first)
+                _ = try read("\(mount.day())/\(name)").get()
+                let tag = try String(contentsOfFile: "\(mount.cache)/CACHEDIR.TAG", encoding: .utf8)
+                #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
+                let directories = try workplace.run("find", mount.cache, "-type", "d").lines
+                #expect(directories.count > 1)
+                for directory in directories {
+                    #expect(extendedAttribute("user.xdg.robots.backup", of: directory) == "false", "\(directory)")
+                    #expect(extendedAttribute("user.xdg.robots.index", of: directory) == "false", "\(directory)")
+                    #expect(extendedAttribute("user.com.apple.MobileBackup", of: directory) == "1", "\(directory)")
+                    #expect(try workplace.run("lsattr", "-d", directory).output.prefix(22).contains("d"), "\(directory)")
+                }
+                for file in [".nomedia", ".trackerignore"] {
+                    #expect(FileManager.default.fileExists(atPath: "\(mount.cache)/\(file)"))
+                }
+                let archive = try workplace.run(
+                    "tar", "--exclude-caches", "-cf", "\(workplace.directory.path)/x.tar", "-C", workplace.directory.path, "cache")
+                #expect(archive.status == 0)
+                let members = try workplace.run("tar", "-tf", "\(workplace.directory.path)/x.tar").lines
+                #expect(!members.isEmpty && members.allSatisfy { $0 == "cache/" || $0 == "cache/CACHEDIR.TAG" }, "\(members)")
+            }
+        }
+
+        /// The bytes of stored pictures, as `find` sees them.
+        private func pictureBytes(_ cache: String) throws -> Int64 {
+            let paths = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []
+            return paths.filter { !$0.contains("sqlite") && !$0.hasSuffix(".log") }.reduce(0) { sum, path in
+                var status = stat()
+                guard lstat("\(cache)/\(path)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return sum }
+                return sum + Int64(status.st_blocks) * 512
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Nothing hangs".
+    @Suite struct HangTests {
+        @Test func aReaderOfASilentOriginCanBeInterrupted() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let names = try mount.names(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                origin.freeze()
+                defer { origin.thaw() }
+                let reader = try workplace.start("/bin/cat", ["\(mount.day())/\(names[0])"])
+                let second = try workplace.start("/bin/cat", ["\(mount.day())/\(names[0])"])
+                #expect(poll { isBlocked(reader) && isBlocked(second) })
+                // What is known does not wait behind them.
+                #expect(try status(of: "\(mount.day())/\(names[1])").st_size > 0)
+                #expect(try workplace.run("df", mount.path).status == 0)
+                reader.signal(SIGINT)
+                second.signal(SIGINT)
+                #expect(reader.wait(upTo: 10) != nil, "Ctrl-C frees the reader")
+                #expect(second.wait(upTo: 10) != nil, "and the one that waits for the same page")
+            }
+        }
+
+        @Test func aHundredWaitingReadersDoNotKeepItMounted() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let names = try mount.names(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                origin.freeze()
+                defer { origin.thaw() }
+                let readers = try names.prefix(100).map { try workplace.start("/bin/cat", ["\(mount.day())/\($0)"]) }
+                #expect(poll { readers.allSatisfy(isBlocked) })
+                #expect(mount.unmount(upTo: 20))
+                for reader in readers { #expect(reader.wait(upTo: 20)?.status != 0) }
+            }
+        }
+
+        /// Whether a child waits inside the kernel for the mount.
+        private func isBlocked(_ child: Child) -> Bool {
+            guard let place = try? String(contentsOfFile: "/proc/\(child.pid)/wchan", encoding: .utf8) else { return false }
+            return place.contains("request_wait") || place.contains("fuse") || place.contains("folio")
+        }
+    }
+}

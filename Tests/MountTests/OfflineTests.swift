@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Unreachable never means deleted".
+    @Suite struct OfflineTests {
+        @Test func whatWasSeenStaysAndWhatWasNotFailsInTime() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=15"])
+                let names = try mount.names(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                let first = try read("\(mount.day())/\(names[0])").get()
+                origin.stop()
+
+                #expect(try mount.names(mount.day()) == names)
+                #expect(try read("\(mount.day())/\(names[0])").get() == first)
+                let unread = "\(mount.day())/\(names[5])"
+                try expectUnreachable(read(unread))
+                #expect(try mount.names(mount.day()) == names, "no entry disappears")
+                // A day that was never opened cannot be listed now, but is not said to be gone.
+                let other = try workplace.run("ls", mount.day("daily", "2023-02-03"))
+                #expect(other.status != 0 && !other.errors.contains("No such file"), "\(other.errors)")
+
+                try origin.restart()
+                #expect(try read(unread).get().count == Int(status(of: unread).st_size), "reads again without a remount")
+                #expect(try workplace.run("ls", mount.day("daily", "2023-02-03")).status == 0)
+            }
+        }
+
+        @Test func aMountWithoutNetworkServesWhatIsStored() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let names = try mount.names(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                let first = try read("\(mount.day())/\(names[0])").get()
+                #expect(mount.unmount())
+                origin.stop()
+                mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                #expect(try mount.names(mount.day()) == names)
+                #expect(try read("\(mount.day())/\(names[0])").get() == first)
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0, "sizes are stored too")
+            }
+        }
+
+        private func expectUnreachable(_ result: Result<Data, ReadFailure>) throws {
+            guard case .failure(let failure) = result else { return #expect(Bool(false), "an unread picture was read offline") }
+            #expect(failure.errno == EHOSTUNREACH || failure.errno == ETIMEDOUT, "errno \(failure.errno)")
+        }
+    }
+}
