@@ -31,6 +31,7 @@ let package = Package(
     products: [
         .executable(name: "rankfs", targets: ["rankfs"]),
         .executable(name: "rankfs-origin", targets: ["rankfs-origin"]),
+        .executable(name: "rankfs-bench", targets: ["rankfs-bench"]),
     ],
     targets: [
         .systemLibrary(name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -59,6 +60,7 @@ let package = Package(
                 "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",
             ],
             swiftSettings: settings),
+        .executableTarget(name: "rankfs-bench", dependencies: ["CLinux"], swiftSettings: settings),
         .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
 
         .target(

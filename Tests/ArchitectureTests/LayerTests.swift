@@ -42,7 +42,8 @@ import Testing
         var owners: [String: Set<String>] = [:]
         for module in try Package.modules() {
             for file in try Package.swiftFiles(below: "Sources/\(module)") {
-                for imported in file.imports where imported.hasPrefix("C") && imported != "Catalog" && imported != "CLinux" {
+                for imported in file.imports
+                where imported.hasPrefix("C") && imported != "Catalog" && imported != "CLinux" {
                     owners[imported, default: []].insert(module)
                 }
             }

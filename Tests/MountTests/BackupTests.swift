@@ -37,7 +37,8 @@ extension MountSuite {
                 let home = try workplace.folder("home")
                 func borg(_ arguments: String...) throws -> Output {
                     try workplace.run(
-                        ["env", "BORG_BASE_DIR=\(home)", "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes", "borg"] + arguments)
+                        ["env", "BORG_BASE_DIR=\(home)", "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes", "borg"]
+                            + arguments)
                 }
                 #expect(try borg("init", "-e", "none", repository).status == 0)
                 let first = try borg("create", "--exclude-caches", "--list", "\(repository)::one", mount.day())
@@ -53,7 +54,9 @@ extension MountSuite {
 
         private func inodes(_ mount: Mount) throws -> [String: UInt64] {
             var numbers: [String: UInt64] = [:]
-            for name in try mount.names(mount.day()) { numbers[name] = UInt64(try status(of: "\(mount.day())/\(name)").st_ino) }
+            for name in try mount.names(mount.day()) {
+                numbers[name] = UInt64(try status(of: "\(mount.day())/\(name)").st_ino)
+            }
             return numbers
         }
     }

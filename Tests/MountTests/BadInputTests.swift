@@ -10,7 +10,10 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace)
                 let mount = try Mount(workplace, of: origin)
                 let before = origin.requests.count
-                for name in ["nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1", "daily_ai/2022-10-30"] {
+                for name in [
+                    "nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1",
+                    "daily_ai/2022-10-30",
+                ] {
                     var status = stat()
                     #expect(lstat("\(mount.path)/ranking/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
                 }
@@ -28,12 +31,14 @@ extension MountSuite {
         }
 
         @Test(arguments: [
-            ("colour=blue", 64, "colour"), ("prefetch=lots", 64, "prefetch"), ("cache_dir=/proc/nothing", 73, "/proc/nothing"),
+            ("colour=blue", 64, "colour"), ("prefetch=lots", 64, "prefetch"),
+            ("cache_dir=/proc/nothing", 73, "/proc/nothing"),
         ])
         func aBadOptionIsOneSentence(option: String, status: Int32, word: String) async throws {
             try await withWorkplace { workplace in
                 let directory = try workplace.folder("mount")
-                let output = try workplace.run("\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", option)
+                let output = try workplace.run(
+                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", option)
                 #expect(output.status == status)
                 #expect(output.errors.contains(word), "\(output.errors)")
                 #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")

@@ -21,7 +21,10 @@ extension MountSuite {
                     switch order {
                     case "backwards": #expect(try readBackwards(path) == fetched, "\(name)")
                     case "mapped": #expect(try readMapped(path) == fetched, "\(name)")
-                    case "together": #expect(try readTogether(path, in: workplace) == Array(repeating: sum(fetched, in: workplace), count: 16))
+                    case "together":
+                        #expect(
+                            try readTogether(path, in: workplace)
+                                == Array(repeating: sum(fetched, in: workplace), count: 16))
                     default: #expect(try read(path).get() == fetched, "\(name)")
                     }
                 }

@@ -27,7 +27,9 @@ extension MountSuite {
                 posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
                 var done = 0
                 while done < buffer.count {
-                    let got = buffer.withUnsafeMutableBytes { pread(file, $0.baseAddress! + done, $0.count - done, off_t(done)) }
+                    let got = buffer.withUnsafeMutableBytes {
+                        pread(file, $0.baseAddress! + done, $0.count - done, off_t(done))
+                    }
                     guard got > 0 else { break }
                     done += got
                 }
@@ -49,16 +51,20 @@ extension MountSuite {
                     #expect(extendedAttribute("user.xdg.robots.backup", of: directory) == "false", "\(directory)")
                     #expect(extendedAttribute("user.xdg.robots.index", of: directory) == "false", "\(directory)")
                     #expect(extendedAttribute("user.com.apple.MobileBackup", of: directory) == "1", "\(directory)")
-                    #expect(try workplace.run("lsattr", "-d", directory).output.prefix(22).contains("d"), "\(directory)")
+                    #expect(
+                        try workplace.run("lsattr", "-d", directory).output.prefix(22).contains("d"), "\(directory)")
                 }
                 for file in [".nomedia", ".trackerignore"] {
                     #expect(FileManager.default.fileExists(atPath: "\(mount.cache)/\(file)"))
                 }
                 let archive = try workplace.run(
-                    "tar", "--exclude-caches", "-cf", "\(workplace.directory.path)/x.tar", "-C", workplace.directory.path, "cache")
+                    "tar", "--exclude-caches", "-cf", "\(workplace.directory.path)/x.tar", "-C",
+                    workplace.directory.path, "cache")
                 #expect(archive.status == 0)
                 let members = try workplace.run("tar", "-tf", "\(workplace.directory.path)/x.tar").lines
-                #expect(!members.isEmpty && members.allSatisfy { $0 == "cache/" || $0 == "cache/CACHEDIR.TAG" }, "\(members)")
+                #expect(
+                    !members.isEmpty && members.allSatisfy { $0 == "cache/" || $0 == "cache/CACHEDIR.TAG" },
+                    "\(members)")
             }
         }
 

@@ -23,7 +23,8 @@ extension MountSuite {
                 mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 #expect(try read(path).get() == origin.fetch(chosen.1.picture))
                 let asked = origin.downloads.filter { $0.path == chosen.1.picture && $0.range != nil }
-                #expect(asked.contains { $0.status == 206 && $0.range?.hasPrefix("bytes=0-") == false }, "resumed by Range")
+                #expect(
+                    asked.contains { $0.status == 206 && $0.range?.hasPrefix("bytes=0-") == false }, "resumed by Range")
             }
         }
 

@@ -43,7 +43,9 @@ extension MountSuite {
 
         /// Whether a child waits inside the kernel for the mount.
         private func isBlocked(_ child: Child) -> Bool {
-            guard let place = try? String(contentsOfFile: "/proc/\(child.pid)/wchan", encoding: .utf8) else { return false }
+            guard let place = try? String(contentsOfFile: "/proc/\(child.pid)/wchan", encoding: .utf8) else {
+                return false
+            }
             return place.contains("request_wait") || place.contains("fuse") || place.contains("folio")
         }
     }

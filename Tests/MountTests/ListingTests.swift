@@ -18,7 +18,10 @@ extension MountSuite {
                     #expect(name.utf8.count <= 200)
                     #expect(name.hasPrefix(String(format: "%03d-", entry.rank)))
                     #expect(name.hasSuffix(".jpg"))
-                    #expect(!name.unicodeScalars.contains { $0.value < 32 || $0.value == 127 || "\\/:*?\"<>|".unicodeScalars.contains($0) })
+                    #expect(
+                        !name.unicodeScalars.contains {
+                            $0.value < 32 || $0.value == 127 || "\\/:*?\"<>|".unicodeScalars.contains($0)
+                        })
                 }
             }
         }
@@ -53,8 +56,11 @@ extension MountSuite {
                 let author = try #require(try origin.ranking().first { !$0.isWithheld }?.user)
                 let names = try mount.names("\(mount.path)/users/\(author)")
                 let data = try origin.fetch("/ajax/user/\(author)/profile/all")
-                let body = try #require((try JSONSerialization.jsonObject(with: data) as? [String: Any])?["body"] as? [String: Any])
-                let works = ["illusts", "manga"].flatMap { kind in (body[kind] as? [String: Any]).map { Array($0.keys) } ?? [] }
+                let body = try #require(
+                    (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["body"] as? [String: Any])
+                let works = ["illusts", "manga"].flatMap { kind in
+                    (body[kind] as? [String: Any]).map { Array($0.keys) } ?? []
+                }
                 let expected = works.compactMap { Int64($0) }.sorted(by: >)
                 #expect(names.compactMap { $0.split(separator: "-").first.flatMap { Int64($0) } } == expected)
             }

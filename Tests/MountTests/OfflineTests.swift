@@ -24,7 +24,8 @@ extension MountSuite {
                 #expect(other.status != 0 && !other.errors.contains("No such file"), "\(other.errors)")
 
                 try origin.restart()
-                #expect(try read(unread).get().count == Int(status(of: unread).st_size), "reads again without a remount")
+                #expect(
+                    try read(unread).get().count == Int(status(of: unread).st_size), "reads again without a remount")
                 #expect(try workplace.run("ls", mount.day("daily", "2023-02-03")).status == 0)
             }
         }
@@ -46,7 +47,9 @@ extension MountSuite {
         }
 
         private func expectUnreachable(_ result: Result<Data, ReadFailure>) throws {
-            guard case .failure(let failure) = result else { return #expect(Bool(false), "an unread picture was read offline") }
+            guard case .failure(let failure) = result else {
+                return #expect(Bool(false), "an unread picture was read offline")
+            }
             #expect(failure.errno == EHOSTUNREACH || failure.errno == ETIMEDOUT, "errno \(failure.errno)")
         }
     }

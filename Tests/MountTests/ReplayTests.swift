@@ -9,7 +9,8 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, ["--replay", Workplace.payloads])
                 let mount = try Mount(workplace, of: origin)
                 let recording = "\(Workplace.payloads)/web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json"
-                let answer = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: recording))) as? [String: Any]
+                let answer =
+                    try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: recording))) as? [String: Any]
                 let contents = try #require(answer?["contents"] as? [[String: Any]])
                 let directory = mount.day("daily", "2022-05-01")
                 let names = try mount.names(directory)
@@ -19,7 +20,9 @@ extension MountSuite {
                 for (name, fields) in zip(names, contents) {
                     try expectAgreement(of: "\(directory)/\(name)", with: fields)
                 }
-                #expect(try read("\(directory)/\(names[0])").get().count == Int(status(of: "\(directory)/\(names[0])").st_size))
+                #expect(
+                    try read("\(directory)/\(names[0])").get().count
+                        == Int(status(of: "\(directory)/\(names[0])").st_size))
             }
         }
 
@@ -31,8 +34,11 @@ extension MountSuite {
             #expect(name.hasPrefix(String(format: "%03d-", fields["rank"] as? Int ?? 0)))
             if !title.contains(where: { "/\\:*?\"<>|".contains($0) }) {
                 let shown = name.dropFirst(4).dropLast(4)
-                #expect(shown == title.precomposedStringWithCanonicalMapping.trimmingCharacters(in: .whitespaces).prefix(while: { _ in true })
-                    || title.hasSuffix(".") || title == "." , "\(name) \(title)")
+                #expect(
+                    shown
+                        == title.precomposedStringWithCanonicalMapping.trimmingCharacters(in: .whitespaces).prefix(
+                            while: { _ in true })
+                        || title.hasSuffix(".") || title == ".", "\(name) \(title)")
             }
             #expect(attribute("dublincore.title") == title)
             #expect(attribute("dublincore.creator") == text("user_name"))
@@ -49,7 +55,8 @@ extension MountSuite {
             #expect(attribute("rankfs.ratings") == text("rating_count"))
             #expect(attribute("rankfs.page") == "0")
             #expect(attribute("rankfs.state") == "absent")
-            let uploaded = Date(timeIntervalSince1970: (fields["illust_upload_timestamp"] as? NSNumber)?.doubleValue ?? 0)
+            let uploaded = Date(
+                timeIntervalSince1970: (fields["illust_upload_timestamp"] as? NSNumber)?.doubleValue ?? 0)
             #expect(attribute("rankfs.posted") == ISO8601DateFormatter().string(from: uploaded))
             #expect(Int64(try status(of: path).st_mtim.tv_sec) == Int64(uploaded.timeIntervalSince1970))
         }

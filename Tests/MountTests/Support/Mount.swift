@@ -8,7 +8,8 @@ final class Mount {
     let child: Child
     private let workplace: Workplace
 
-    init(_ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount") throws {
+    init(_ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount") throws
+    {
         self.workplace = workplace
         path = try workplace.folder(name)
         cache = workplace.directory.appending(path: "cache").path
@@ -85,7 +86,7 @@ func read(_ path: String, offset: Int64 = 0, count: Int = .max) -> Result<Data, 
     var data = Data()
     var buffer = [UInt8](repeating: 0, count: 131_072)
     while data.count < count {
-        let got = pread(file, &buffer, min(buffer.count, count - data.count), offset + Int64(data.count))
+        let got = pread(file, &buffer, min(buffer.count, count - data.count), off_t(offset) + data.count)
         if got < 0 { return .failure(ReadFailure(errno: errno, received: data.count)) }
         if got == 0 { break }
         data.append(contentsOf: buffer.prefix(got))

@@ -52,7 +52,9 @@ final class OriginProcess {
 
     var requests: [LoggedRequest] {
         guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return [] }
-        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8)) }
+        return text.split(separator: "\n").compactMap {
+            try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8))
+        }
     }
 
     var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }

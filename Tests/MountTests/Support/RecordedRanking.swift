@@ -22,7 +22,8 @@ struct OriginEntry {
         title = fields["title"] as? String ?? ""
         user = fields["user_id"] as? Int64 ?? 0
         uploaded = fields["illust_upload_timestamp"] as? Int64 ?? 0
-        picture = url.path.replacingOccurrences(of: "/c/240x480", with: "").replacingOccurrences(of: "/c/480x960", with: "")
+        picture = url.path.replacingOccurrences(of: "/c/240x480", with: "").replacingOccurrences(
+            of: "/c/480x960", with: "")
         isWithheld = url.path.contains("/limit_")
     }
 }
@@ -53,7 +54,9 @@ extension OriginProcess {
         var lengths: [String: Int64] = [:]
         var current = ""
         for line in output.output.split(whereSeparator: \.isNewline).map(String.init) {
-            if line.lowercased().hasPrefix("content-length:") { current = line.split(separator: " ").last.map(String.init) ?? "" }
+            if line.lowercased().hasPrefix("content-length:") {
+                current = line.split(separator: " ").last.map(String.init) ?? ""
+            }
             if line.hasPrefix("@ "), let address = line.split(separator: " ").dropFirst().first.map(String.init) {
                 if let length = Int64(current) { lengths[String(address.dropFirst(url.count))] = length }
                 current = ""

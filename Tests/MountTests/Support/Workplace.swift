@@ -66,6 +66,8 @@ final class Workplace: @unchecked Sendable {
 
     static func isMounted(_ path: String) -> Bool {
         guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return false }
-        return table.split(separator: "\n").contains { $0.split(separator: " ").dropFirst(4).first.map(String.init) == path }
+        return table.split(separator: "\n").contains {
+            $0.split(separator: " ").dropFirst(4).first.map(String.init) == path
+        }
     }
 }

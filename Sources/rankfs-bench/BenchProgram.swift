@@ -1,0 +1,31 @@
+import Glibc
+
+/// The program `rankfs-bench`: the design's figures, measured on this machine against the embedded origin.
+@main
+struct BenchProgram {
+    static func main() {
+        let path = CommandLine.arguments[0]
+        let programs = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+        print("origin: \(Bench.latency) ms a request, \(Bench.rate / 1024 / 1024) MiB/s a connection, HTTP/1.1\n")
+        let bench = Bench(programs: programs)
+        defer { bench.close() }
+        bench.mount()
+        for workload in [listing, viewer, copying, ranges, warm, restart] { workload(bench) }
+    }
+
+    /// Prints one figure.
+    static func figure(_ name: String, _ value: String, bar: String) {
+        let padded = name + String(repeating: " ", count: max(1, 52 - name.count))
+        print("\(padded)\(value)\(String(repeating: " ", count: max(1, 36 - value.count)))bar: \(bar)")
+    }
+
+    /// A number with so many digits behind the point.
+    static func text(_ value: Double, _ digits: Int = 1) -> String {
+        var scale = 1.0
+        for _ in 0..<digits { scale *= 10 }
+        let whole = Int((value * scale).rounded())
+        guard digits > 0 else { return "\(whole)" }
+        let fraction = String(abs(whole) % Int(scale))
+        return "\(whole / Int(scale)).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
+    }
+}

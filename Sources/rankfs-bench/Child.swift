@@ -1,0 +1,76 @@
+import CLinux
+import Glibc
+
+/// A process that the benchmark started and ends itself.
+struct Child {
+    let pid: pid_t
+
+    /// Starts a program with its output going to a file (or nowhere).
+    init(_ arguments: [String], output: String = "/dev/null") {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        defer { for unsafeword in unsafe words { unsafe free(word) } }
+        var pid: pid_t = 0
+        let failure = unsafe posix_spawnp(&pid, arguments[0], &actions, nil, words, environ)
+        guard failure == 0 else { fatal("cannot start \(arguments[0]): errno \(failure); is it built and installed?") }
+        self.pid = pid
+    }
+
+    /// Waits for the end; the exit status, or 128 + signal.
+    @discardableResult
+    func wait() -> Int32 {
+        var status: Int32 = 0
+        while unsafe waitpid(pid, &status, 0) == -1 && errno == EINTR {}
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+    }
+
+    func terminate() {
+        kill(pid, SIGTERM)
+        wait()
+    }
+
+    /// Resident memory now and at its highest, in bytes, from proc_pid_status(5).
+    var memory: (now: Int, peak: Int) {
+        let text = contents(of: "/proc/\(pid)/status")
+        func kilobytes(_ key: String) -> Int {
+            let line = text.split(separator: "\n").first { $0.hasPrefix(key) }
+            return line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
+        }
+        return (kilobytes("VmRSS:") * 1024, kilobytes("VmHWM:") * 1024)
+    }
+
+    /// Processor time used so far, in seconds, from proc_pid_stat(5).
+    var processorSeconds: Double {
+        let fields = contents(of: "/proc/\(pid)/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
+
+/// Ends the benchmark with a sentence.
+func fatal(_ message: String) -> Never {
+    let line = "rankfs-bench: \(message)\n"
+    _ = unsafe write(2, line, line.utf8.count)
+    exit(1)
+}
+
+/// A whole small file, or nothing.
+func contents(of path: String) -> String {
+    let file = unsafe open(path, O_RDONLY)
+    guard file >= 0 else { return "" }
+    defer { close(file) }
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let got = unsafe buffer.withUnsafeMutableBytes { unsafe read(file, $0.baseAddress, $0.count) }
+        guard got > 0 else { break }
+        text.append(contentsOf: buffer.prefix(got))
+    }
+    return String(decoding: text, as: UTF8.self)
+}

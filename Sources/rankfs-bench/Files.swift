@@ -1,0 +1,90 @@
+import Glibc
+
+/// Seconds by the monotonic clock.
+func seconds(_ work: () -> Void) -> Double {
+    let clock = ContinuousClock()
+    let time = clock.measure(work)
+    return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
+}
+
+/// The names in a directory, in its own order, without dot names.
+func names(in directory: String) -> [String] {
+    guard let stream = unsafe opendir(directory) else { return [] }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+        let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+            unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
+        }
+        if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names
+}
+
+/// The size of a file; -1 if it cannot be had.
+func size(of path: String) -> Int {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 ? status.st_size : -1
+}
+
+/// Reads a piece of a file and tells the bytes got and when the first of them came.
+@discardableResult
+func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> (bytes: Int, first: Double) {
+    let clock = ContinuousClock()
+    let start = clock.now
+    var first = 0.0
+    let file = unsafe open(path, O_RDONLY)
+    guard file >= 0 else { return (0, 0) }
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: 131_072)
+    var total = 0
+    while total < count {
+        let wanted = min(buffer.count, count - total)
+        let got = unsafe buffer.withUnsafeMutableBytes {
+            unsafe pread(file, $0.baseAddress, wanted, off_t(offset + total))
+        }
+        guard got > 0 else { break }
+        if total == 0 {
+            let time = start.duration(to: clock.now).components
+            first = Double(time.seconds) + Double(time.attoseconds) / 1e18
+        }
+        total += got
+    }
+    return (total, first)
+}
+
+/// The value at a place of the sorted values: 0.5 is the median.
+func percentile(_ values: [Double], _ place: Double) -> Double {
+    guard !values.isEmpty else { return 0 }
+    let sorted = values.sorted()
+    return sorted[min(sorted.count - 1, Int(Double(sorted.count) * place))]
+}
+
+/// Runs one function for each number on threads of their own and waits for all.
+func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
+    final class Start {
+        let work: @Sendable (Int) -> Void
+        let number: Int
+
+        init(_ work: @escaping @Sendable (Int) -> Void, _ number: Int) {
+            self.work = work
+            self.number = number
+        }
+    }
+    let threads = (0..<count).map { number -> pthread_t in
+        var thread = pthread_t()
+        // The box is retained here and released by the one thread that takes it.
+        let box = unsafe Unmanaged.passRetained(Start(work, number)).toOpaque()
+        unsafe pthread_create(
+            &thread, nil,
+            { pointer in
+                guard let pointer = unsafe pointer else { return nil }
+                // Taken exactly once, by the thread it was retained for.
+                let start = unsafe Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
+                start.work(start.number)
+                return nil
+            }, box)
+        return thread
+    }
+    for thread in threads { pthread_join(thread, nil) }
+}

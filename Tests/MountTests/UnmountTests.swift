@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Starting and stopping, as people, mount(8) and systemd do it.
+    @Suite struct UnmountTests {
+        @Test func mountReturnsWhenTheMountAnswers() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let directory = try workplace.folder("mount")
+                workplace.willMount(at: directory)
+                let cache = workplace.directory.appending(path: "cache").path
+                let options = "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
+                let output = try workplace.run(
+                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", options)
+                #expect(output.status == 0, "\(output.errors)")
+                #expect(try workplace.run("ls", directory).lines == ["ranking", "users"])
+                let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
+                #expect(unmounted.status == 0, "\(unmounted.errors)")
+                #expect(!Workplace.isMounted(directory))
+            }
+        }
+
+        @Test func theMountHelperTakesWhatMountGivesIt() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let directory = try workplace.folder("mount")
+                workplace.willMount(at: directory)
+                let helper = workplace.directory.appending(path: "mount.rankfs").path
+                try FileManager.default.createSymbolicLink(
+                    atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
+                let cache = workplace.directory.appending(path: "cache").path
+                let options =
+                    "rw,noexec,nosuid,nodev,nofail,user,_netdev,api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
+                // mount(8) starts helpers with an empty environment.
+                let output = try workplace.run("env", "-i", helper, "pixiv", directory, "-o", options)
+                #expect(output.status == 0, "\(output.errors)")
+                let table = try workplace.run("findmnt", "-no", "SOURCE,FSTYPE,OPTIONS", directory).output
+                for word in ["pixiv", "fuse.rankfs", "ro", "nosuid", "nodev", "noexec"] {
+                    #expect(table.contains(word), "\(table)")
+                }
+                #expect(try workplace.run("umount", directory).status == 0)
+                #expect(poll { !processes(serving: directory) }, "umount ends the daemon")
+            }
+        }
+
+        @Test func theDemoShowsItself() async throws {
+            try await withWorkplace { workplace in
+                let directory = workplace.directory.appending(path: "demo").path
+                workplace.willMount(at: directory)
+                let home = try workplace.folder("home")
+                let demo = try workplace.start(
+                    "rankfs", ["demo", directory], environment: ["HOME": home, "PATH": "/usr/bin:/bin"])
+                #expect(poll { Workplace.isMounted(directory) && demo.outputText.contains("ls ") }, "\(demo.errorText)")
+                let latest = try workplace.run("ls", "\(directory)/ranking/daily/latest/")
+                #expect(latest.lines.count > 400, "\(latest.errors)")
+                demo.signal(SIGINT)
+                #expect(demo.wait(upTo: 10)?.status == 0)
+                #expect(!Workplace.isMounted(directory))
+            }
+        }
+
+        /// Whether a process has this mount point among its arguments.
+        private func processes(serving directory: String) -> Bool {
+            let numbers =
+                (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { Int32($0) } ?? []
+            return numbers.contains { number in
+                guard number != getpid(), let line = FileManager.default.contents(atPath: "/proc/\(number)/cmdline")
+                else { return false }
+                return String(decoding: line, as: UTF8.self).contains(directory)
+            }
+        }
+    }
+}
