@@ -15,7 +15,7 @@ struct Child {
         unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe words.append(nil)
-        defer { for unsafeword in unsafe words { unsafe free(word) } }
+        defer { unsafe words.forEach { unsafe free($0) } }
         var pid: pid_t = 0
         let failure = unsafe posix_spawnp(&pid, arguments[0], &actions, nil, words, environ)
         guard failure == 0 else { fatal("cannot start \(arguments[0]): errno \(failure); is it built and installed?") }

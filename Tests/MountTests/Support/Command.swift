@@ -15,7 +15,7 @@ final class Child {
     private let outputFile: URL
     private let errorFile: URL
 
-    /// Starts at once. Output goes to files, so that a full pipe can stop nothing.
+    /// Starts at once; output goes to files, so that a full pipe can stop nothing.
     init(_ path: String, _ arguments: [String], environment: [String: String]? = nil, in directory: URL) throws {
         let name = UUID().uuidString
         outputFile = directory.appending(path: "\(name).out")
