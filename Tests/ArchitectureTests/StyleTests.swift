@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func documentsQuoteNoAbsentFile() throws {
+    @Test func theReadmeIsShort() throws {
         let readme = try String(contentsOf: Package.root.appending(path: "README.md"), encoding: .utf8)
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
     }
