@@ -1,9 +1,19 @@
 package import Catalog
-import Fuse
+package import Fuse
+import Glibc
 package import ImageCache
 package import Rankings
+import Synchronization
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
+///
+/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+ExtendedAttributes`.
+///
+/// ## Concurrency
+///
+/// libfuse's workers call every method, many at a time. What is in memory or on disk is answered on the worker; what may
+/// wait for the network or the database runs in the reply's own task. Each table has its own lock; no lock is held while
+/// another one is taken, a reply is given or anything foreign is called, so there is no lock order to keep.
 package final class RankFileSystem: FileSystem {
     /// What a mount is made with.
     package struct Configuration: Sendable {
@@ -18,10 +28,18 @@ package final class RankFileSystem: FileSystem {
         package var version: String
         /// Told once for each failing request: a sentence with cause and remedy.
         package var report: @Sendable (String) -> Void
+        /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
+        package var invalidate: @Sendable (UInt64) -> Void
+        /// The bound of one question to the source that the file system asks by itself (where an original is).
+        package var timeout: Duration
+        /// Wall clock in Unix seconds.
+        package var now: @Sendable () -> Int64
 
         package init(
             user: UInt32, group: UInt32, rendition: Rendition, top: Int?, status: @escaping @Sendable () -> [UInt8],
-            version: String, report: @escaping @Sendable (String) -> Void
+            version: String, report: @escaping @Sendable (String) -> Void,
+            invalidate: @escaping @Sendable (UInt64) -> Void = { _ in }, timeout: Duration = .seconds(15),
+            now: @escaping @Sendable () -> Int64 = RankFileSystem.wallClock
         ) {
             self.user = user
             self.group = group
@@ -30,12 +48,90 @@ package final class RankFileSystem: FileSystem {
             self.status = status
             self.version = version
             self.report = report
+            self.invalidate = invalidate
+            self.timeout = timeout
+            self.now = now
         }
     }
+
+    /// Figures for status displays.
+    package struct Figures: Sendable {
+        /// Inodes that the kernel knows; 1 when it knows the root alone.
+        package var inodes: Int
+        /// Open files and directories.
+        package var handles: Int
+    }
+
+    let configuration: Configuration
+    let source: any RankingSource
+    let catalog: Catalog
+    let cache: ImageCache
+    let reporter: Reporter
+    let inodes = InodeTable()
+    let handles = HandleTable()
+    let records = RecordMemory()
+    let walks = Mutex(WalkRecognition())
+    /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
+    let newestDays = Mutex<[RankingMode: Day]>([:])
+    /// How long `status.json` was when it was made last.
+    let statusLength = Mutex<Int?>(nil)
 
     package init(
         _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache
     ) {
-        fatalError("written by the owner of RankFS: \(configuration) \(source) \(catalog) \(cache)")
+        self.configuration = configuration
+        self.source = source
+        self.catalog = catalog
+        self.cache = cache
+        reporter = Reporter(now: configuration.now, say: configuration.report)
+    }
+
+    /// What the tables hold now.
+    package var figures: Figures {
+        Figures(inodes: inodes.count, handles: handles.count)
+    }
+
+    /// time(2).
+    package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
+
+    package func forget(_ inode: UInt64, lookups: UInt64) {
+        inodes.forget(inode, lookups: lookups)
+    }
+
+    package func statistics(_ request: InodeRequest, reply: StatisticsReply) {
+        let status = cache.status()
+        let free = max(0, status.budget - status.storedBytes)
+        reply.statistics(
+            Statistics(
+                blocks: UInt64(max(0, status.budget) / Limits.blockSize), freeBlocks: UInt64(free / Limits.blockSize),
+                files: UInt64(max(0, status.storedPictures)), longestName: UInt32(Limits.longestName)))
+    }
+}
+
+// MARK: - Answering
+
+extension RankFileSystem {
+    /// Answers with an error and reports it if it is one worth a line.
+    func refuse(_ reply: Reply, _ failure: Failure, subject: @autoclosure () -> String) {
+        reporter.report(failure, subject: subject())
+        reply.fail(failure.errno)
+    }
+
+    /// Answers later, when `work` did; what it throws is reported and answered.
+    func later(
+        _ reply: Reply, subject: @escaping @Sendable () -> String,
+        _ work: @escaping @Sendable () async throws(Failure) -> Void
+    ) {
+        let reporter = reporter
+        reply.later { () async throws(Errno) in
+            do throws(Failure) {
+                try await work()
+            } catch {
+                // A cancelled task may be told of a time-out or a broken connection that the cancelling caused.
+                let failure = Task.isCancelled ? Failure.picture(.cancelled) : error
+                reporter.report(failure, subject: subject())
+                throw failure.errno
+            }
+        }
     }
 }

@@ -1,0 +1,56 @@
+import Rankings
+
+/// What a name can be by its form alone, so that what desktops probe for costs nothing.
+///
+/// Names are bytes: they need not be UTF-8, and forms that differ only in normalisation differ.
+enum EntryName {
+    private static let announcements = [".hidden", ".directory", ".sh_thumbnails"].map { Array($0.utf8) }
+    private static let fileExtensions = [".jpg", ".png", ".gif"].map { Array($0.utf8) }
+
+    /// Whether a desktop shows itself by asking for this name; its absence must not be remembered by the kernel.
+    ///
+    /// See reference/desktop.md 2.3b.
+    static func isAnnouncement(_ name: [UInt8]) -> Bool {
+        announcements.contains(name)
+    }
+
+    /// The number that a picture's name begins with, or nil for a name that no picture has.
+    ///
+    /// - Parameters:
+    ///   - name: The name's bytes.
+    ///   - leastDigits: How many digits the number is padded to.
+    static func pictureNumber(_ name: [UInt8], leastDigits: Int) -> Int64? {
+        guard name.count <= FileName.longest, fileExtensions.contains(where: name.ends(with:)) else { return nil }
+        guard let dash = name.firstIndex(of: UInt8(ascii: "-")), dash >= leastDigits else { return nil }
+        return number(name[..<dash])
+    }
+
+    /// The author that a directory name means: decimal digits without leading zeros.
+    static func author(_ name: [UInt8]) -> UserID? {
+        guard name.first != UInt8(ascii: "0"), let number = number(name[...]) else { return nil }
+        return UserID(rawValue: number)
+    }
+
+    /// The name as text if it is plain ASCII, as every name outside the listings is.
+    static func ascii(_ name: [UInt8]) -> String? {
+        guard name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.count <= Limits.idDigits else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}
+
+extension Array<UInt8> {
+    /// Whether the bytes end with others.
+    fileprivate func ends(with suffix: [UInt8]) -> Bool {
+        count >= suffix.count && self[(count - suffix.count)...].elementsEqual(suffix)
+    }
+}

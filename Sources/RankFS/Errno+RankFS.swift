@@ -1,0 +1,155 @@
+import Catalog
+import Fuse
+import Glibc
+import ImageCache
+import Rankings
+
+/// Why a request fails. This file alone decides which errno that is and how it is said.
+enum Failure: Error, Hashable, Sendable {
+    case noSuchName
+    case nameTooLong
+    /// The kernel names an inode that it gave back.
+    case forgottenInode
+    case unknownHandle
+    case readOnly
+    case notADirectory
+    case isADirectory
+    case notALink
+    case noSuchAttribute
+    /// A ranking that only signed-in users see.
+    case modeNeedsSignIn
+    /// The service lists the picture but does not give it.
+    case withheld
+    /// The source cannot say where the picture is.
+    case unlocated
+    case catalog(CatalogError)
+    case picture(ImageCacheError)
+}
+
+extension Failure {
+    /// The answer to the kernel.
+    var errno: Errno {
+        Errno(rawValue: code)
+    }
+
+    private var code: Int32 {
+        switch self {
+        case .noSuchName: ENOENT
+        case .nameTooLong: ENAMETOOLONG
+        case .forgottenInode: ESTALE
+        case .unknownHandle: EBADF
+        case .readOnly: EROFS
+        case .notADirectory: ENOTDIR
+        case .isADirectory: EISDIR
+        case .notALink: EINVAL
+        case .noSuchAttribute: ENODATA
+        case .modeNeedsSignIn, .withheld: EACCES
+        case .unlocated: EIO
+        case .catalog(let error): Self.code(of: error)
+        case .picture(let error): Self.code(of: error)
+        }
+    }
+
+    private static func code(of error: CatalogError) -> Int32 {
+        switch error {
+        case .noSuchListing: ENOENT
+        case .needsSignIn: EACCES
+        case .source(let error): code(of: error)
+        case .sizeNotTold, .database: EIO
+        }
+    }
+
+    private static func code(of error: SourceError) -> Int32 {
+        switch error {
+        case .notPublished, .pastTheEnd, .notFound: ENOENT
+        case .needsSignIn: EACCES
+        // Not EAGAIN: readers would take it for a non-blocking descriptor and spin.
+        case .limited, .unreadable: EIO
+        case .unreachable: EHOSTUNREACH
+        case .timedOut: ETIMEDOUT
+        case .cancelled: EINTR
+        }
+    }
+
+    private static func code(of error: ImageCacheError) -> Int32 {
+        switch error {
+        case .unreachable: EHOSTUNREACH
+        case .timedOut: ETIMEDOUT
+        case .gone: ENOENT
+        case .refused: EACCES
+        case .damaged, .limited, .unusable: EIO
+        case .cancelled: EINTR
+        case .busy: EBUSY
+        }
+    }
+}
+
+extension Failure {
+    /// The cause and the remedy as text, or nil for answers that are no trouble: names that do not exist, interruptions.
+    var explanation: String? {
+        switch self {
+        case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
+            .notALink, .noSuchAttribute:
+            nil
+        case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
+        case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"
+        case .unlocated: "the source does not tell where this picture is; report it with the work's number"
+        case .catalog(let error): Self.explanation(of: error)
+        case .picture(let error): Self.explanation(of: error)
+        }
+    }
+
+    private static func explanation(of error: CatalogError) -> String? {
+        switch error {
+        case .noSuchListing: nil
+        case .needsSignIn: explanation(of: SourceError.needsSignIn)
+        case .source(let error): explanation(of: error)
+        case .sizeNotTold: "the image host does not tell this picture's length; try again later"
+        case .database(let reason):
+            "the catalogue's database cannot be used (\(Reporter.printable(reason))); "
+                + "check the disk of the cache directory"
+        }
+    }
+
+    private static func explanation(of error: SourceError) -> String? {
+        switch error {
+        case .cancelled, .notPublished, .pastTheEnd: nil
+        case .notFound: "the service says that it is gone; it may have been deleted by its author"
+        case .needsSignIn: "the service shows this to signed-in users only; sign in with `rankfs login`"
+        case .limited(let wait): limited(wait)
+        case .unreachable(let reason): unreachable(reason)
+        case .timedOut: timedOut
+        case .unreadable(let reason):
+            "the service's answer makes no sense (\(Reporter.printable(reason))); "
+                + "try again later, or look for a newer rankfs"
+        }
+    }
+
+    private static func explanation(of error: ImageCacheError) -> String? {
+        switch error {
+        case .cancelled: nil
+        case .unreachable(let reason): unreachable(reason)
+        case .timedOut: timedOut
+        case .gone: "the image host says that the picture is gone; it may have been deleted by its author"
+        case .refused(let reason):
+            "the image host refuses the picture (\(Reporter.printable(reason))); "
+                + "sign in with `rankfs login` if it is for members"
+        case .damaged(let reason):
+            "what came is not the whole picture (\(Reporter.printable(reason))); nothing of it was kept, read it again"
+        case .limited(let wait): limited(wait)
+        case .busy(let directory):
+            "another rankfs uses the cache directory \(Reporter.printable(directory)); choose another `cache_dir`"
+        case .unusable(let reason): Reporter.printable(reason)
+        }
+    }
+
+    private static func unreachable(_ reason: String) -> String {
+        "the service cannot be reached (\(Reporter.printable(reason))); check the network, then read it again"
+    }
+
+    private static let timedOut = "the service did not answer in time; check the network, then read it again"
+
+    private static func limited(_ wait: Int64?) -> String {
+        "the service asks to slow down; try again \(wait.map { "in \($0) s" } ?? "in a few minutes")"
+    }
+}

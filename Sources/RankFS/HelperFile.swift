@@ -1,0 +1,41 @@
+/// Files that are reached by name and never listed, so that copies of the tree hold pictures only.
+enum HelperFile: CaseIterable, Sendable {
+    case status
+    case version
+    case cacheTag
+    case trackerIgnore
+
+    /// The path below the mount point.
+    var path: String {
+        isBelowHelpers ? ".rankfs/\(name)" : name
+    }
+
+    /// The name in its directory.
+    var name: String {
+        switch self {
+        case .status: "status.json"
+        case .version: "version"
+        case .cacheTag: "CACHEDIR.TAG"
+        case .trackerIgnore: ".trackerignore"
+        }
+    }
+
+    /// Whether it lies in `.rankfs` rather than in the root.
+    var isBelowHelpers: Bool {
+        switch self {
+        case .status, .version: true
+        case .cacheTag, .trackerIgnore: false
+        }
+    }
+
+    /// The 43 bytes that make a file a cache directory tag (https://bford.info/cachedir/).
+    static let cacheTagSignature = "Signature: 8a477f597d28d172789f06886806bc55"
+
+    /// A tag that makes `tar --exclude-caches` and its like pass by: the tree can be downloaded again, and is endless.
+    static let cacheTagText = """
+        \(cacheTagSignature)
+        # This file is a cache directory tag made by rankfs.
+        # For information about cache directory tags see https://bford.info/cachedir/
+
+        """
+}

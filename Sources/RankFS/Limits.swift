@@ -1,0 +1,49 @@
+import Rankings
+
+/// Every number of the file system: its bound and the reason for it.
+enum Limits {
+    /// How long the kernel may keep what cannot change: a day, because day-long time-outs make warm `stat` free.
+    static let frozen = Duration.seconds(86_400)
+
+    /// How long it may keep what changes rarely (authors, days that are still being read): minutes, so that news shows soon.
+    static let changing = Duration.seconds(300)
+
+    /// How long it may keep what the next noon in Japan changes (`latest`, a mode's days): a minute late is soon enough.
+    static let current = Duration.seconds(60)
+
+    /// How long a day that is not published yet stays absent: short, because it may appear at any moment.
+    static let unpublished = Duration.seconds(60)
+
+    /// The longest name in bytes that Linux file systems take; longer ones are refused before any search.
+    static let longestName = 255
+
+    /// The digits of a rank in a file name: three at least (DESIGN section 4), so that every sort order is rank order.
+    static let rankDigits = 3
+
+    /// The most digits of an author's or a work's number: what fits 64 bits with room to spare.
+    static let idDigits = 18
+
+    /// Bytes of one attribute's value that Linux takes (XATTR_SIZE_MAX in xattr(7)); longer titles are cut.
+    static let longestAttribute = 65_536
+
+    /// Records kept for `getfattr -d`, which asks twenty values of one file: enough for as many programs at once as matter.
+    static let rememberedRecords = 64
+
+    /// Seconds in which an identical message is said once: a looping reader must not fill the journal.
+    static let messageInterval: Int64 = 60
+
+    /// Different messages remembered for that: a bound on memory, not on messages.
+    static let rememberedMessages = 128
+
+    /// Characters of outside text in one message: a hostile answer must not fill a line without end.
+    static let longestMessagePart = 400
+
+    /// Bytes in a block of statfs, as `Statistics` counts them.
+    static let blockSize: Int64 = 4096
+
+    /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
+    static let smallTable = 4096
+
+    /// Noon in Japan as seconds after midnight UTC: when the ranking of the day before appears.
+    static let publicationHour: Int64 = 3 * 3600
+}

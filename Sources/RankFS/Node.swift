@@ -1,0 +1,99 @@
+import Catalog
+import Rankings
+
+/// What an inode stands for: small, because the kernel may know a hundred thousand of them.
+///
+/// A picture is its listing and its place there; names, sizes and times are looked up when they are asked for.
+enum Node: Sendable {
+    case root
+    case rankings
+    case mode(RankingMode)
+    case latest(RankingMode)
+    case day(RankingMode, Day)
+    case users
+    /// An author, with the time its listing last changed if that is known.
+    case author(UserID, modified: Int64?)
+    case helpers
+    case helper(HelperFile)
+    case picture(Listing, Int32)
+}
+
+extension Node {
+    /// What makes this node the same one in every mount; inode numbers follow from it.
+    var identity: String {
+        switch self {
+        case .root: ""
+        case .rankings: "ranking"
+        case .mode(let mode): "ranking/\(mode.rawValue)"
+        case .latest(let mode): "ranking/\(mode.rawValue)/latest"
+        case .day(let mode, let day): ListingKey.ranking(mode, day).path
+        case .users: "users"
+        case .author(let author, _): ListingKey.author(author).path
+        case .helpers: ".rankfs"
+        case .helper(let file): file.path
+        case .picture(let listing, let index):
+            Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
+        }
+    }
+
+    /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter.
+    static func identity(of picture: PictureID, in key: ListingKey) -> String {
+        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)"
+    }
+
+    /// The path below the mount point, for messages.
+    var path: String {
+        switch self {
+        case .picture(let listing, let index): "\(listing.key.path)/\(listing.entries[Int(index)].name)"
+        default: identity
+        }
+    }
+
+    /// The directory that holds this node; the root holds itself.
+    var parent: Node {
+        switch self {
+        case .root, .rankings, .users, .helpers: .root
+        case .mode: .rankings
+        case .latest(let mode), .day(let mode, _): .mode(mode)
+        case .author: .users
+        case .helper(let file): file.isBelowHelpers ? .helpers : .root
+        case .picture(let listing, _): .directory(of: listing)
+        }
+    }
+
+    /// The directory that shows a listing.
+    static func directory(of listing: Listing) -> Node {
+        switch listing.key {
+        case .ranking(let mode, let day): .day(mode, day)
+        case .author(let author): .author(author, modified: listing.modified)
+        }
+    }
+
+    /// The listing that this directory shows, if it shows one.
+    var listingKey: ListingKey? {
+        switch self {
+        case .day(let mode, let day): .ranking(mode, day)
+        case .author(let author, _): .author(author)
+        default: nil
+        }
+    }
+
+    /// Whether both stand for the same bytes: false for a picture that was uploaded anew under the same number.
+    func hasSameContent(as other: Node) -> Bool {
+        guard case .picture(let listing, let index) = self, case .picture(let others, let place) = other else {
+            return true
+        }
+        if listing === others && index == place { return true }
+        return listing.entries[Int(index)].picture == others.entries[Int(place)].picture
+    }
+}
+
+extension ListingKey {
+    /// The path of the directory that shows this listing.
+    var path: String {
+        switch self {
+        case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
+        case .author(let author): "users/\(author.rawValue)"
+        }
+    }
+}

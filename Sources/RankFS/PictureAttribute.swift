@@ -1,0 +1,67 @@
+import Rankings
+
+/// The extended attributes of a picture: names in the order that they are listed in.
+enum PictureAttribute: String, CaseIterable, Sendable {
+    case origin = "user.xdg.origin.url"
+    case referrer = "user.xdg.referrer.url"
+    case title = "user.dublincore.title"
+    case creator = "user.dublincore.creator"
+    case tags = "user.xdg.tags"
+    case mimeType = "user.mime_type"
+    case work = "user.rankfs.work"
+    case page = "user.rankfs.page"
+    case user = "user.rankfs.user"
+    case rank = "user.rankfs.rank"
+    case previousRank = "user.rankfs.previous_rank"
+    case width = "user.rankfs.width"
+    case height = "user.rankfs.height"
+    case views = "user.rankfs.views"
+    case ratings = "user.rankfs.ratings"
+    case posted = "user.rankfs.posted"
+    case state = "user.rankfs.state"
+    case progress = "user.rankfs.progress"
+    case withheld = "user.rankfs.withheld"
+
+    /// The value that the picture's record tells; nil for one that does not come from the record.
+    ///
+    /// Numbers that the service does not tell are empty: the names are listed without a look at the record.
+    func value(in record: ListedWork) -> String? {
+        let work = record.work
+        switch self {
+        case .title: return work.title
+        case .creator: return work.authorName
+        case .tags: return Self.list(work.tags)
+        case .user: return String(work.author.rawValue)
+        case .previousRank: return Self.number(record.previousRank)
+        case .width: return String(work.width)
+        case .height: return String(work.height)
+        case .views: return Self.number(work.views)
+        case .ratings: return Self.number(work.ratings)
+        case .withheld: return work.withheld ?? "withheld"
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: return nil
+        }
+    }
+
+    /// Tags as one comma-separated value; a comma inside a tag becomes its full-width twin, as in file names.
+    static func list(_ tags: [String]) -> String {
+        tags.map { String($0.map { $0 == "," ? "，" : $0 }) }.joined(separator: ",")
+    }
+
+    /// The media type of a file name.
+    static func mimeType(ofFileNamed name: String) -> String {
+        if name.hasSuffix(".png") { return "image/png" }
+        return name.hasSuffix(".gif") ? "image/gif" : "image/jpeg"
+    }
+
+    /// A moment as `2024-05-01T03:00:00Z` (ISO 8601, RFC 3339).
+    static func timestamp(_ seconds: Int64) -> String {
+        let days = Int((Double(seconds) / 86_400).rounded(.down))
+        let rest = seconds - Int64(days) * 86_400
+        let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(Day(ordinal: days))T\(clock.joined(separator: ":"))Z"
+    }
+
+    private static func number(_ number: Int?) -> String {
+        number.map(String.init) ?? ""
+    }
+}

@@ -1,0 +1,210 @@
+import Catalog
+package import Fuse
+import Rankings
+import Synchronization
+
+/// An open directory: what it showed keeps its place until it is closed.
+///
+/// Offsets are places: 0 and 1 are `.` and `..`, entries follow, so seekdir(3) works.
+///
+/// ## Concurrency
+///
+/// Any thread may call; the listing only grows, everything else but `wasRead` is immutable.
+final class DirectoryView: Sendable {
+    /// What a directory's entries come from.
+    enum Content: Sendable {
+        /// Names known when the directory was opened.
+        case fixed([(name: String, node: Node)])
+        case listing(Listing)
+    }
+
+    /// Places before the first entry: `.` and `..`.
+    static let dots = 2
+
+    let node: Node
+    let content: Content
+    private let isRead = Mutex(false)
+
+    init(_ node: Node, _ content: Content) {
+        self.node = node
+        self.content = content
+    }
+
+    /// Whether it has been read from.
+    var wasRead: Bool { isRead.withLock { $0 } }
+
+    /// Notes a read; true for the first one.
+    func noteRead() -> Bool {
+        isRead.withLock { isRead in
+            defer { isRead = true }
+            return !isRead
+        }
+    }
+}
+
+extension RankFileSystem {
+    package func openDirectory(_ request: OpenRequest, reply: OpenReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        if let names = names(in: node) {
+            return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
+        }
+        guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
+        if let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            guard let listing = try await self.listing(key) else { throw .noSuchName }
+            self.open(node, listing, reply)
+        }
+    }
+
+    package func releaseDirectory(_ request: ReleaseRequest) {
+        guard case .directory(let view) = handles.remove(request.handle), view.wasRead else { return }
+        if let key = view.node.listingKey { walks.withLock { $0.endedReading(key) } }
+    }
+
+    private func open(_ node: Node, _ listing: Listing, _ reply: OpenReply) {
+        open(DirectoryView(node, .listing(listing)), isFrozen: listing.isFrozen && listing.isComplete, reply)
+    }
+
+    private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
+        let handle = handles.insert(.directory(view))
+        reply.opened(handle: handle, keepCache: isFrozen, directIO: false, cacheDirectory: isFrozen)
+    }
+
+    /// The names of a directory that is known without asking; nil for listings and what is no directory.
+    private func names(in node: Node) -> [(name: String, node: Node)]? {
+        switch node {
+        case .root: [("ranking", .rankings), ("users", .users)]
+        case .rankings: source.modes.map { ($0.rawValue, .mode($0)) }
+        case .mode(let mode):
+            [("latest", .latest(mode))] + catalog.listedDays(of: mode).map { ($0.description, .day(mode, $0)) }
+        case .users:
+            catalog.listedAuthors().map {
+                (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
+            }
+        case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
+        default: nil
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension RankFileSystem {
+    package func readDirectory(_ request: ReadRequest, reply: DirectoryReply) {
+        guard case .directory(let view) = handles[request.handle] else {
+            return refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
+        }
+        let start = max(0, Int(request.offset))
+        switch view.content {
+        case .fixed(let names):
+            pack(view, from: start, count: names.count, reply) { names[$0] }
+            reply.send()
+        case .listing(let listing):
+            if view.noteRead() { walks.withLock { $0.beganReading(listing.key) } }
+            // In this order: what completes the listing in between must not hide its last entries.
+            let isComplete = listing.isComplete
+            let entries = listing.entries
+            let isEnd = isComplete || entries.last.map(isShown) == false
+            if start < DirectoryView.dots + entries.count || isEnd {
+                let end = pack(view, listing, entries, from: start, reply)
+                reply.send()
+                if !isEnd { askAhead(listing, end - 1) }
+                return
+            }
+            later(reply, subject: { view.node.path }) { () async throws(Failure) in
+                let entries: [ListingEntry]
+                do throws(CatalogError) {
+                    entries = try await listing.entries(reaching: start - DirectoryView.dots)
+                } catch {
+                    throw .catalog(error)
+                }
+                _ = self.pack(view, listing, entries, from: start, reply)
+                reply.send()
+            }
+        }
+    }
+
+    /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
+    private func askAhead(_ listing: Listing, _ index: Int) {
+        guard index >= 0 else { return }
+        Task { _ = try? await listing.entries(reaching: index) }
+    }
+
+    /// Packs entries of a listing, and returns how many of them lie before the next read.
+    private func pack(
+        _ view: DirectoryView, _ listing: Listing, _ entries: [ListingEntry], from start: Int, _ reply: DirectoryReply
+    ) -> Int {
+        let shown = configuration.top == nil ? entries.count : entries.firstIndex { !isShown($0) } ?? entries.count
+        let next = pack(view, from: start, count: shown, reply) {
+            (entries[$0].name, .picture(listing, Int32($0)))
+        }
+        return max(0, next - DirectoryView.dots)
+    }
+
+    /// Packs until the buffer is full or the entries end; returns the offset to go on at.
+    @discardableResult
+    private func pack(
+        _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
+        entry: (Int) -> (name: String, node: Node)
+    ) -> Int {
+        var offset = start
+        while offset < count + DirectoryView.dots {
+            let added =
+                switch offset {
+                case 0: addDot(".", view.node, next: 1, reply)
+                case 1: addDot("..", view.node.parent, next: 2, reply)
+                default: add(entry(offset - DirectoryView.dots), next: offset + 1, reply)
+                }
+            guard added else { break }
+            offset += 1
+        }
+        return offset
+    }
+
+    private func addDot(_ name: String, _ node: Node, next: Int64, _ reply: DirectoryReply) -> Bool {
+        reply.add(
+            Array(name.utf8), inode: inodes.number(of: node), kind: .directory, nextOffset: next, attributes: nil)
+    }
+
+    /// Adds an entry: with attributes, which counts as a lookup, if they are known without asking.
+    private func add(_ entry: (name: String, node: Node), next: Int, _ reply: DirectoryReply) -> Bool {
+        let name = Array(entry.name.utf8)
+        let kind = entry.node.kind
+        guard reply.wantsAttributes, isCertain(entry.node) else {
+            return reply.add(
+                name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
+        }
+        let number = inodes.adopt(entry.node)
+        let lifetime = lifetime(of: entry.node)
+        let attributes = knownAttributes(of: entry.node, number: number).map {
+            (attributes: $0, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes)
+        }
+        let added = reply.add(name, inode: number, kind: kind, nextOffset: Int64(next), attributes: attributes)
+        if !added || attributes == nil { inodes.forget(number, lookups: 1) }
+        return added
+    }
+
+    /// Whether a listed node surely exists, so that the kernel need not look it up.
+    private func isCertain(_ node: Node) -> Bool {
+        switch node {
+        case .day(let mode, let day):
+            day < Day.newestPublished(atUnixSeconds: configuration.now())
+                || catalog.loadedListing(.ranking(mode, day)) != nil
+        case .author(_, let modified): modified != nil
+        default: true
+        }
+    }
+}
+
+extension Node {
+    /// What readdir(3) shows in `d_type`.
+    var kind: Attributes.Kind {
+        switch self {
+        case .root, .rankings, .mode, .day, .users, .author, .helpers: .directory
+        case .latest: .link
+        case .helper, .picture: .file
+        }
+    }
+}

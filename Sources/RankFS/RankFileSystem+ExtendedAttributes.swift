@@ -1,0 +1,102 @@
+import Catalog
+package import Fuse
+import ImageCache
+import Rankings
+
+extension RankFileSystem {
+    package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
+        let entry = listing.entries[Int(index)]
+        var names: [UInt8] = []
+        for attribute in PictureAttribute.allCases where Self.has(entry, attribute) {
+            names += attribute.rawValue.utf8
+            names.append(0)
+        }
+        reply.value(names)
+    }
+
+    package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        guard let attribute = PictureAttribute(rawValue: request.name),
+            case .picture(let listing, let index) = inodes.node(request.inode),
+            case let entry = listing.entries[Int(index)], Self.has(entry, attribute)
+        else { return reply.fail(Failure.noSuchAttribute.errno) }
+        if let value = value(attribute, of: entry, listing, Int(index)) { return Self.give(value, reply) }
+        if let record = records.record(request.inode, picture: entry.picture) {
+            return Self.give(attribute.value(in: record) ?? "", reply)
+        }
+        later(reply, subject: { "\(listing.key.path)/\(entry.name)" }) { () async throws(Failure) in
+            let record: ListedWork
+            do throws(CatalogError) { record = try await self.catalog.record(of: entry, in: listing) } catch {
+                throw .catalog(error)
+            }
+            self.records.keep(record, of: request.inode, picture: entry.picture)
+            Self.give(attribute.value(in: record) ?? "", reply)
+        }
+    }
+
+    /// Whether an entry has an attribute, as far as the entry itself tells.
+    private static func has(_ entry: ListingEntry, _ attribute: PictureAttribute) -> Bool {
+        switch attribute {
+        case .rank, .previousRank: entry.rank > 0
+        case .withheld: entry.isWithheld
+        default: true
+        }
+    }
+
+    /// The values that need no record.
+    private func value(
+        _ attribute: PictureAttribute, of entry: ListingEntry, _ listing: Listing, _ index: Int
+    ) -> String? {
+        let picture = entry.picture
+        return switch attribute {
+        case .origin: source.webPage(of: picture.work)
+        case .referrer: referrer(of: entry)
+        case .mimeType: PictureAttribute.mimeType(ofFileNamed: entry.name)
+        case .work: String(picture.work.rawValue)
+        case .page: String(picture.page)
+        case .rank: String(entry.rank)
+        case .posted: PictureAttribute.timestamp(picture.uploaded)
+        case .state: Self.name(of: cache.state(of: picture))
+        case .progress: progress(of: picture, size: listing.size(at: index))
+        default: nil
+        }
+    }
+
+    /// The page that the picture's request names as its referrer, or the work's page.
+    private func referrer(of entry: ListingEntry) -> String {
+        let prefix = "referer: "
+        let line = knownLocation(of: entry)?.headers.first { $0.lowercased().hasPrefix(prefix) }
+        return line.map { String($0.dropFirst(prefix.count)) } ?? source.webPage(of: entry.picture.work)
+    }
+
+    private static func name(of state: PictureState) -> String {
+        switch state {
+        case .absent: "absent"
+        case .queued: "queued"
+        case .downloading: "downloading"
+        case .stored: "stored"
+        case .failed: "failed"
+        }
+    }
+
+    /// `received/total` in bytes, with `?` for a total that nobody knows yet.
+    private func progress(of picture: PictureID, size: Int64?) -> String {
+        let (received, total): (Int64, Int64?) =
+            switch cache.state(of: picture) {
+            case .absent, .queued, .failed: (0, size)
+            case .downloading(let received, let total): (received, total ?? size)
+            case .stored(let length): (length, length)
+            }
+        return "\(received)/\(total.map(String.init) ?? "?")"
+    }
+
+    /// Answers with a value, cut at a character to what Linux takes.
+    private static func give(_ value: String, _ reply: ExtendedAttributeReply) {
+        let bytes = Array(value.utf8.prefix(Limits.longestAttribute + 1))
+        guard bytes.count > Limits.longestAttribute else { return reply.value(bytes) }
+        var end = Limits.longestAttribute
+        // A byte 10xxxxxx goes on with the character before it.
+        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        reply.value(Array(bytes[..<end]))
+    }
+}

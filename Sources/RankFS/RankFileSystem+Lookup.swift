@@ -1,0 +1,169 @@
+import Catalog
+package import Fuse
+import Rankings
+
+/// What a name in a directory turned out to be.
+private enum Finding: Sendable {
+    case node(Node)
+    case absent(Duration)
+    case refused(Failure)
+    /// Only asking the catalog tells.
+    case unknown(@Sendable () async throws(Failure) -> Finding)
+}
+
+extension RankFileSystem {
+    package func lookup(_ request: LookupRequest, reply: EntryReply) {
+        guard let parent = inodes.node(request.parent) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.parent)")
+        }
+        let name = request.name
+        guard name.count <= Limits.longestName else {
+            return refuse(reply, .nameTooLong, subject: parent.path)
+        }
+        let finding = find(name, in: parent)
+        if answer(reply, finding) { return }
+        let subject: @Sendable () -> String = { "\(parent.path)/\(String(decoding: name, as: UTF8.self))" }
+        if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
+        later(reply, subject: subject) { () async throws(Failure) in
+            try await self.resolve(finding, reply)
+        }
+    }
+
+    /// Answers what can be answered from memory; false if nothing was answered.
+    private func answer(_ reply: EntryReply, _ finding: Finding) -> Bool {
+        switch finding {
+        case .absent(let timeout):
+            reply.absent(timeout: timeout)
+            return true
+        case .node(let node):
+            guard let attributes = knownAttributes(of: node, number: InodeTable.none) else { return false }
+            answer(reply, node, attributes)
+            return true
+        case .refused, .unknown:
+            return false
+        }
+    }
+
+    /// Asks until there is an answer, and gives it.
+    private func resolve(_ finding: Finding, _ reply: EntryReply) async throws(Failure) {
+        switch finding {
+        case .refused(let failure):
+            throw failure
+        case .unknown(let ask):
+            try await resolve(ask(), reply)
+        case .absent, .node:
+            if answer(reply, finding) { return }
+            guard case .node(let node) = finding else { return }
+            answer(reply, node, try await attributes(of: node, number: InodeTable.none))
+        }
+    }
+
+    /// Answers with a node, which is counted now that nothing can fail any more.
+    private func answer(_ reply: EntryReply, _ node: Node, _ attributes: Attributes) {
+        var attributes = attributes
+        attributes.inode = inodes.adopt(node)
+        let lifetime = lifetime(of: node)
+        reply.entry(attributes, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes)
+    }
+}
+
+// MARK: - Names
+
+extension RankFileSystem {
+    private func find(_ name: [UInt8], in parent: Node) -> Finding {
+        if EntryName.isAnnouncement(name) { return .absent(.zero) }
+        switch parent {
+        case .root:
+            return findInRoot(name)
+        case .helpers:
+            let file = HelperFile.allCases.first { $0.isBelowHelpers && $0.name.utf8.elementsEqual(name) }
+            return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
+        case .rankings:
+            return findMode(name)
+        case .mode(let mode):
+            return findDay(name, mode)
+        case .users:
+            return findAuthor(name)
+        case .day(let mode, let day):
+            return findPicture(name, .ranking(mode, day), leastDigits: Limits.rankDigits)
+        case .author(let author, _):
+            return findPicture(name, .author(author), leastDigits: 1)
+        case .latest, .helper, .picture:
+            return .refused(.notADirectory)
+        }
+    }
+
+    private func findInRoot(_ name: [UInt8]) -> Finding {
+        switch EntryName.ascii(name) {
+        case "ranking": .node(.rankings)
+        case "users": .node(.users)
+        case ".rankfs": .node(.helpers)
+        case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
+        case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
+        default: .absent(Limits.frozen)
+        }
+    }
+
+    private func findMode(_ name: [UInt8]) -> Finding {
+        guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name) else {
+            return .absent(Limits.frozen)
+        }
+        if source.modes.contains(mode) { return .node(.mode(mode)) }
+        return mode.needsSignIn ? .refused(.modeNeedsSignIn) : .absent(Limits.changing)
+    }
+
+    private func findDay(_ name: [UInt8], _ mode: RankingMode) -> Finding {
+        guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
+        if name == "latest" { return .node(.latest(mode)) }
+        guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
+        let newest = Day.newestPublished(atUnixSeconds: configuration.now())
+        let key = ListingKey.ranking(mode, day)
+        if day > newest || catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
+        // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
+        if day < newest || catalog.loadedListing(key) != nil { return .node(.day(mode, day)) }
+        return .unknown { () async throws(Failure) in
+            try await self.listing(key) == nil ? .absent(Limits.unpublished) : .node(.day(mode, day))
+        }
+    }
+
+    private func findAuthor(_ name: [UInt8]) -> Finding {
+        guard let author = EntryName.author(name) else { return .absent(Limits.frozen) }
+        let key = ListingKey.author(author)
+        if let listing = catalog.loadedListing(key) { return .node(.directory(of: listing)) }
+        if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
+        return .unknown { () async throws(Failure) in
+            try await self.listing(key).map { .node(.directory(of: $0)) } ?? .absent(Limits.changing)
+        }
+    }
+
+    private func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> Finding {
+        guard let number = EntryName.pictureNumber(name, leastDigits: leastDigits) else {
+            return .absent(Limits.frozen)
+        }
+        if case .ranking = key, let top = configuration.top, number > top { return .absent(Limits.frozen) }
+        if let listing = catalog.loadedListing(key) {
+            if let index = listing.index(named: name) { return .node(.picture(listing, Int32(index))) }
+            if listing.isComplete { return .absent(listing.isFrozen ? Limits.frozen : Limits.changing) }
+        } else if catalog.isKnownAbsent(key) {
+            return .absent(Limits.unpublished)
+        }
+        return .unknown { () async throws(Failure) in
+            guard let listing = try await self.listing(key) else { return .absent(Limits.unpublished) }
+            let index: Int?
+            do throws(CatalogError) { index = try await listing.find(named: name) } catch { throw .catalog(error) }
+            if let index { return .node(.picture(listing, Int32(index))) }
+            return .absent(listing.isFrozen ? Limits.frozen : Limits.changing)
+        }
+    }
+
+    /// A listing from wherever the catalog has it; nil if there is no such listing.
+    func listing(_ key: ListingKey) async throws(Failure) -> Listing? {
+        do throws(CatalogError) {
+            return try await catalog.listing(key)
+        } catch .noSuchListing {
+            return nil
+        } catch {
+            throw .catalog(error)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Catalog
+import Dispatch
+package import Fuse
+import Glibc
+import ImageCache
+import Rankings
+
+extension RankFileSystem {
+    package func open(_ request: OpenRequest, reply: OpenReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        guard request.flags & (O_ACCMODE | O_TRUNC) == O_RDONLY else {
+            return refuse(reply, .readOnly, subject: node.path)
+        }
+        switch node {
+        case .helper(let file):
+            let handle = handles.insert(.text(text(of: file)))
+            let isLive = file == .status
+            reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
+        case .picture(let listing, let index):
+            let entry = listing.entries[Int(index)]
+            if entry.isWithheld { return refuse(reply, .withheld, subject: node.path) }
+            if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
+                do throws(Failure) {
+                    return try open(node, listing, Int(index), location, size, request.inode, reply)
+                } catch {
+                    return refuse(reply, error, subject: node.path)
+                }
+            }
+            later(reply, subject: { node.path }) { () async throws(Failure) in
+                let size = try await self.size(listing, Int(index))
+                let location = try await self.location(of: entry)
+                try self.open(node, listing, Int(index), location, size, request.inode, reply)
+            }
+        default:
+            refuse(reply, .isADirectory, subject: node.path)
+        }
+    }
+
+    private func open(
+        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, _ inode: UInt64,
+        _ reply: OpenReply
+    ) throws(Failure) {
+        let request = PictureRequest(id: listing.entries[index].picture, location: location, size: size)
+        let picture: OpenPicture
+        do throws(ImageCacheError) {
+            picture = try cache.open(request, neighbours: neighbours(listing, index))
+        } catch {
+            throw .picture(error)
+        }
+        let handle = handles.insert(.picture(picture, node: node, size: size))
+        // Bytes under one picture never change; only a new upload under the old number makes cached pages wrong.
+        reply.opened(handle: handle, keepCache: !inodes.takeStale(inode), directIO: false, cacheDirectory: false)
+    }
+
+    package func release(_ request: ReleaseRequest) {
+        if case .picture(let picture, _, _) = handles.remove(request.handle) { picture.close() }
+    }
+}
+
+// MARK: - Reading
+
+extension RankFileSystem {
+    package func read(_ request: ReadRequest, reply: DataReply) {
+        switch handles[request.handle] {
+        case .text(let bytes):
+            let start = min(max(0, Int(request.offset)), bytes.count)
+            reply.bytes(Array(bytes[start..<min(bytes.count, start + request.size)]))
+        case .picture(let picture, let node, let size):
+            read(picture, node, size, request, reply)
+        case .directory, nil:
+            refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
+        }
+    }
+
+    private func read(
+        _ picture: OpenPicture, _ node: Node, _ size: Int64, _ request: ReadRequest, _ reply: DataReply
+    ) {
+        // Never beyond the size that stat showed: what the kernel believes and what it gets must agree.
+        let offset = request.offset
+        let count = Int(min(Int64(request.size), size - offset))
+        guard count > 0 else { return reply.bytes([]) }
+        do throws(Failure) {
+            let bytes: PictureBytes?
+            do throws(ImageCacheError) {
+                bytes = try picture.availableBytes(offset: offset, count: count)
+            } catch {
+                throw .picture(error)
+            }
+            if let bytes { return try give(bytes, count, reply) }
+        } catch {
+            noteDamage(error, node, request.inode)
+            return refuse(reply, error, subject: node.path)
+        }
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            do throws(Failure) {
+                let bytes: PictureBytes
+                do throws(ImageCacheError) {
+                    bytes = try await picture.bytes(offset: offset, count: count)
+                } catch {
+                    throw .picture(error)
+                }
+                try self.give(bytes, count, reply)
+            } catch {
+                self.noteDamage(error, node, request.inode)
+                throw error
+            }
+        }
+    }
+
+    /// Answers with exactly `count` bytes: the kernel would fill a shorter answer up with zeros.
+    private func give(_ bytes: PictureBytes, _ count: Int, _ reply: DataReply) throws(Failure) {
+        guard case .file(let file, let place, count) = bytes else {
+            throw .picture(.damaged("the picture ends before its announced length"))
+        }
+        withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: count) }
+    }
+
+    /// A download that contradicts the size: both are doubted, so that the next `stat` asks again.
+    private func noteDamage(_ failure: Failure, _ node: Node, _ inode: UInt64) {
+        guard case .picture(.damaged) = failure, case .picture(let listing, let index) = node else { return }
+        catalog.forgetSize(of: listing.entries[Int(index)].picture)
+        // Not on this thread: the kernel may hold locks of the inode until the read is answered.
+        let invalidate = configuration.invalidate
+        DispatchQueue.global().async { invalidate(inode) }
+    }
+}
+
+// MARK: - Neighbours
+
+extension RankFileSystem {
+    /// The pictures around an open one, counted without those that the service withholds.
+    private func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
+        let place = listing.entries[..<index].reduce(0) { $1.isWithheld ? $0 : $0 + 1 }
+        return Neighbours(directory: inodes.number(of: .directory(of: listing)), index: place) { [self] wanted in
+            guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
+            let entry = listing.entries[index]
+            return knownLocation(of: entry).map {
+                PictureRequest(id: entry.picture, location: $0, size: listing.size(at: index))
+            }
+        }
+    }
+
+    /// The entry that lies some readable entries before or after another one, among those that are shown.
+    private func entry(of listing: Listing, steps: Int, from start: Int) -> Int? {
+        let entries = listing.entries
+        let direction = steps.signum()
+        var left = abs(steps)
+        var index = start
+        while left > 0 {
+            index += direction
+            guard entries.indices.contains(index), isShown(entries[index]) else { return nil }
+            if !entries[index].isWithheld { left -= 1 }
+        }
+        return index
+    }
+
+    /// Whether an entry lies within `top`.
+    func isShown(_ entry: ListingEntry) -> Bool {
+        guard let top = configuration.top, entry.rank > 0 else { return true }
+        return Int(entry.rank) <= top
+    }
+}

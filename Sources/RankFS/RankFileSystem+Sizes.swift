@@ -1,0 +1,64 @@
+import Catalog
+import ImageCache
+import Rankings
+import Synchronization
+
+extension RankFileSystem {
+    /// The size of an entry's picture if somebody here knows it: never waits.
+    ///
+    /// A withheld picture has no bytes, so its size is 0 and true.
+    func knownSize(_ listing: Listing, _ index: Int) -> Int64? {
+        if let size = listing.size(at: index) { return size }
+        let entry = listing.entries[index]
+        if entry.isWithheld { return 0 }
+        guard let size = cache.storedSize(of: entry.picture) else { return nil }
+        catalog.setSize(size, of: entry.picture)
+        return size
+    }
+
+    /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
+    func size(_ listing: Listing, _ index: Int) async throws(Failure) -> Int64 {
+        if let size = knownSize(listing, index) { return size }
+        let isWalk = walks.withLock { $0.askedSize(in: listing.key) }
+        do throws(CatalogError) {
+            return try await listing.resolveSize(at: index, wholeListing: isWalk)
+        } catch .sizeNotTold {
+            return try await learnSize(listing.entries[index])
+        } catch {
+            throw .catalog(error)
+        }
+    }
+
+    /// Where an entry's picture is: from its record, or for originals from the source.
+    func location(of entry: ListingEntry) async throws(Failure) -> PictureLocation {
+        if let location = knownLocation(of: entry) { return location }
+        let originals: [PictureLocation]
+        do throws(SourceError) {
+            let deadline = ContinuousClock.now + configuration.timeout
+            originals = try await source.originals(of: entry.picture.work, deadline: deadline)
+        } catch {
+            throw .catalog(.source(error))
+        }
+        guard originals.indices.contains(entry.picture.page) else { throw .unlocated }
+        return originals[entry.picture.page]
+    }
+
+    /// Where an entry's picture is if its record tells.
+    func knownLocation(of entry: ListingEntry) -> PictureLocation? {
+        source.location(
+            of: entry.picture.work, picture: entry.reference, page: entry.picture.page,
+            rendition: entry.picture.rendition)
+    }
+
+    /// Downloads a picture whose length no header tells, which is the only way to show a true size.
+    private func learnSize(_ entry: ListingEntry) async throws(Failure) -> Int64 {
+        let request = PictureRequest(id: entry.picture, location: try await location(of: entry), size: nil)
+        do throws(ImageCacheError) {
+            let size = try await cache.learnSize(of: request)
+            catalog.setSize(size, of: entry.picture)
+            return size
+        } catch {
+            throw .picture(error)
+        }
+    }
+}
