@@ -19,6 +19,7 @@ enum EntryName {
     /// - Parameters:
     ///   - name: The name's bytes.
     ///   - leastDigits: How many digits the number is padded to.
+    /// - Returns: The rank or the work's number.
     static func pictureNumber(_ name: [UInt8], leastDigits: Int) -> Int64? {
         guard name.count <= FileName.longest, fileExtensions.contains(where: name.ends(with:)) else { return nil }
         guard let dash = name.firstIndex(of: UInt8(ascii: "-")), dash >= leastDigits else { return nil }

@@ -4,7 +4,9 @@ import Glibc
 import ImageCache
 import Rankings
 
-/// Why a request fails. This file alone decides which errno that is and how it is said.
+/// Why a request fails.
+///
+/// This file alone decides which errno that is and how it is said.
 enum Failure: Error, Hashable, Sendable {
     case noSuchName
     case nameTooLong

@@ -57,7 +57,9 @@ final class InodeTable: Sendable {
         return state.withLock { $0.number(identity, own: own) }
     }
 
-    /// Counts one more reply that names the node, and returns its number. Call before replying.
+    /// Counts one more reply that names the node, and returns its number.
+    ///
+    /// Call it before replying: the kernel may forget the inode before the reply returns.
     func adopt(_ node: Node) -> UInt64 {
         if case .root = node { return Self.root }
         let identity = node.identity
@@ -76,7 +78,9 @@ final class InodeTable: Sendable {
         }
     }
 
-    /// Takes lookups back; an inode without any is dropped. Never drops the root, never counts below zero.
+    /// Takes lookups back; an inode without any is dropped.
+    ///
+    /// Never drops the root, never counts below zero.
     func forget(_ number: UInt64, lookups: UInt64) {
         guard number != Self.root else { return }
         state.withLock { state in

@@ -86,7 +86,9 @@ extension RankFileSystem {
             number, .file, size: size, modified: listing.entries[Int(index)].picture.uploaded)
     }
 
-    /// When a day's ranking appears: noon in Japan on the day after. Stable, so that backups see an unchanged directory.
+    /// When a day's ranking appears: noon in Japan on the day after.
+    ///
+    /// Stable, so that backups see an unchanged directory.
     static func publication(of day: Day) -> Int64 {
         Int64(day.ordinal + 1) * 86_400 + Limits.publicationHour
     }
