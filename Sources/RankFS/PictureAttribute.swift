@@ -1,3 +1,4 @@
+import Catalog
 import Rankings
 
 /// The extended attributes of a picture: names in the order that they are listed in.
@@ -22,9 +23,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case progress = "user.rankfs.progress"
     case withheld = "user.rankfs.withheld"
 
-    /// The value that the picture's record tells; nil for one that does not come from the record.
-    ///
-    /// Numbers that the service does not tell are empty: the names are listed without a look at the record.
+    /// The value that the picture's record tells; nil for what the service does not tell and what is no part of the record.
     func value(in record: ListedWork) -> String? {
         let work = record.work
         switch self {
@@ -32,13 +31,23 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .creator: return work.authorName
         case .tags: return Self.list(work.tags)
         case .user: return String(work.author.rawValue)
-        case .previousRank: return Self.number(record.previousRank)
+        case .previousRank: return record.previousRank.map(String.init)
         case .width: return String(work.width)
         case .height: return String(work.height)
-        case .views: return Self.number(work.views)
-        case .ratings: return Self.number(work.ratings)
-        case .withheld: return work.withheld ?? "withheld"
+        case .views: return work.views.map(String.init)
+        case .ratings: return work.ratings.map(String.init)
+        case .withheld: return work.withheld
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: return nil
+        }
+    }
+
+    /// Whether an entry's record may tell this attribute, so that it is worth reading.
+    func isInRecord(of entry: ListingEntry) -> Bool {
+        switch self {
+        case .title, .creator, .tags, .user, .width, .height, .views, .ratings: true
+        case .previousRank: entry.rank > 0
+        case .withheld: entry.isWithheld
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: false
         }
     }
 
@@ -59,9 +68,5 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         let rest = seconds - Int64(days) * 86_400
         let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
         return "\(Day(ordinal: days))T\(clock.joined(separator: ":"))Z"
-    }
-
-    private static func number(_ number: Int?) -> String {
-        number.map(String.init) ?? ""
     }
 }

@@ -4,49 +4,59 @@ import ImageCache
 import Rankings
 
 extension RankFileSystem {
+    /// Lists exactly the names that have a value: `cp -a` and `getfattr -d` complain about a listed name without one.
     package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
-        let entry = listing.entries[Int(index)]
-        var names: [UInt8] = []
-        for attribute in PictureAttribute.allCases where Self.has(entry, attribute) {
-            names += attribute.rawValue.utf8
-            names.append(0)
+        withRecord(request.inode, listing, Int(index), reply) { record in
+            var names: [UInt8] = []
+            for attribute in PictureAttribute.allCases {
+                let known = self.value(attribute, listing, Int(index))
+                guard known != nil || attribute.value(in: record) != nil else { continue }
+                names += attribute.rawValue.utf8
+                names.append(0)
+            }
+            reply.value(names)
         }
-        reply.value(names)
     }
 
     package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         guard let attribute = PictureAttribute(rawValue: request.name),
-            case .picture(let listing, let index) = inodes.node(request.inode),
-            case let entry = listing.entries[Int(index)], Self.has(entry, attribute)
+            case .picture(let listing, let index) = inodes.node(request.inode)
         else { return reply.fail(Failure.noSuchAttribute.errno) }
-        if let value = value(attribute, of: entry, listing, Int(index)) { return Self.give(value, reply) }
-        if let record = records.record(request.inode, picture: entry.picture) {
-            return Self.give(attribute.value(in: record) ?? "", reply)
+        if let value = value(attribute, listing, Int(index)) { return Self.give(value, reply) }
+        guard attribute.isInRecord(of: listing.entries[Int(index)]) else {
+            return reply.fail(Failure.noSuchAttribute.errno)
         }
+        withRecord(request.inode, listing, Int(index), reply) { record in
+            guard let value = attribute.value(in: record) else { return reply.fail(Failure.noSuchAttribute.errno) }
+            Self.give(value, reply)
+        }
+    }
+
+    /// Hands over an entry's record: at once if it was asked lately, or later from the database.
+    private func withRecord(
+        _ inode: UInt64, _ listing: Listing, _ index: Int, _ reply: ExtendedAttributeReply,
+        _ answer: @escaping @Sendable (ListedWork) -> Void
+    ) {
+        let entry = listing.entries[index]
+        if let record = records.record(inode, picture: entry.picture) { return answer(record) }
         later(reply, subject: { "\(listing.key.path)/\(entry.name)" }) { () async throws(Failure) in
             let record: ListedWork
             do throws(CatalogError) { record = try await self.catalog.record(of: entry, in: listing) } catch {
                 throw .catalog(error)
             }
-            self.records.keep(record, of: request.inode, picture: entry.picture)
-            Self.give(attribute.value(in: record) ?? "", reply)
+            self.records.keep(record, of: inode, picture: entry.picture)
+            answer(record)
         }
     }
+}
 
-    /// Whether an entry has an attribute, as far as the entry itself tells.
-    private static func has(_ entry: ListingEntry, _ attribute: PictureAttribute) -> Bool {
-        switch attribute {
-        case .rank, .previousRank: entry.rank > 0
-        case .withheld: entry.isWithheld
-        default: true
-        }
-    }
+// MARK: - Values
 
+extension RankFileSystem {
     /// The values that need no record.
-    private func value(
-        _ attribute: PictureAttribute, of entry: ListingEntry, _ listing: Listing, _ index: Int
-    ) -> String? {
+    private func value(_ attribute: PictureAttribute, _ listing: Listing, _ index: Int) -> String? {
+        let entry = listing.entries[index]
         let picture = entry.picture
         return switch attribute {
         case .origin: source.webPage(of: picture.work)
@@ -54,7 +64,7 @@ extension RankFileSystem {
         case .mimeType: PictureAttribute.mimeType(ofFileNamed: entry.name)
         case .work: String(picture.work.rawValue)
         case .page: String(picture.page)
-        case .rank: String(entry.rank)
+        case .rank: entry.rank > 0 ? String(entry.rank) : nil
         case .posted: PictureAttribute.timestamp(picture.uploaded)
         case .state: Self.name(of: cache.state(of: picture))
         case .progress: progress(of: picture, size: listing.size(at: index))
