@@ -20,6 +20,9 @@ final class Reporter: Sendable {
         self.say = say
     }
 
+    /// How many sentences are remembered.
+    var remembered: Int { said.withLock { $0.count } }
+
     /// Reports a failing request if it is one worth a line.
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
         guard let explanation = failure.explanation else { return }

@@ -1,0 +1,73 @@
+import Catalog
+import Fuse
+import Glibc
+import ImageCache
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Every failure: its errno, and whether it is said.
+@Suite struct FailureTests {
+    struct Case: Sendable {
+        let failure: Failure
+        let code: Int32
+        let isSaid: Bool
+    }
+
+    private static let own: [Case] = [
+        Case(failure: .noSuchName, code: ENOENT, isSaid: false),
+        Case(failure: .nameTooLong, code: ENAMETOOLONG, isSaid: false),
+        Case(failure: .forgottenInode, code: ESTALE, isSaid: false),
+        Case(failure: .unknownHandle, code: EBADF, isSaid: false),
+        Case(failure: .readOnly, code: EROFS, isSaid: false),
+        Case(failure: .notADirectory, code: ENOTDIR, isSaid: false),
+        Case(failure: .isADirectory, code: EISDIR, isSaid: false),
+        Case(failure: .notALink, code: EINVAL, isSaid: false),
+        Case(failure: .noSuchAttribute, code: ENODATA, isSaid: false),
+        Case(failure: .modeNeedsSignIn, code: EACCES, isSaid: true),
+        Case(failure: .withheld, code: EACCES, isSaid: true),
+        Case(failure: .unlocated, code: EIO, isSaid: true),
+    ]
+
+    private static let catalog: [Case] = [
+        Case(failure: .catalog(.noSuchListing), code: ENOENT, isSaid: false),
+        Case(failure: .catalog(.needsSignIn), code: EACCES, isSaid: true),
+        Case(failure: .catalog(.sizeNotTold), code: EIO, isSaid: true),
+        Case(failure: .catalog(.database("locked")), code: EIO, isSaid: true),
+        Case(failure: .catalog(.source(.notPublished)), code: ENOENT, isSaid: false),
+        Case(failure: .catalog(.source(.pastTheEnd)), code: ENOENT, isSaid: false),
+        Case(failure: .catalog(.source(.needsSignIn)), code: EACCES, isSaid: true),
+        Case(failure: .catalog(.source(.limited(retryAfter: 7))), code: EIO, isSaid: true),
+        Case(failure: .catalog(.source(.notFound)), code: ENOENT, isSaid: true),
+        Case(failure: .catalog(.source(.unreachable("refused"))), code: EHOSTUNREACH, isSaid: true),
+        Case(failure: .catalog(.source(.timedOut)), code: ETIMEDOUT, isSaid: true),
+        Case(failure: .catalog(.source(.unreadable("html"))), code: EIO, isSaid: true),
+        Case(failure: .catalog(.source(.cancelled)), code: EINTR, isSaid: false),
+    ]
+
+    private static let picture: [Case] = [
+        Case(failure: .picture(.unreachable("refused")), code: EHOSTUNREACH, isSaid: true),
+        Case(failure: .picture(.timedOut), code: ETIMEDOUT, isSaid: true),
+        Case(failure: .picture(.gone), code: ENOENT, isSaid: true),
+        Case(failure: .picture(.refused("403")), code: EACCES, isSaid: true),
+        Case(failure: .picture(.damaged("short")), code: EIO, isSaid: true),
+        Case(failure: .picture(.limited(retryAfter: nil)), code: EIO, isSaid: true),
+        Case(failure: .picture(.cancelled), code: EINTR, isSaid: false),
+        Case(failure: .picture(.busy(directory: "/c")), code: EBUSY, isSaid: true),
+        Case(failure: .picture(.unusable("The disk is gone.")), code: EIO, isSaid: true),
+    ]
+
+    @Test(arguments: own + catalog + picture)
+    func eachHasItsErrnoAndItsSentence(_ item: Case) {
+        #expect(item.failure.errno == Errno(rawValue: item.code))
+        #expect((item.failure.explanation != nil) == item.isSaid)
+    }
+
+    @Test func reasonsFromOutsideStayOnOneLine() throws {
+        let reason = "bad\n\u{1B}[31mred\u{202E}txt" + String(repeating: "x", count: 1_000_000)
+        let text = try #require(Failure.picture(.damaged(reason)).explanation)
+        #expect(text.contains("bad\\u{a}\\u{1b}[31mred\\u{202e}txt"))
+        #expect(text.count < 1000)
+    }
+}

@@ -1,0 +1,81 @@
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// The inode table: stable numbers, lookup counts, collisions.
+@Suite struct InodeTableTests {
+    private let daily = Node.mode(.daily)
+
+    @Test func numbersFollowFromIdentitiesAlone() {
+        let first = InodeTable()
+        let second = InodeTable()
+        let nodes: [Node] = [
+            .rankings, .users, .helpers, daily, .latest(.daily), .day(.daily, Day(ordinal: 19844)),
+            .author(UserID(rawValue: 11), modified: nil), .helper(.status), .helper(.cacheTag),
+        ]
+        let numbers = nodes.map(first.adopt)
+        #expect(nodes.reversed().map(second.adopt) == numbers.reversed())
+        #expect(Set(numbers).count == nodes.count)
+        #expect(first.number(of: .root) == 1)
+        #expect(numbers == nodes.map { InodeNumber.of($0.identity) })
+    }
+
+    @Test func identitiesAreThoseOfTheContract() {
+        #expect(Node.day(.daily, Day(ordinal: 19844)).identity == "ranking/daily/2024-05-01")
+        #expect(Node.latest(.daily).identity == "ranking/daily/latest")
+        #expect(Node.author(UserID(rawValue: 11), modified: 5).identity == "users/11")
+        #expect(Node.helper(.version).identity == ".rankfs/version")
+        let picture = PictureID(work: WorkID(rawValue: 97_973_029), page: 0, rendition: .regular, uploaded: 1)
+        #expect(
+            Node.identity(of: picture, in: .ranking(.daily, Day(ordinal: 19844)))
+                == "ranking/daily/2024-05-01/97973029_p0")
+    }
+
+    @Test func forgettingReturnsToTheBase() {
+        let table = InodeTable()
+        var numbers: [UInt64] = []
+        for id in 1...20_000 {
+            numbers.append(table.adopt(.author(UserID(rawValue: Int64(id)), modified: nil)))
+        }
+        #expect(table.count == 20_001)
+        for number in numbers { table.forget(number, lookups: 1) }
+        #expect(table.count == 1)
+        #expect(numbers.allSatisfy { table.node($0) == nil })
+    }
+
+    @Test func countsAreKeptPerReplyAndNeverBelowZero() {
+        let table = InodeTable()
+        let number = table.adopt(daily)
+        #expect(table.adopt(daily) == number)
+        #expect(table.adopt(daily) == number)
+        table.forget(number, lookups: 2)
+        #expect(table.node(number) != nil)
+        table.forget(number, lookups: 100)
+        #expect(table.node(number) == nil)
+        table.forget(number, lookups: 1)
+        table.forget(InodeTable.root, lookups: 1000)
+        #expect(table.node(InodeTable.root) != nil)
+        #expect(table.adopt(daily) == number)
+        table.forget(number, lookups: 1)
+        #expect(table.count == 1)
+    }
+
+    @Test func identitiesThatShareANumberStayApart() {
+        let table = InodeTable(hash: { _ in .max })
+        let first = table.adopt(daily)
+        let second = table.adopt(.users)
+        let third = table.adopt(.rankings)
+        #expect(Set([first, second, third]).count == 3)
+        #expect([second, third].allSatisfy { $0 > InodeTable.root }, "wraps around the root")
+        #expect(table.number(of: .users) == second)
+        table.forget(first, lookups: 1)
+        #expect(table.adopt(.users) == second, "a number once given is kept")
+        #expect(table.node(second)?.identity == "users")
+        #expect(table.node(third)?.identity == "ranking")
+    }
+
+    @Test func anIdleInodeIsSmall() {
+        #expect(MemoryLayout<InodeTable.Slot>.stride + MemoryLayout<UInt64>.stride <= 100)
+    }
+}

@@ -1,0 +1,61 @@
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Helper files, attribute values and the memory of records.
+@Suite struct SmallPartsTests {
+    static func listed(_ id: Int64, rank: Int? = 1, previous: Int? = nil, tags: [String] = []) -> ListedWork {
+        ListedWork(
+            rank: rank, previousRank: previous,
+            work: Work(
+                id: WorkID(rawValue: id), title: "Title \(id)", author: UserID(rawValue: 11), authorName: "Author",
+                tags: tags, kind: .illustration, width: 1200, height: 900, pageCount: 1, uploaded: 1_714_532_400,
+                views: 10, ratings: nil, picture: "reference", withheld: nil))
+    }
+
+    @Test func theCacheTagBeginsWithItsSignature() {
+        let text = Array(HelperFile.cacheTagText.utf8)
+        #expect(HelperFile.cacheTagSignature.utf8.count == 43)
+        #expect(text.starts(with: HelperFile.cacheTagSignature.utf8))
+        #expect(text[43] == UInt8(ascii: "\n"))
+        #expect(text[44] == UInt8(ascii: "#"))
+        #expect(text.last == UInt8(ascii: "\n"))
+    }
+
+    @Test func momentsAreWrittenInUTC() {
+        #expect(PictureAttribute.timestamp(0) == "1970-01-01T00:00:00Z")
+        #expect(PictureAttribute.timestamp(1_714_532_400) == "2024-05-01T03:00:00Z")
+        #expect(PictureAttribute.timestamp(1_709_251_199) == "2024-02-29T23:59:59Z")
+        #expect(PictureAttribute.timestamp(-1) == "1969-12-31T23:59:59Z")
+    }
+
+    @Test func aCommaInATagIsNoSeparator() {
+        #expect(PictureAttribute.list(["a,b", "c"]) == "a，b,c")
+        #expect(PictureAttribute.list([]) == "")
+    }
+
+    @Test func whatTheServiceDoesNotTellHasNoValue() {
+        let record = Self.listed(1)
+        #expect(PictureAttribute.previousRank.value(in: record) == nil)
+        #expect(PictureAttribute.ratings.value(in: record) == nil)
+        #expect(PictureAttribute.withheld.value(in: record) == nil)
+        #expect(PictureAttribute.views.value(in: record) == "10")
+        #expect(PictureAttribute.previousRank.value(in: Self.listed(1, previous: 4)) == "4")
+    }
+
+    @Test func theRecordsUsedLastAreKept() {
+        let memory = RecordMemory()
+        func picture(_ id: Int64) -> PictureID {
+            PictureID(work: WorkID(rawValue: id), page: 0, rendition: .regular, uploaded: 1)
+        }
+        for id in 1...Int64(Limits.rememberedRecords) {
+            memory.keep(Self.listed(id), of: UInt64(id), picture: picture(id))
+        }
+        #expect(memory.record(1, picture: picture(1)) != nil)
+        memory.keep(Self.listed(1000), of: 1000, picture: picture(1000))
+        #expect(memory.record(1, picture: picture(1)) != nil, "used after the second one")
+        #expect(memory.record(2, picture: picture(2)) == nil)
+        #expect(memory.record(1000, picture: picture(1)) == nil, "a new upload under an old number")
+    }
+}
