@@ -8,38 +8,35 @@ import Testing
     private let day = ListingKey.ranking(.daily, Day(ordinal: 19844))
     private let author = ListingKey.author(UserID(rawValue: 11))
 
+    private func ask(_ walks: inout WalkRecognition, _ directories: [ListingKey]) -> [Bool] {
+        directories.map { walks.askedSize(in: $0) }
+    }
+
     @Test func aSingleStatAsksForOne() {
         var walks = WalkRecognition()
-        #expect(!walks.askedSize(in: day))
-        #expect(!walks.askedSize(in: author), "another directory is no walk")
-        #expect(!walks.askedSize(in: day))
+        #expect(ask(&walks, [day, author, day]) == [false, false, false])
     }
 
     @Test func theSecondInARowIsAWalk() {
         var walks = WalkRecognition()
-        #expect(!walks.askedSize(in: day))
-        #expect(walks.askedSize(in: day))
-        #expect(walks.askedSize(in: day))
+        #expect(ask(&walks, [day, day, day]) == [false, true, true])
     }
 
     @Test func anOpenDirectoryThatWasReadIsAWalk() {
         var walks = WalkRecognition()
         walks.beganReading(day)
         walks.beganReading(day)
-        #expect(!walks.askedSize(in: author))
-        #expect(walks.askedSize(in: day))
+        #expect(ask(&walks, [author, day]) == [false, true])
         walks.endedReading(day)
-        #expect(!walks.askedSize(in: author))
-        #expect(walks.askedSize(in: day), "one of two readers is left")
+        #expect(ask(&walks, [author, day]) == [false, true], "one of two readers is left")
         walks.endedReading(day)
-        #expect(!walks.askedSize(in: author))
-        #expect(!walks.askedSize(in: day))
+        #expect(ask(&walks, [author, day]) == [false, false])
     }
 
     @Test func closingMoreOftenThanOpeningIsHarmless() {
         var walks = WalkRecognition()
         walks.endedReading(day)
         walks.beganReading(day)
-        #expect(walks.askedSize(in: day))
+        #expect(ask(&walks, [day]) == [true])
     }
 }
