@@ -1,10 +1,17 @@
 package import HTTP
 package import Rankings
 
-/// pixiv's web API as a source of rankings.
+/// pixiv's web API as a source of rankings (reference/pixiv-api.md).
+///
+/// ## Concurrency
+///
+/// A value of immutable parts; all methods may be called from any task at once.
 package struct PixivSource: RankingSource {
     /// The hosts that pixiv's requests may go to.
     package static let hosts: Set<String> = ["www.pixiv.net", "i.pximg.net", "s.pximg.net"]
+
+    private let api: WebAPI
+    private let images: String
 
     /// - Parameters:
     ///   - client: Sends the API requests.
@@ -12,42 +19,103 @@ package struct PixivSource: RankingSource {
     ///   - apiURL: Replaces `https://www.pixiv.net`; no trailing slash.
     ///   - imageURL: Replaces scheme and host of `i.pximg.net` and `s.pximg.net`; no trailing slash.
     package init(client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?) {
-        fatalError("written by the owner of Pixiv: \(client) \(gate) \(apiURL ?? "") \(imageURL ?? "")")
+        api = WebAPI(client: client, gate: gate, base: apiURL ?? "https://www.pixiv.net")
+        images = imageURL ?? "https://i.pximg.net"
     }
 
     package var name: String { "pixiv" }
 
     package var modes: [RankingMode] { RankingMode.everyone }
 
-    package var worksPerRequest: Int { 100 }
+    package var worksPerRequest: Int { Limits.worksPerRequest }
 
     package func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
-        fatalError("written by the owner of Pixiv: \(mode)")
+        let date = day.map { "&date=\($0.compact)" } ?? ""
+        let path = "/ranking.php?format=json&mode=\(mode.rawValue)\(date)&p=\(page)"
+        let answer: WebAPI.Answer
+        do {
+            answer = try await api.ask(path, deadline: deadline)
+        } catch {
+            throw mode.needsSignIn ? error.ofSignedInMode : error
+        }
+        switch answer.status {
+        case 404: throw RankingAnswer.nothing(page: page)
+        case 401: throw .needsSignIn
+        case 403 where mode.needsSignIn: throw .needsSignIn
+        case 200: return try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
+        default:
+            let message = Envelope.error(in: answer.json) ?? ""
+            throw .unreadable(
+                "pixiv refused a ranking with status \(answer.status): \(Envelope.quoted(message)).")
+        }
     }
 
-    package func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID] {
-        fatalError("written by the owner of Pixiv: \(author)")
+    package func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID]
+    {
+        guard author.rawValue > 0 else { throw .notFound }
+        let body = try await api.body("/ajax/user/\(author.rawValue)/profile/all", deadline: deadline)
+        return try AuthorAnswers.allWorks(body)
     }
 
     package func works(
         _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> [Work] {
-        fatalError("written by the owner of Pixiv: \(ids)")
+        guard author.rawValue > 0 else { throw .notFound }
+        var found: [WorkID: Work] = [:]
+        var rest = ids[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(worksPerRequest)
+            rest = rest.dropFirst(worksPerRequest)
+            // The brackets must be there, and encoded; so must `work_category`.
+            let query = some.map { "ids%5B%5D=\($0.rawValue)&" }.joined()
+            let path = "/ajax/user/\(author.rawValue)/profile/illusts?\(query)work_category=illustManga&is_first_page=0"
+            let list = AuthorAnswers.works(try await api.body(path, deadline: deadline))
+            if list.works.isEmpty, list.unreadable > 0 {
+                throw .unreadable("None of \(list.unreadable) works of author \(author.rawValue) could be understood.")
+            }
+            for work in list.works { found[work.id] = work }
+        }
+        return ids.compactMap { found[$0] }
     }
 
     package func originals(
         of work: WorkID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> [PictureLocation] {
-        fatalError("written by the owner of Pixiv: \(work)")
+        guard work.rawValue > 0 else { throw .notFound }
+        let body = try await api.body("/ajax/illust/\(work.rawValue)/pages", deadline: deadline)
+        return try AuthorAnswers.originals(body, of: work).compactMap { path in
+            path.originalPath.map { location($0, fileExtension: path.fileExtension) }
+        }
     }
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
-        fatalError("written by the owner of Pixiv: \(work)")
+        guard let path = PicturePath(reference: picture), path.work == work else { return nil }
+        let rendered =
+            switch rendition {
+            case .regular: path.regularPath(page: page)
+            case .small: path.smallPath(page: page)
+            case .original: nil as String?
+            }
+        return rendered.map { location($0, fileExtension: "jpg") }
     }
 
     package func webPage(of work: WorkID) -> String {
-        fatalError("written by the owner of Pixiv: \(work)")
+        "\(api.base)/artworks/\(work.rawValue)"
+    }
+
+    private func location(_ path: String, fileExtension: String) -> PictureLocation {
+        PictureLocation(url: images + path, headers: [WebAPI.referer], fileExtension: fileExtension)
+    }
+}
+
+extension SourceError {
+    /// What an error means where only signed-in users get an answer: others get a refusal or a page in place of JSON.
+    fileprivate var ofSignedInMode: SourceError {
+        switch self {
+        case .limited(nil), .unreadable: .needsSignIn
+        default: self
+        }
     }
 }

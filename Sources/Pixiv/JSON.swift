@@ -1,0 +1,75 @@
+/// A JSON value, read without expecting anything: the service mixes numbers with strings and `false` or `[]` with objects.
+///
+/// Asking for what is not there gives nothing, never an error, so that each caller decides what it cannot do without.
+package enum JSON: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// Any other number, also one that no `Int64` holds.
+    case real(Double)
+    case string(String)
+    case array([JSON])
+    case object([Member])
+
+    /// A name in an object with its value.
+    package struct Member: Sendable, Equatable {
+        package let name: String
+        package let value: JSON
+    }
+
+    /// The first member of this name; null in anything but an object that has one.
+    package subscript(name: String) -> JSON {
+        guard case .object(let members) = self else { return .null }
+        return members.first { $0.name == name }?.value ?? .null
+    }
+
+    /// The elements of an array; none in anything else.
+    package var elements: [JSON] {
+        if case .array(let elements) = self { elements } else { [] }
+    }
+
+    /// The members of an object; none in anything else, as in the `[]` that an empty object arrives as.
+    package var members: [Member] {
+        if case .object(let members) = self { members } else { [] }
+    }
+
+    /// A string, or a whole number as one.
+    package var text: String? {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): String(number)
+        default: nil
+        }
+    }
+
+    /// A whole number, or a string that spells one.
+    package var number: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .real(let number): Int64(exactly: number)
+        case .string(let text): Int64(text)
+        default: nil
+        }
+    }
+
+    /// A truth value, also as a number or string.
+    package var flag: Bool? {
+        switch self {
+        case .bool(let flag): flag
+        case .integer(let number): number != 0
+        case .string("true"), .string("1"): true
+        case .string("false"), .string("0"): false
+        default: nil
+        }
+    }
+
+    /// Whether this is null or was never there.
+    package var isNull: Bool {
+        self == .null
+    }
+
+    /// A whole number within bounds; nil outside of them.
+    package func number(in bounds: ClosedRange<Int64>) -> Int64? {
+        number.flatMap { bounds.contains($0) ? $0 : nil }
+    }
+}

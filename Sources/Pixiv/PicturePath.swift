@@ -1,0 +1,154 @@
+package import Rankings
+
+/// Where the image host keeps a work's picture, taken apart: the one thing believed of a URL in an answer.
+///
+/// The form is (reference/pixiv-api.md, section 4)
+/// `[c/<size>/]<img-original|img-master|custom-thumb>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>][_p<N>][_<kind>1200].<ext>`. Anything
+/// else is refused, so that no answer can lead a request to another host or path.
+package struct PicturePath: Hashable, Sendable {
+    /// Which of the host's folders.
+    package enum Folder: String, Sendable {
+        case master = "img-master"
+        case original = "img-original"
+        case custom = "custom-thumb"
+    }
+
+    package let folder: Folder
+    package let work: WorkID
+    /// The page, from 0; nil where the name has none, as for animations.
+    package let page: Int?
+    package let fileExtension: String
+    /// Upload time in Unix seconds: the path's, which is in Japan Standard Time.
+    package let uploaded: Int64
+
+    /// The folders of the upload time, `2022/04/30/00/00/15/`.
+    private let folders: String
+    /// The number, `97973029`, with the hash that newer works have behind it.
+    private let stem: String
+    /// Behind the page: `_master1200`, `_ugoira0` or nothing.
+    private let ending: String
+
+    /// The compact part that is kept in a work's record: `2022/04/30/00/00/15/97973029_p0`, always of page 0.
+    package var reference: String {
+        folders + stem + (page == nil ? "" : "_p0")
+    }
+
+    /// The path of the author's file, from the host's root; nil for any other folder.
+    package var originalPath: String? {
+        guard folder == .original else { return nil }
+        let pageSuffix = page.map { "_p\($0)" } ?? ""
+        return "/img-original/img/\(folders)\(stem)\(pageSuffix)\(ending).\(fileExtension)"
+    }
+
+    /// Takes a URL apart; scheme and host are passed over, as requests never follow them.
+    package init?(url: String) {
+        guard url.utf8.count <= Self.longestURL, url.hasPrefix("https://") || url.hasPrefix("http://") else {
+            return nil
+        }
+        var parts = url.split(separator: "/", omittingEmptySubsequences: false)[...]
+        // `https:`, the empty part between the slashes, the host.
+        parts = parts.dropFirst(3)
+        if parts.first == "c" {
+            guard let size = parts.dropFirst().first, !size.isEmpty, size.utf8.allSatisfy(Self.isSizeByte) else {
+                return nil
+            }
+            parts = parts.dropFirst(2)
+        }
+        guard parts.count == 9, let folder = parts.popFirst().flatMap({ Folder(rawValue: String($0)) }),
+            parts.popFirst() == "img", let name = parts.popLast()
+        else { return nil }
+        self.init(folder: folder, folders: Array(parts), name: name)
+    }
+
+    /// Takes the compact part of a record apart.
+    package init?(reference: String) {
+        guard reference.utf8.count <= Self.longestURL else { return nil }
+        var parts = reference.split(separator: "/", omittingEmptySubsequences: false)[...]
+        guard parts.count == 7, let name = parts.popLast() else { return nil }
+        self.init(folder: .master, folders: Array(parts), name: name + "_master1200.jpg")
+        guard self.reference == reference else { return nil }
+    }
+
+    /// The 1200-pixel rendition of a page, from the host's root; nil for a further page of a work that has none.
+    package func regularPath(page: Int) -> String? {
+        name(ofPage: page).map { "/img-master/img/\(folders)\($0)_master1200.jpg" }
+    }
+
+    /// The 480-pixel preview of a page.
+    package func smallPath(page: Int) -> String? {
+        name(ofPage: page).map { "/c/480x960/img-master/img/\(folders)\($0)_master1200.jpg" }
+    }
+
+    private func name(ofPage wanted: Int) -> String? {
+        if page == nil { return wanted == 0 ? stem : nil }
+        return (0...Limits.pages).contains(wanted) ? "\(stem)_p\(wanted)" : nil
+    }
+
+    private static let longestURL = 300
+
+    private init?(folder: Folder, folders: [Substring], name: Substring) {
+        let widths = [4, 2, 2, 2, 2, 2]
+        let time = folders.compactMap { Self.decimal($0) }
+        guard time.count == widths.count, zip(folders, widths).allSatisfy({ $0.utf8.count == $1 }),
+            let day = Day(year: time[0], month: time[1], day: time[2]), time[3] < 24, time[4] < 60, time[5] < 60
+        else { return nil }
+        let dot = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard dot.count == 2, ["jpg", "png", "gif"].contains(dot[1]) else { return nil }
+        var parts = dot[0].split(separator: "_", omittingEmptySubsequences: false)[...]
+        guard let stem = parts.popFirst(), let work = Self.work(ofStem: stem) else { return nil }
+        var page: Int?
+        if let text = parts.first, text.first == "p" {
+            guard let number = Self.decimal(text.dropFirst()), number <= Limits.pages else { return nil }
+            page = number
+            parts.removeFirst()
+        }
+        guard Self.isEnding(parts, folder: folder, page: page) else { return nil }
+        self.folder = folder
+        self.work = work
+        self.page = page
+        self.fileExtension = String(dot[1])
+        let seconds = Int64(time[3] * 3600 + time[4] * 60 + time[5])
+        self.uploaded = day.beginsAtUnixSeconds + seconds
+        self.folders = folders.joined(separator: "/") + "/"
+        self.stem = String(stem)
+        self.ending = parts.map { "_" + $0 }.joined()
+    }
+
+    private static func work(ofStem stem: Substring) -> WorkID? {
+        let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
+        guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
+        if parts.count > 1 {
+            guard parts.count == 2, parts[1].utf8.count == 32, parts[1].utf8.allSatisfy(isHexByte) else { return nil }
+        }
+        return WorkID(rawValue: Int64(id))
+    }
+
+    private static func isEnding(_ parts: ArraySlice<Substring>, folder: Folder, page: Int?) -> Bool {
+        guard let ending = parts.first else { return folder == .original && page != nil }
+        guard parts.count == 1 else { return false }
+        return switch folder {
+        case .master: ending == "master1200" || ending == "square1200"
+        case .custom: ending == "custom1200"
+        // The first frame of an animation in full size.
+        case .original: page == nil && ending.hasPrefix("ugoira") && decimal(ending.dropFirst(6)) != nil
+        }
+    }
+
+    /// A number of 1 to 15 decimal digits and nothing else.
+    private static func decimal(_ text: Substring) -> Int? {
+        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(isDigit) else { return nil }
+        return Int(text)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isHexByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    }
+
+    private static func isSizeByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+    }
+}

@@ -1,0 +1,117 @@
+import HTTP
+import Rankings
+
+/// Asks pixiv's web API: every request passes the gate, every refusal gets its meaning.
+///
+/// ## Concurrency
+///
+/// A value of immutable parts; any task may ask at any time.
+struct WebAPI: Sendable {
+    let client: HTTPClient
+    let gate: any RequestGate
+    /// Scheme and host, without a trailing slash.
+    let base: String
+
+    /// What the image host and the API expect of a browser on the service's own pages.
+    static let referer = "Referer: https://www.pixiv.net/"
+
+    /// An answer as JSON with its status.
+    struct Answer {
+        let status: Int
+        let json: JSON
+    }
+
+    /// The body of an answer of `/ajax/…`.
+    func body(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
+        let answer = try await ask(path, deadline: deadline)
+        switch answer.status {
+        case 200: return try Envelope.body(of: answer.json)
+        case 404: throw .notFound
+        case 401: throw .needsSignIn
+        default:
+            let message = Envelope.error(in: answer.json) ?? ""
+            let refusal = Envelope.refusal(message)
+            if refusal == .notFound { throw refusal }
+            throw .unreadable("pixiv refused the request with status \(answer.status): \(Envelope.quoted(message)).")
+        }
+    }
+
+    /// Asks once, and once more if the answer is no JSON, which happens now and then (reference/pixiv-api.md).
+    ///
+    /// - Parameters:
+    ///   - path: From the slash on.
+    ///   - deadline: When to give up.
+    /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
+    /// - Throws: `SourceError`; a limit has closed the gate before.
+    func ask(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        if case .answer(let answer) = try await askOnce(path, deadline: deadline) { return answer }
+        switch try await askOnce(path, deadline: deadline) {
+        case .answer(let answer): return answer
+        case .garbled(let reason): throw .unreadable(reason)
+        }
+    }
+
+    private enum Outcome {
+        case answer(Answer)
+        /// No JSON, and why, as a sentence.
+        case garbled(String)
+    }
+
+    private func askOnce(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> Outcome {
+        let response: HTTPResponse
+        do {
+            try await gate.pass(.reader, deadline: deadline)
+            response = try await client.send(
+                HTTPRequest(
+                    url: base + path, headers: [Self.referer], priority: .reader, transferClass: .metadata,
+                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
+        } catch {
+            throw SourceError(error)
+        }
+        try obeyLimits(response)
+        guard JSONReader.looksLikeObject(response.body) else {
+            // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
+            if response.head.status == 404, response.body.isEmpty { return .answer(Answer(status: 404, json: .null)) }
+            return .garbled(
+                "pixiv answered with something else than JSON (status \(response.head.status)); asking again may help.")
+        }
+        do {
+            return .answer(Answer(status: response.head.status, json: try JSONReader.read(response.body)))
+        } catch {
+            return .garbled("pixiv's answer is broken at byte \(error.offset): \(error.reason).")
+        }
+    }
+
+    /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
+    private func obeyLimits(_ response: HTTPResponse) throws(SourceError) {
+        let pause = RetryAfter.seconds(response.head)
+        switch response.head.status {
+        case 429:
+            break
+        case 403 where !JSONReader.looksLikeObject(response.body):
+            throw .limited(retryAfter: pause)
+        case 500...:
+            guard pause != nil else {
+                throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")
+            }
+        default:
+            return
+        }
+        gate.close(forSeconds: pause ?? Limits.usualPause)
+        throw .limited(retryAfter: pause)
+    }
+}
+
+extension SourceError {
+    /// What a failed transfer means for who asked.
+    init(_ error: HTTPError) {
+        self =
+            switch error {
+            case .unreachable(let reason), .broken(let reason), .untrusted(let reason): .unreachable(reason)
+            case .timedOut: .timedOut
+            case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
+            case .tooLarge: .unreadable("pixiv's answer is larger than \(Limits.answerBytes >> 20) MiB.")
+            case .cancelled: .cancelled
+            }
+    }
+}

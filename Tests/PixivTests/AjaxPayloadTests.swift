@@ -1,0 +1,216 @@
+import Foundation
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Recorded answers of /ajax")
+struct AjaxPayloadTests {
+    private func body(_ path: String) throws -> (body: JSON, payload: Payload) {
+        let payload = try Payload(path)
+        return (try Envelope.body(of: payload.json), payload)
+    }
+
+    /// Compares works with the brief records in the order told.
+    private func compare(_ works: [Work], _ told: [[String: Any]]) throws {
+        #expect(works.count == told.count)
+        for (work, brief) in zip(works, told) {
+            let url = try #require(brief.text("url"))
+            #expect(Int(work.id.rawValue) == brief.int("id"))
+            #expect(Int(work.author.rawValue) == brief.int("userId"))
+            #expect(work.title == brief.text("title") && work.authorName == brief.text("userName"))
+            #expect(work.tags == brief["tags"] as? [String])
+            #expect(work.kind.rawValue == brief.int("illustType"))
+            #expect(work.width == brief.int("width") && work.height == brief.int("height"))
+            #expect(work.pageCount == brief.int("pageCount"))
+            #expect(work.views == nil && work.ratings == nil)
+            if url.contains("/limit_") {
+                #expect(work.withheld == brief.text("maskReason") && work.picture.isEmpty)
+            } else {
+                #expect(work.withheld == nil && work.picture == reference(url))
+                #expect(try work.uploaded == pathTime(url))
+            }
+        }
+    }
+
+    private func list(_ payload: Payload, _ path: String...) throws -> [[String: Any]] {
+        try #require(
+            path.reduce(payload.root["body"]) { value, name in (value as? [String: Any])?[name] } as? [[String: Any]])
+    }
+
+    @Test(
+        "bookmarks, with a masked row whose numbers are not strings",
+        arguments: [
+            ("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark", 44, 1, 3643),
+            ("ajax-user-bookmarks/Nandaka-PixivUtil2-bookmarks", 10, 0, 21),
+        ])
+    func bookmarks(path: String, count: Int, masked: Int, total: Int) throws {
+        let (body, payload) = try body(path)
+        let list = WorkList(works: body)
+        #expect(list.works.count == count && list.unreadable == 0 && list.total == total)
+        #expect(list.works.count == payload.count("\"illustType\""))
+        #expect(list.works.filter { $0.withheld != nil }.count == masked)
+        try compare(list.works, try self.list(payload, "works"))
+    }
+
+    @Test("the masked bookmark is withheld for the reason told")
+    func masked() throws {
+        let list = WorkList(works: try body("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").body)
+        let work = try #require(list.works.first { $0.id.rawValue == 92_553_140 })
+        #expect(work.withheld == "unknown" && work.author.rawValue == 0 && work.title == "-----" && work.uploaded == 0)
+    }
+
+    @Test("a search with one list, and its advertisements left out")
+    func search() throws {
+        let (body, payload) = try body("ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last")
+        let list = WorkList(search: body)
+        let told = try self.list(payload, "illustManga", "data").filter { $0["isAdContainer"] == nil }
+        #expect(list.works.count == told.count && list.unreadable == 0 && list.total == 3084)
+        try compare(list.works, told)
+    }
+
+    @Test("a search with illustrations and manga apart")
+    func searchApart() throws {
+        let (body, payload) = try body("ajax-search-artworks/daydreamer-json-pixiv-ajax-api-docs-genshin")
+        let list = WorkList(search: body)
+        let told = try (self.list(payload, "illust", "data") + self.list(payload, "manga", "data"))
+            .filter { $0["isAdContainer"] == nil }
+        #expect(list.unreadable == 0 && list.total == 176_338 + 4707)
+        var seen: Set<String> = []
+        try compare(list.works, told.filter { seen.insert($0.text("id") ?? "").inserted })
+    }
+
+    @Test("works with a tag")
+    func tag() throws {
+        let (body, payload) = try body("ajax-user-illusts-tag/Nandaka-PixivUtil2-tag-not-last-page")
+        let list = WorkList(search: body)
+        #expect(list.works.count == 48 && list.unreadable == 0 && list.total == 118_752)
+        try compare(list.works, try self.list(payload, "illustManga", "data"))
+    }
+
+    @Test("new works of followed authors")
+    func followLatest() throws {
+        let (body, payload) = try body("ajax-follow-latest/daydreamer-json-pixiv-ajax-api-docs-mode_all_p_1")
+        let list = WorkList(followLatest: body)
+        #expect(list.works.count == 52 && list.unreadable == 0 && list.isLast == false)
+        try compare(list.works, try self.list(payload, "thumbnails", "illust"))
+    }
+
+    @Test("an author's newest works, most of them null")
+    func latest() throws {
+        let (body, payload) = try body("ajax-user-works-latest/daydreamer-json-pixiv-ajax-api-docs-9153585")
+        let list = WorkList(latest: body)
+        let told = try #require(payload.root.at("body", "illusts") as? [String: Any])
+        #expect(told.count == 131)
+        #expect(list.works.count == told.values.filter { !($0 is NSNull) }.count && list.unreadable == 0)
+    }
+
+    @Test("followed authors with their newest works")
+    func following() throws {
+        let (body, payload) = try body("ajax-user-following/daydreamer-json-pixiv-ajax-api-docs-9153585")
+        let (authors, unreadable) = AuthorAnswers.following(body)
+        let told = try list(payload, "users")
+        #expect(authors.count == 3 && unreadable == 0)
+        for (author, user) in zip(authors, told) {
+            #expect(String(author.author.id.rawValue) == user.text("userId"))
+            #expect(author.author.name == user.text("userName") && author.works.unreadable == 0)
+            try compare(author.works.works, try #require(user["illusts"] as? [[String: Any]]))
+        }
+    }
+
+    @Test("an author, short and full", arguments: ["", "-full1"])
+    func author(suffix: String) throws {
+        let (body, _) = try body("ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585\(suffix)")
+        #expect(AuthorAnswers.author(body) == Author(id: UserID(rawValue: 9_153_585), name: "haku89"))
+    }
+
+    @Test(
+        "all works of an author, newest first",
+        arguments: [
+            "CWHer-PixivCrawler-user", "Nandaka-PixivUtil2-all-14095911", "daydreamer-json-pixiv-ajax-api-docs-9153585",
+        ])
+    func allWorks(name: String) throws {
+        let (body, payload) = try body("ajax-user-profile-all/\(name)")
+        let told = ["illusts", "manga"].flatMap { ((payload.root.at("body", $0) as? [String: Any]) ?? [:]).keys }
+        let works = try AuthorAnswers.allWorks(body)
+        #expect(!told.isEmpty && works.count == told.count)
+        #expect(works.map(\.rawValue) == told.compactMap { Int64($0) }.sorted(by: >))
+    }
+
+    @Test(
+        "full records",
+        arguments: [
+            ("Nandaka-PixivUtil2-test-image-info-32039274", 8), ("Nandaka-PixivUtil2-test-image-info2-67729319", 10),
+            ("Nandaka-PixivUtil2-test-image-parse-tags-11164869", 8),
+            ("daydreamer-json-pixiv-ajax-api-docs-100412238", 7),
+        ])
+    func full(name: String, tags: Int) throws {
+        let (body, payload) = try body("ajax-illust/\(name)")
+        let told = try #require(payload.root["body"] as? [String: Any])
+        let url = try #require((told["urls"] as? [String: Any])?.text("regular"))
+        let work = try #require(WorkDecoding.full(body))
+        #expect(Int(work.id.rawValue) == told.int("id") && Int(work.author.rawValue) == told.int("userId"))
+        #expect(work.title == told.text("title") && work.authorName == told.text("userName"))
+        #expect(work.tags.count == tags && work.views == told.int("viewCount") && work.ratings == told.int("likeCount"))
+        #expect(work.width == told.int("width") && work.height == told.int("height") && work.pageCount == 1)
+        #expect(work.picture == reference(url) && work.withheld == nil)
+        #expect(try work.uploaded == pathTime(url))
+    }
+
+    @Test("the works of the same author beside a full record")
+    func beside() throws {
+        let (body, payload) = try body("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
+        let list = WorkList(entries: body["userIllusts"].members.map(\.value))
+        let told = try #require(payload.root.at("body", "userIllusts") as? [String: Any])
+        #expect(list.works.count == told.values.filter { !($0 is NSNull) }.count && list.unreadable == 0)
+        #expect(list.works.count > 3)
+        #expect(WorkList(entries: body["noLoginData"]["zengoIdWorks"].elements).works.count == 17)
+    }
+
+    @Test(
+        "pages with their originals",
+        arguments: [
+            ("CWHer-PixivCrawler-93172108", 93_172_108, 5, "jpg"),
+            ("daydreamer-json-pixiv-ajax-api-docs-100412238", 100_412_238, 1, "png"),
+        ])
+    func pages(name: String, id: Int64, count: Int, fileExtension: String) throws {
+        let (body, payload) = try body("ajax-illust-pages/\(name)")
+        let paths = try AuthorAnswers.originals(body, of: WorkID(rawValue: id))
+        let told = try list(payload)
+        #expect(paths.count == count && told.count == count)
+        for (path, page) in zip(paths, told) {
+            let url = (page["urls"] as? [String: Any])?.text("original")
+            #expect(path.originalPath.map { "https://i.pximg.net" + $0 } == url)
+            #expect(path.fileExtension == fileExtension)
+        }
+    }
+
+    @Test("an animation's frames")
+    func animation() throws {
+        let (body, payload) = try body("ajax-ugoira-meta/item4-ugoira-74442143")
+        let animation = try #require(Animation(body))
+        let told = try list(payload, "frames")
+        #expect(animation.frames.count == 77 && animation.unreadable == 0)
+        #expect(animation.frames.map(\.file) == told.compactMap { $0.text("file") })
+        #expect(animation.frames.map(\.delay) == told.compactMap { $0.int("delay") })
+    }
+
+    @Test(
+        "recorded errors",
+        arguments: [
+            ("Nandaka-PixivUtil2-ajax-error", "An unknown error occurred"),
+            ("NebulaeWisdom-anybooru-400-bad-request", "不正なリクエストです。"),
+            ("NebulaeWisdom-anybooru-404-no-such-illust", ""),
+            ("item4-ugoira-not-an-ugoira-ko", "지정한 ID는 우고이라가 아닙니다"),
+        ])
+    func errors(name: String, message: String) throws {
+        let json = try Payload("ajax-error/\(name)").json
+        #expect(Envelope.error(in: json) == message)
+        let error = #expect(throws: SourceError.self) { try Envelope.body(of: json) }
+        guard case .unreadable(let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(message.isEmpty ? reason.contains("does not explain") : reason.contains(message))
+    }
+}
