@@ -1,13 +1,35 @@
-// libfuse3's low-level interface, with what Swift cannot see: macros and variadic functions.
+// libfuse3's low-level interface, with what Swift cannot see: macros, variadic functions and va_list.
 #ifndef RANKFS_CFUSE3_SHIM_H
 #define RANKFS_CFUSE3_SHIM_H
 
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 // fuse_session_loop_mt is a function in Debian's build but a macro over a versioned symbol elsewhere.
 static inline int rankfs_fuse_session_loop_mt(struct fuse_session *session, struct fuse_loop_config *config) {
     return fuse_session_loop_mt(session, config);
+}
+
+// One line of libfuse's log; `level` counts as in syslog(2). May be called on any thread.
+typedef void (*rankfs_fuse_log_callback)(int level, const char *line);
+
+static rankfs_fuse_log_callback rankfs_fuse_log_receiver;
+
+// fuse_log_func_t takes a va_list, which Swift cannot read.
+static inline void rankfs_fuse_log_relay(enum fuse_log_level level, const char *format, va_list arguments) {
+    char line[1024];
+    vsnprintf(line, sizeof line, format, arguments);
+    if (rankfs_fuse_log_receiver) rankfs_fuse_log_receiver((int)level, line);
+}
+
+// Sends libfuse's log to `receiver` from now on, for the whole process. Call it from one place, before any session.
+static inline void rankfs_fuse_log_to(rankfs_fuse_log_callback receiver) {
+    rankfs_fuse_log_receiver = receiver;
+    fuse_set_log_func(rankfs_fuse_log_relay);
 }
 
 #endif

@@ -45,7 +45,9 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
         _ name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64,
         attributes: (attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration)?
     ) -> Bool {
-        let attributes = wantsAttributes ? attributes : nil
+        // The kernel links no inode to "." and "..", and counts no lookup for them.
+        let isDots = name == [UInt8(ascii: ".")] || name == [UInt8(ascii: "."), UInt8(ascii: ".")]
+        let attributes = wantsAttributes && !isDots ? attributes : nil
         let entry = DirectoryEntry(
             name: name, inode: inode, kind: kind, nextOffset: nextOffset, attributes: attributes?.attributes)
         return packer.withLock {

@@ -102,7 +102,7 @@ final class PendingRequest: Sendable {
         case .deliver:
             if wasParked {
                 waiting?.remove(self)
-                destination.unwatchInterrupts()
+                destination.unwatchInterrupts(of: self)
             }
             return destination.deliver(answer)
         case .discard:
@@ -122,7 +122,7 @@ protocol AnswerDestination: Sendable {
     func watchInterrupts(of request: PendingRequest)
 
     /// Waits for an interrupt that is being reported; none is reported afterwards.
-    func unwatchInterrupts()
+    func unwatchInterrupts(of request: PendingRequest)
 }
 
 /// Hands every answer to a closure.
@@ -136,5 +136,5 @@ struct RecordingDestination: AnswerDestination {
 
     func watchInterrupts(of request: PendingRequest) {}
 
-    func unwatchInterrupts() {}
+    func unwatchInterrupts(of request: PendingRequest) {}
 }

@@ -1,7 +1,17 @@
+import Dispatch
+import Glibc
+import Synchronization
+
 /// A mounted file system: libfuse's session and its loop.
+///
+/// ## Concurrency
+///
+/// ``run()`` blocks a thread of the caller's; everything else may be called on any thread meanwhile. Signals are the
+/// program's business: none is handled here.
 package final class Session: Sendable {
     /// What a session is mounted with.
     package struct Configuration: Sendable {
+        /// An existing directory.
         package var mountPoint: String
         /// Options of mount(8) and libfuse (`ro`, `nosuid`, `fsname=…`, `subtype=…`, `allow_other`, …).
         package var options: [String]
@@ -9,7 +19,12 @@ package final class Session: Sendable {
         package var deadline: Duration
         /// Log libfuse's debug output.
         package var debug: Bool
+        /// The file system is asked for extended attributes that begin with this; all others do not exist (ENODATA).
+        ///
+        /// `ls -l` asks every file for `security.selinux` and `system.posix_acl_access`.
+        package var attributeNamespace = "user."
 
+        /// A configuration with the attributes of users only.
         package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
             self.mountPoint = mountPoint
             self.options = options
@@ -18,35 +33,124 @@ package final class Session: Sendable {
         }
     }
 
+    private enum Phase {
+        case mounted
+        case running
+        case ended
+    }
+
+    /// Worker threads at most, as in libfuse's default: methods do not wait, so more would only cost memory.
+    private static let workers: UInt32 = 10
+    /// How long the end waits for threads that are still answering or invalidating. They take microseconds; one that takes
+    /// longer hangs in the kernel, and then libfuse's session is left to the end of the process.
+    private static let patience = DispatchTimeInterval.seconds(2)
+
+    private let handle: SessionHandle
+    private let dispatcher: Dispatcher
+    private let mountPoint: String
+    private let phase = Mutex(Phase.mounted)
+
     /// Mounts.
     ///
     /// Throws a sentence with cause and remedy.
     package init(_ configuration: Configuration, fileSystem: any FileSystem) throws(SessionError) {
-        fatalError("written by the owner of Fuse: \(configuration) \(fileSystem)")
+        if let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
+        let dispatcher = Dispatcher(
+            fileSystem: fileSystem, waiting: WaitingRequests(deadline: configuration.deadline),
+            attributeNamespace: configuration.attributeNamespace)
+        let options = configuration.options + (configuration.debug ? ["debug"] : [])
+        let (created, complaints) = FuseLog.keepingLines { SessionHandle(options: options, dispatcher: dispatcher) }
+        guard let handle = created else {
+            throw MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions
+        }
+        let (error, lines) = FuseLog.keepingLines { handle.mount(at: configuration.mountPoint) ? 0 : errno }
+        guard error == 0 else {
+            handle.destroy(dispatcher: dispatcher)
+            throw MountFailure(mountPoint: configuration.mountPoint, lines: lines, errno: error).ofMounting
+        }
+        self.handle = handle
+        self.dispatcher = dispatcher
+        mountPoint = configuration.mountPoint
     }
 
-    /// Serves requests on libfuse's worker threads until unmounted or stopped; blocks the calling thread, which must not be a task's.
+    deinit {
+        // Mounted and never run: nobody else is in the session.
+        guard phase.withLock({ $0 == .mounted }) else { return }
+        handle.unmount()
+        handle.destroy(dispatcher: dispatcher)
+    }
+
+    /// Serves requests on libfuse's worker threads until unmounted or stopped, once.
+    ///
+    /// Blocks the calling thread, which must not be a task's. When this returns the file system is unmounted.
     package func run() throws(SessionError) {
-        fatalError("written by the owner of Fuse")
+        let isFirst = phase.withLock { phase in
+            guard phase == .mounted else { return false }
+            phase = .running
+            return true
+        }
+        guard isFirst else {
+            throw SessionError(message: "A session can be run once; mount a new one.", errno: .EINVAL)
+        }
+        let result = handle.loop(workers: Self.workers)
+        end()
+        // -ENODEV is how a worker hears of the unmount.
+        if result < 0, result != -ENODEV {
+            let error = Errno(rawValue: -result)
+            throw SessionError(message: "Serving \(mountPoint) failed (\(error)); mount it again.", errno: error)
+        }
     }
 
     /// Answers everything that waits (EINTR), unmounts (lazily if it is busy) and lets `run` return.
     ///
-    /// Any thread; async-signal-unsafe.
+    /// Any thread; async-signal-unsafe. The unmount is done by `run`, soon after.
     package func stop() {
-        fatalError("written by the owner of Fuse")
+        dispatcher.waiting.stop()
+        enter { handle in handle.exit() }
     }
 
     /// Tells the kernel to forget the attributes and the cached pages of an inode.
     ///
-    /// Not from a file-system method.
+    /// Not from a file-system method: the kernel may hold a lock until that has answered.
     package func invalidate(inode: UInt64) {
-        fatalError("written by the owner of Fuse: \(inode)")
+        enter { handle in handle.invalidate(inode: inode) }
+    }
+
+    /// Tells the kernel to forget a name in a directory, or that it does not exist.
+    ///
+    /// Not from a file-system method: the kernel may hold the directory's lock until that has answered.
+    package func invalidate(name: [UInt8], in parent: UInt64) {
+        enter { handle in handle.invalidate(name: name, in: parent) }
     }
 
     /// Requests that wait for an answer, for status displays.
     package var waiting: Int {
-        fatalError("written by the owner of Fuse")
+        dispatcher.waiting.count
+    }
+
+    /// Uses libfuse's session, if it has not ended; it will not end meanwhile.
+    private func enter(_ body: (SessionHandle) -> Void) {
+        let isOpen = phase.withLock { phase in
+            guard phase != .ended else { return false }
+            dispatcher.outstanding.enter()
+            return true
+        }
+        guard isOpen else { return }
+        defer { dispatcher.outstanding.leave() }
+        body(handle)
+    }
+
+    /// Unmounts and frees after the loop: the workers are gone, tasks may be answering.
+    private func end() {
+        dispatcher.waiting.stop()
+        phase.withLock { $0 = .ended }
+        // Closing /dev/fuse under a thread that writes to it could send its answer to another file.
+        guard dispatcher.outstanding.wait(timeout: .now() + Self.patience) == .success else {
+            Unmount.lazily(mountPoint)
+            return
+        }
+        handle.unmount()
+        handle.destroy(dispatcher: dispatcher)
     }
 }
 
@@ -57,6 +161,7 @@ package struct SessionError: Error, Sendable {
     /// errno where one is known.
     package let errno: Errno?
 
+    /// An error with its sentence.
     package init(message: String, errno: Errno?) {
         self.message = message
         self.errno = errno

@@ -1,0 +1,64 @@
+internal import CFuse3
+import Dispatch
+
+/// What libfuse's callbacks find behind their session's user data: turns C requests into values and replies.
+///
+/// ## Concurrency
+///
+/// Called on all of libfuse's worker threads at once; everything in it is immutable or safe by itself.
+final class Dispatcher: Sendable {
+    let fileSystem: any FileSystem
+    let waiting: WaitingRequests
+    /// Requests that libfuse still knows, and callers inside its session: it may be destroyed when all have left.
+    let outstanding = DispatchGroup()
+    /// Extended attributes outside this namespace do not exist.
+    private let attributeNamespace: [UInt8]
+
+    init(fileSystem: any FileSystem, waiting: WaitingRequests, attributeNamespace: String) {
+        self.fileSystem = fileSystem
+        self.waiting = waiting
+        self.attributeNamespace = Array(attributeNamespace.utf8)
+    }
+
+    /// The dispatcher of a request's session.
+    static func of(_ request: fuse_req_t?) -> Dispatcher? {
+        guard let pointer = unsafe fuse_req_userdata(request) else { return nil }
+        // The session keeps the dispatcher until libfuse's session is destroyed, after its last request.
+        return unsafe Unmanaged<Dispatcher>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    /// Serves one request: `body` answers it or hands its reply on, in which case deadline and interrupts begin.
+    ///
+    /// - Parameters:
+    ///   - request: libfuse's request.
+    ///   - size: What the answer may have at most, where that is limited.
+    ///   - body: Makes the reply and calls the file system.
+    static func serve(
+        _ request: fuse_req_t?, size: Int = 0, _ body: (Dispatcher, PendingRequest, Caller) -> Void
+    ) {
+        guard let request = unsafe request, let dispatcher = unsafe of(request) else { return }
+        var caller = Caller(user: 0, group: 0, process: 0)
+        if let context = unsafe fuse_req_ctx(request) {
+            caller = unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
+        }
+        dispatcher.outstanding.enter()
+        let destination = unsafe KernelDestination(request, size: size, outstanding: dispatcher.outstanding)
+        let pending = PendingRequest(destination: destination, waiting: dispatcher.waiting)
+        body(dispatcher, pending, caller)
+        pending.park()
+    }
+
+    /// Takes back a lookup that did not arrive.
+    var forgetting: Reply.Undo {
+        Reply.Undo(forget: { [fileSystem] inode in fileSystem.forget(inode, lookups: 1) })
+    }
+
+    /// Whether the file system is asked for an extended attribute at all.
+    func mayHaveAttribute(_ name: UnsafePointer<CChar>) -> Bool {
+        for (index, byte) in attributeNamespace.enumerated() {
+            // Stops at the name's NUL, which no namespace contains.
+            guard unsafe UInt8(bitPattern: name[index]) == byte else { return false }
+        }
+        return true
+    }
+}

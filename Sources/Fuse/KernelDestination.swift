@@ -1,0 +1,126 @@
+internal import CFuse3
+import Dispatch
+import Glibc
+
+/// Sends an answer to the kernel through libfuse's `fuse_reply_*` functions.
+@safe struct KernelDestination: AnswerDestination, @unchecked Sendable {
+    // `@unchecked` for the pointer: libfuse frees the request when it is answered. ReplyPhase lets exactly one answer through
+    // to `deliver`, `watchInterrupts` runs under the lock that decides this and only before it, and `unwatchInterrupts`
+    // right before `deliver` on the same thread. The functions themselves may be called from any thread.
+    private let request: fuse_req_t
+    /// What a value or buffer may have at most, in bytes; of extended attributes, 0 asks for the length.
+    private let size: Int
+    /// Entered by whoever made this; left when the answer has been sent, after which the session may be destroyed.
+    private let outstanding: DispatchGroup
+
+    init(_ request: fuse_req_t, size: Int, outstanding: DispatchGroup) {
+        unsafe self.request = unsafe request
+        self.size = size
+        self.outstanding = outstanding
+    }
+
+    func watchInterrupts(of pending: PendingRequest) {
+        // libfuse holds this reference until unwatchInterrupts.
+        let box = unsafe Unmanaged.passRetained(pending).toOpaque()
+        unsafe fuse_req_interrupt_func(request, Self.interrupted, box)
+    }
+
+    func unwatchInterrupts(of pending: PendingRequest) {
+        // fuse_req_interrupt_func takes the lock under which the callback runs: when it returns, no callback runs or will, and
+        // the reference given in watchInterrupts can go. The caller still holds one.
+        unsafe fuse_req_interrupt_func(request, nil, nil)
+        unsafe Unmanaged.passUnretained(pending).release()
+    }
+
+    /// Called on a worker, under libfuse's lock of the request: it may not answer here.
+    private static let interrupted: fuse_interrupt_func_t = { _, box in
+        guard let box = unsafe box else { return }
+        unsafe Unmanaged<PendingRequest>.fromOpaque(box).takeUnretainedValue().interrupt()
+    }
+
+    func deliver(_ answer: Answer) -> Bool {
+        defer { outstanding.leave() }
+        return send(answer) == 0
+    }
+
+    /// Calls the function of libfuse for an answer: 0, or -errno if the kernel does not want it any more.
+    private func send(_ answer: Answer) -> Int32 {
+        switch answer {
+        case .failure(let error):
+            return unsafe fuse_reply_err(request, error.rawValue)
+        case .entry(let attributes, let entryTimeout, let attributesTimeout):
+            var entry = fuse_entry_param(attributes, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
+            return unsafe fuse_reply_entry(request, &entry)
+        case .absent(let timeout):
+            guard timeout > .zero else { return unsafe fuse_reply_err(request, ENOENT) }
+            var entry = fuse_entry_param()
+            entry.entry_timeout = timeout.inSeconds
+            return unsafe fuse_reply_entry(request, &entry)
+        case .attributes(let attributes, let timeout):
+            var status = stat(attributes)
+            return unsafe fuse_reply_attr(request, &status, timeout.inSeconds)
+        case .link(let path):
+            return unsafe fuse_reply_readlink(request, path)
+        case .opened(let handle, let keepCache, let directIO, let cacheDirectory):
+            var information = fuse_file_info()
+            information.fh = handle
+            information.keep_cache = keepCache ? 1 : 0
+            information.direct_io = directIO ? 1 : 0
+            information.cache_readdir = cacheDirectory ? 1 : 0
+            // A read-only file has nothing to flush; spares one request per close.
+            information.noflush = 1
+            return unsafe fuse_reply_open(request, &information)
+        case .bytes(let bytes):
+            return sendBytes(bytes)
+        case .file(let descriptor, let offset, let count):
+            return sendFile(descriptor, offset: offset, count: count)
+        case .directory:
+            preconditionFailure("The kernel's entries are packed as bytes")
+        case .statistics(let statistics):
+            var status = statvfs(statistics)
+            return unsafe fuse_reply_statfs(request, &status)
+        case .extendedAttribute(let value):
+            guard size > 0 else { return unsafe fuse_reply_xattr(request, value.count) }
+            guard value.count <= size else { return unsafe fuse_reply_err(request, ERANGE) }
+            return sendBytes(value)
+        case .ioctl(let result, let output):
+            // The kernel takes no more than the command's number promises.
+            guard output.count <= size else { return unsafe fuse_reply_err(request, EIO) }
+            return unsafe output.withUnsafeBytes { unsafe fuse_reply_ioctl(request, result, $0.baseAddress, $0.count) }
+        }
+    }
+
+    private func sendBytes(_ bytes: [UInt8]) -> Int32 {
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+    }
+
+    /// Up to here, in bytes, a copy through memory costs less than setting up a splice.
+    private static let copyLimit = 8192
+
+    /// Sends a part of a file, whole or as EIO: what is missing at the end would be read as zeros.
+    private func sendFile(_ descriptor: Int32, offset: Int64, count: Int) -> Int32 {
+        if count <= Self.copyLimit {
+            return unsafe withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
+                guard let base = buffer.baseAddress, unsafe pread(descriptor, base, count, off_t(offset)) == count else {
+                    return unsafe fuse_reply_err(request, EIO)
+                }
+                return unsafe fuse_reply_buf(request, base.assumingMemoryBound(to: CChar.self), count)
+            }
+        }
+        // libfuse would splice what there is and send a short answer.
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_size >= offset + Int64(count) else {
+            return unsafe fuse_reply_err(request, EIO)
+        }
+        var vector = fuse_bufvec()
+        vector.count = 1
+        unsafe vector.buf.size = count
+        unsafe vector.buf.flags = fuse_buf_flags(rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
+        unsafe vector.buf.fd = descriptor
+        unsafe vector.buf.pos = off_t(offset)
+        // Without FUSE_BUF_SPLICE_MOVE: moving would take the pages out of the file's own page cache.
+        return unsafe fuse_reply_data(request, &vector, fuse_buf_copy_flags(rawValue: 0))
+    }
+}

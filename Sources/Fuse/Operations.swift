@@ -1,0 +1,195 @@
+internal import CFuse3
+import Glibc
+
+/// The table of callbacks that libfuse calls.
+///
+/// They are formed in nonisolated functions: a closure formed in main-actor code traps on libfuse's threads. What has no
+/// entry is answered by libfuse with ENOSYS, which the kernel remembers: flush, fsync, access, lseek, poll, locks.
+enum Operations {
+    /// All callbacks.
+    static func table() -> fuse_lowlevel_ops {
+        var operations = fuse_lowlevel_ops()
+        addNames(to: &operations)
+        addFiles(to: &operations)
+        addDirectories(to: &operations)
+        addExtras(to: &operations)
+        refuseWrites(in: &operations)
+        return operations
+    }
+
+    private static func addNames(to operations: inout fuse_lowlevel_ops) {
+        unsafe operations.`init` = { _, connection in
+            guard let connection = unsafe connection else { return }
+            unsafe Capabilities.choose(&connection.pointee)
+        }
+        unsafe operations.lookup = { request, parent, name in
+            guard let name = unsafe name else { return }
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let lookup = LookupRequest(parent: UInt64(parent), name: unsafe Operations.bytes(name), caller: caller)
+                dispatcher.fileSystem.lookup(lookup, reply: EntryReply(pending, undo: dispatcher.forgetting))
+            }
+        }
+        unsafe operations.forget = { request, inode, lookups in
+            unsafe Dispatcher.of(request)?.fileSystem.forget(UInt64(inode), lookups: lookups)
+            unsafe fuse_reply_none(request)
+        }
+        unsafe operations.forget_multi = { request, count, forgets in
+            let fileSystem = unsafe Dispatcher.of(request)?.fileSystem
+            for unsafe forget in unsafe UnsafeBufferPointer(start: forgets, count: count) {
+                fileSystem?.forget(forget.ino, lookups: forget.nlookup)
+            }
+            unsafe fuse_reply_none(request)
+        }
+        unsafe operations.getattr = { request, inode, _ in
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let get = InodeRequest(inode: UInt64(inode), caller: caller)
+                dispatcher.fileSystem.attributes(get, reply: AttributesReply(pending))
+            }
+        }
+        unsafe operations.readlink = { request, inode in
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let read = InodeRequest(inode: UInt64(inode), caller: caller)
+                dispatcher.fileSystem.readLink(read, reply: LinkReply(pending))
+            }
+        }
+    }
+
+    private static func addFiles(to operations: inout fuse_lowlevel_ops) {
+        unsafe operations.open = { request, inode, information in
+            let flags = unsafe information?.pointee.flags ?? 0
+            guard flags & O_ACCMODE == O_RDONLY, flags & O_TRUNC == 0 else {
+                unsafe fuse_reply_err(request, EROFS)
+                return
+            }
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let fileSystem = dispatcher.fileSystem
+                let undo = Reply.Undo(release: { handle in
+                    fileSystem.release(ReleaseRequest(inode: UInt64(inode), handle: handle))
+                })
+                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
+                fileSystem.open(open, reply: OpenReply(pending, undo: undo))
+            }
+        }
+        unsafe operations.read = { request, inode, size, offset, information in
+            let handle = unsafe information?.pointee.fh ?? 0
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let read = ReadRequest(
+                    inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size, caller: caller)
+                dispatcher.fileSystem.read(read, reply: DataReply(pending))
+            }
+        }
+        unsafe operations.release = { request, inode, information in
+            let release = unsafe ReleaseRequest(inode: UInt64(inode), handle: information?.pointee.fh ?? 0)
+            unsafe Dispatcher.of(request)?.fileSystem.release(release)
+            unsafe fuse_reply_err(request, 0)
+        }
+    }
+
+    private static func addDirectories(to operations: inout fuse_lowlevel_ops) {
+        unsafe operations.opendir = { request, inode, information in
+            let flags = unsafe information?.pointee.flags ?? 0
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let fileSystem = dispatcher.fileSystem
+                let undo = Reply.Undo(release: { handle in
+                    fileSystem.releaseDirectory(ReleaseRequest(inode: UInt64(inode), handle: handle))
+                })
+                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
+                fileSystem.openDirectory(open, reply: OpenReply(pending, undo: undo))
+            }
+        }
+        unsafe operations.readdir = { request, inode, size, offset, information in
+            unsafe Operations.readDirectory(request, inode, size, offset, information, withAttributes: false)
+        }
+        unsafe operations.readdirplus = { request, inode, size, offset, information in
+            unsafe Operations.readDirectory(request, inode, size, offset, information, withAttributes: true)
+        }
+        unsafe operations.releasedir = { request, inode, information in
+            let release = unsafe ReleaseRequest(inode: UInt64(inode), handle: information?.pointee.fh ?? 0)
+            unsafe Dispatcher.of(request)?.fileSystem.releaseDirectory(release)
+            unsafe fuse_reply_err(request, 0)
+        }
+    }
+
+    private static func readDirectory(
+        _ request: fuse_req_t?, _ inode: fuse_ino_t, _ size: Int, _ offset: off_t,
+        _ information: UnsafeMutablePointer<fuse_file_info>?, withAttributes: Bool
+    ) {
+        let handle = unsafe information?.pointee.fh ?? 0
+        unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+            let read = ReadRequest(
+                inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size, caller: caller)
+            let reply = DirectoryReply(
+                pending, undo: dispatcher.forgetting, wantsAttributes: withAttributes,
+                packer: KernelPacker(size: size, withAttributes: withAttributes))
+            dispatcher.fileSystem.readDirectory(read, reply: reply)
+        }
+    }
+
+    private static func addExtras(to operations: inout fuse_lowlevel_ops) {
+        unsafe operations.statfs = { request, inode in
+            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+                let get = InodeRequest(inode: UInt64(inode), caller: caller)
+                dispatcher.fileSystem.statistics(get, reply: StatisticsReply(pending))
+            }
+        }
+        unsafe operations.getxattr = { request, inode, name, size in
+            guard let name = unsafe name, unsafe Dispatcher.of(request)?.mayHaveAttribute(name) == true else {
+                // `ls -l` asks every file for security.* and system.* attributes: no allocation for those.
+                unsafe fuse_reply_err(request, ENODATA)
+                return
+            }
+            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
+                let get = unsafe ExtendedAttributeRequest(
+                    inode: UInt64(inode), name: String(cString: name), size: size, caller: caller)
+                dispatcher.fileSystem.getExtendedAttribute(get, reply: ExtendedAttributeReply(pending))
+            }
+        }
+        unsafe operations.listxattr = { request, inode, size in
+            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
+                let list = ExtendedAttributeRequest(inode: UInt64(inode), name: "", size: size, caller: caller)
+                dispatcher.fileSystem.listExtendedAttributes(list, reply: ExtendedAttributeReply(pending))
+            }
+        }
+        unsafe operations.ioctl = { request, inode, command, _, information, flags, input, inputSize, outputSize in
+            // A 32-bit program's structures would have to be translated.
+            guard flags & UInt32(FUSE_IOCTL_COMPAT) == 0 else {
+                unsafe fuse_reply_err(request, ENOTTY)
+                return
+            }
+            let handle = unsafe information?.pointee.fh ?? 0
+            unsafe Dispatcher.serve(request, size: outputSize) { dispatcher, pending, caller in
+                let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: input, count: inputSize))
+                let call = IoctlRequest(
+                    inode: UInt64(inode), handle: handle, command: command, input: bytes, outputSize: outputSize,
+                    caller: caller)
+                dispatcher.fileSystem.ioctl(call, reply: IoctlReply(pending))
+            }
+        }
+    }
+
+    /// Everything that would write is EROFS, also where the mount was made without `ro`.
+    private static func refuseWrites(in operations: inout fuse_lowlevel_ops) {
+        unsafe operations.setattr = { request, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.mknod = { request, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.mkdir = { request, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.unlink = { request, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.rmdir = { request, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.symlink = { request, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.rename = { request, _, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.link = { request, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.write = { request, _, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.setxattr = { request, _, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.removexattr = { request, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.create = { request, _, _, _, _ in unsafe Operations.refuse(request) }
+        unsafe operations.fallocate = { request, _, _, _, _, _ in unsafe Operations.refuse(request) }
+    }
+
+    private static func refuse(_ request: fuse_req_t?) {
+        unsafe fuse_reply_err(request, EROFS)
+    }
+
+    /// The bytes of a name as the kernel sent them.
+    private static func bytes(_ name: UnsafePointer<CChar>) -> [UInt8] {
+        unsafe [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
+    }
+}

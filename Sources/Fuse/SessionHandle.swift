@@ -1,0 +1,92 @@
+internal import CFuse3
+
+/// libfuse's session, from mounting to destruction.
+///
+/// ## Concurrency
+///
+/// `@unchecked` for the pointer: libfuse's functions on a session lock for themselves. ``Session`` sees to it that
+/// `destroy` is called once and last, and `unmount` only when nobody else is in the session.
+@safe struct SessionHandle: @unchecked Sendable {
+    private let session: OpaquePointer
+
+    /// Makes a session that is not mounted yet; nil if libfuse refuses the options.
+    ///
+    /// - Parameters:
+    ///   - options: As in `-o`, one by one.
+    ///   - dispatcher: Kept by the session until ``destroy(dispatcher:)``.
+    init?(options: [String], dispatcher: Dispatcher) {
+        var arguments = unsafe fuse_args()
+        defer { unsafe fuse_opt_free_args(&arguments) }
+        // The first is the program's name, which libfuse skips.
+        unsafe fuse_opt_add_arg(&arguments, "fuse")
+        for option in options {
+            unsafe fuse_opt_add_arg(&arguments, "-o")
+            unsafe fuse_opt_add_arg(&arguments, Self.escaped(option))
+        }
+        var operations = Operations.table()
+        let box = unsafe Unmanaged.passRetained(dispatcher)
+        guard
+            let session = unsafe fuse_session_new(
+                &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, box.toOpaque())
+        else {
+            unsafe box.release()
+            return nil
+        }
+        unsafe self.session = unsafe session
+    }
+
+    /// fuse_opt_parse(3) separates options at commas, and takes a backslash for an escape.
+    static func escaped(_ option: String) -> String {
+        var result = ""
+        for character in option {
+            if character == "," || character == "\\" { result.append("\\") }
+            result.append(character)
+        }
+        return result
+    }
+
+    /// Mounts; whether that succeeded.
+    func mount(at mountPoint: String) -> Bool {
+        unsafe fuse_session_mount(session, mountPoint) == 0
+    }
+
+    /// Serves requests until the session ends: 0, or -errno.
+    func loop(workers: UInt32) -> Int32 {
+        let configuration = unsafe fuse_loop_cfg_create()
+        defer { unsafe fuse_loop_cfg_destroy(configuration) }
+        unsafe fuse_loop_cfg_set_max_threads(configuration, workers)
+        return unsafe rankfs_fuse_session_loop_mt(session, configuration)
+    }
+
+    /// Ends the loop, also if all workers sleep in a read of `/dev/fuse`.
+    ///
+    /// libfuse looks at its flag only between two requests, and a lazy unmount with open files brings none. So the kernel is
+    /// asked for a byte of the root's page cache: its answer, "none", arrives as a request, wakes one worker, and
+    /// that one's end wakes the loop, which cancels the others.
+    func exit() {
+        unsafe fuse_session_exit(session)
+        unsafe fuse_lowlevel_notify_retrieve(session, fuse_ino_t(FUSE_ROOT_ID), 1, 0, nil)
+    }
+
+    /// The kernel forgets the attributes and pages of an inode.
+    func invalidate(inode: UInt64) {
+        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0)
+    }
+
+    /// The kernel forgets a name, or that there was none.
+    func invalidate(name: [UInt8], in parent: UInt64) {
+        let characters = name.map(CChar.init(bitPattern:))
+        unsafe fuse_lowlevel_notify_inval_entry(session, fuse_ino_t(parent), characters, characters.count)
+    }
+
+    /// Unmounts, lazily if it is busy, and closes `/dev/fuse`: whoever still waits in the kernel gets an error.
+    func unmount() {
+        unsafe fuse_session_unmount(session)
+    }
+
+    /// Frees the session and what it kept.
+    func destroy(dispatcher: Dispatcher) {
+        unsafe fuse_session_destroy(session)
+        unsafe Unmanaged.passUnretained(dispatcher).release()
+    }
+}
