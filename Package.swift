@@ -61,6 +61,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(name: "rankfs-bench", dependencies: ["CLinux"], swiftSettings: settings),
+        // Mounted by FuseTests in a process of its own, and an example of the library.
+        .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
         .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
 
         .target(
@@ -72,7 +74,7 @@ let package = Package(
         tests("PixivTests", ["Pixiv", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
-        tests("FuseTests", ["Fuse", "CLinux"]),
+        tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings"]),
         tests("ProgramTests", ["rankfs", "Rankings"]),

@@ -17,18 +17,23 @@ static inline int rankfs_fuse_session_loop_mt(struct fuse_session *session, stru
 // One line of libfuse's log; `level` counts as in syslog(2). May be called on any thread.
 typedef void (*rankfs_fuse_log_callback)(int level, const char *line);
 
-static rankfs_fuse_log_callback rankfs_fuse_log_receiver;
+// Where the log goes; in a function, because Swift does not emit a header's variables.
+static inline rankfs_fuse_log_callback *rankfs_fuse_log_receiver(void) {
+    static rankfs_fuse_log_callback receiver;
+    return &receiver;
+}
 
 // fuse_log_func_t takes a va_list, which Swift cannot read.
 static inline void rankfs_fuse_log_relay(enum fuse_log_level level, const char *format, va_list arguments) {
     char line[1024];
     vsnprintf(line, sizeof line, format, arguments);
-    if (rankfs_fuse_log_receiver) rankfs_fuse_log_receiver((int)level, line);
+    rankfs_fuse_log_callback receiver = *rankfs_fuse_log_receiver();
+    if (receiver) receiver((int)level, line);
 }
 
 // Sends libfuse's log to `receiver` from now on, for the whole process. Call it from one place, before any session.
 static inline void rankfs_fuse_log_to(rankfs_fuse_log_callback receiver) {
-    rankfs_fuse_log_receiver = receiver;
+    *rankfs_fuse_log_receiver() = receiver;
     fuse_set_log_func(rankfs_fuse_log_relay);
 }
 

@@ -103,7 +103,8 @@ import Glibc
     private func sendFile(_ descriptor: Int32, offset: Int64, count: Int) -> Int32 {
         if count <= Self.copyLimit {
             return unsafe withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
-                guard let base = buffer.baseAddress, unsafe pread(descriptor, base, count, off_t(offset)) == count else {
+                guard let base = buffer.baseAddress, unsafe pread(descriptor, base, count, off_t(offset)) == count
+                else {
                     return unsafe fuse_reply_err(request, EIO)
                 }
                 return unsafe fuse_reply_buf(request, base.assumingMemoryBound(to: CChar.self), count)

@@ -45,7 +45,8 @@ struct MountFailure {
         }
         let options = text[start.upperBound...].prefix { $0 != "'" }.split(separator: " ").filter { $0 != "-o" }
         return SessionError(
-            message: "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse.",
+            message:
+                "Unknown mount option \(options.joined(separator: ", ")); see mount.fuse3(8) for those of libfuse.",
             errno: .EINVAL)
     }
 

@@ -35,7 +35,7 @@ enum Operations {
         }
         unsafe operations.forget_multi = { request, count, forgets in
             let fileSystem = unsafe Dispatcher.of(request)?.fileSystem
-            for unsafe forget in unsafe UnsafeBufferPointer(start: forgets, count: count) {
+            for unsafeforget in unsafe UnsafeBufferPointer(start: forgets, count: count) {
                 fileSystem?.forget(forget.ino, lookups: forget.nlookup)
             }
             unsafe fuse_reply_none(request)

@@ -18,7 +18,7 @@ package enum Unmount {
     private static func run(_ words: [String]) -> Bool {
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
         defer {
-            for unsafe argument in unsafe arguments { unsafe free(argument) }
+            for unsafeargument in unsafe arguments { unsafe free(argument) }
         }
         var process = pid_t()
         guard unsafe posix_spawnp(&process, words[0], nil, nil, &arguments, environ) == 0 else { return false }
