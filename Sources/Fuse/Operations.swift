@@ -35,8 +35,9 @@ enum Operations {
         }
         unsafe operations.forget_multi = { request, count, forgets in
             let fileSystem = unsafe Dispatcher.of(request)?.fileSystem
-            for unsafeforget in unsafe UnsafeBufferPointer(start: forgets, count: count) {
-                fileSystem?.forget(forget.ino, lookups: forget.nlookup)
+            for index in 0..<count {
+                guard let forget = unsafe forgets?[index] else { break }
+                fileSystem?.forget(UInt64(forget.ino), lookups: forget.nlookup)
             }
             unsafe fuse_reply_none(request)
         }

@@ -41,7 +41,9 @@ package final class Session: Sendable {
 
     /// Worker threads at most, as in libfuse's default: methods do not wait, so more would only cost memory.
     private static let workers: UInt32 = 10
-    /// How long the end waits for threads that are still answering or invalidating. They take microseconds; one that takes
+    /// How long the end waits for threads that are still answering or invalidating.
+    ///
+    /// They take microseconds; one that takes
     /// longer hangs in the kernel, and then libfuse's session is left to the end of the process.
     private static let patience = DispatchTimeInterval.seconds(2)
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// Unmounting without libfuse's session: of a mount whose daemon died, or that cannot be closed in order.
 package enum Unmount {
-    /// Detaches a mount at once; processes that have files of it open keep them. Whether it succeeded.
+    /// Detaches a mount at once and tells whether it succeeded; processes that have files of it open keep them.
     ///
     /// As root with umount2(2), otherwise with fusermount3(1), which lets users unmount what is theirs. Blocks until done.
     @discardableResult
@@ -14,12 +14,12 @@ package enum Unmount {
         return run(["fusermount3", "-u", "-q", "-z", "--", mountPoint])
     }
 
-    /// Runs a program and waits; whether it succeeded. posix_spawn(3), because a Swift process does not fork.
+    /// Runs a program, waits and tells whether it succeeded.
+    ///
+    /// posix_spawn(3), because a Swift process does not fork.
     private static func run(_ words: [String]) -> Bool {
         var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        defer {
-            for unsafeargument in unsafe arguments { unsafe free(argument) }
-        }
+        defer { unsafe arguments.forEach { unsafe free($0) } }
         var process = pid_t()
         guard unsafe posix_spawnp(&process, words[0], nil, nil, &arguments, environ) == 0 else { return false }
         var status: Int32 = 0
