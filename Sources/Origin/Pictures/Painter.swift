@@ -1,0 +1,89 @@
+import CCairo
+import CTurboJPEG
+
+/// Draws a picture and compresses it to at most the bytes that it is to have.
+///
+/// ## Concurrency
+/// Everything is local to the call; cairo and TurboJPEG keep no shared state that matters here.
+enum Painter {
+    /// The drawn part of a picture: the file without what pads it to its length; nil only without memory.
+    static func draw(_ picture: Picture) -> DrawnPicture? {
+        switch picture.format {
+        case .jpeg: jpeg(picture)
+        case .png: png(picture)
+        }
+    }
+
+    // MARK: -
+
+    /// The long side of a scene in its own units.
+    private static let units = 1200.0
+    /// The first quality tried; lower ones follow until the picture fits.
+    private static let firstQuality: Int32 = 88
+    private static let qualityStep: Int32 = 11
+
+    private static func canvas(_ picture: Picture, plain: Bool) -> Canvas? {
+        guard let canvas = Canvas(picture.pixels) else { return nil }
+        let pixels = picture.pixels
+        let scale = Double(max(pixels.width, pixels.height)) / units
+        let context = unsafe canvas.context
+        unsafe cairo_scale(context, scale, scale)
+        let brush = unsafe Brush(
+            context: context, width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
+        if plain {
+            brush.sky([Colour(hue: Double(picture.subject.scene % 360) / 360, saturation: 0.4, value: 0.7)])
+        } else {
+            Scene.paint(picture.subject.scene, with: brush)
+        }
+        Lettering.write(picture.subject, with: brush)
+        return canvas
+    }
+
+    private static func jpeg(_ picture: Picture) -> DrawnPicture? {
+        guard let canvas = canvas(picture, plain: false) else { return nil }
+        var quality = firstQuality
+        while quality > 0 {
+            if let bytes = compress(canvas, quality: quality), bytes.count <= picture.bytes {
+                return DrawnPicture(jpeg: bytes, length: picture.bytes, salt: picture.salt)
+            }
+            quality -= qualityStep
+        }
+        // Even the coarsest is too large: the same size in pixels, but flat.
+        guard let flat = Painter.canvas(picture, plain: true), let bytes = compress(flat, quality: 1) else { return nil }
+        return DrawnPicture(jpeg: bytes, length: picture.bytes, salt: picture.salt)
+    }
+
+    private static func compress(_ canvas: borrowing Canvas, quality: Int32) -> [UInt8]? {
+        let pixels = canvas.pixels
+        guard let handle = unsafe tjInitCompress() else { return nil }
+        defer { unsafe tjDestroy(handle) }
+        var output: UnsafeMutablePointer<UInt8>?
+        var size: UInt = 0
+        let status = unsafe canvas.withPixels { data, stride in
+            unsafe tjCompress2(
+                handle, data, Int32(pixels.width), Int32(stride), Int32(pixels.height), Int32(TJPF_BGRX.rawValue),
+                &output, &size, Int32(TJSAMP_420.rawValue), quality, TJFLAG_FASTDCT)
+        }
+        defer { unsafe tjFree(output) }
+        guard status == 0, let output = unsafe output else { return nil }
+        return unsafe Array(UnsafeBufferPointer(start: output, count: Int(size)))
+    }
+
+    private static func png(_ picture: Picture) -> DrawnPicture? {
+        for plain in [false, true] {
+            guard let canvas = canvas(picture, plain: plain), let bytes = canvas.png() else { return nil }
+            if bytes.count <= picture.bytes - DrawnPicture.pngOverhead {
+                return DrawnPicture(png: bytes, length: picture.bytes, salt: picture.salt)
+            }
+        }
+        return nil
+    }
+}
+
+extension Picture {
+    /// What decides the bytes of the padding.
+    var salt: UInt64 {
+        var chance = Chance(subject.scene, text: path)
+        return chance.next()
+    }
+}

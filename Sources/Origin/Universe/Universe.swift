@@ -1,0 +1,121 @@
+import Rankings
+
+/// Works, authors and rankings as pure functions of a seed: nothing is stored, everything is found again.
+struct Universe: Sendable {
+    let seed: UInt64
+    let authors: AuthorTable
+
+    init(seed: UInt64) {
+        self.seed = seed
+        authors = AuthorTable(seed: seed)
+    }
+
+    /// The newest day whose rankings are published.
+    func newest(at now: Int64) -> Day {
+        Day.newestPublished(atUnixSeconds: now)
+    }
+
+    /// The modes that have works of their own, by the index that is packed into work numbers: append only.
+    static let modes = ["daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai"]
+
+    /// Ranks of a day.
+    static let ranks = 500
+
+    /// The work of a number, if it exists at that moment.
+    func work(_ id: WorkID, now: Int64) -> WorkRecord? {
+        guard let slot = Slot(id), exists(slot, newest: newest(at: now)) else { return nil }
+        return record(slot)
+    }
+
+    /// Whether a slot holds a work of its own that is already known on `newest`.
+    func exists(_ slot: Slot, newest: Day) -> Bool {
+        switch slot {
+        case .special:
+            return true
+        case .ranking(let day, let mode, let rank):
+            guard mode < Self.modes.count, (1...Self.ranks).contains(rank),
+                let rankingMode = RankingMode(rawValue: Self.modes[mode])
+            else { return false }
+            let date = Self.firstDay.advanced(by: day)
+            guard date >= Day.first(of: rankingMode), date <= newest else { return false }
+            return !isGap(day: day, mode: mode, rank: rank) && carried(day: day, mode: mode, rank: rank) == nil
+        }
+    }
+
+    /// The first day of all, from which days are counted in work numbers.
+    static var firstDay: Day {
+        Day.first(of: .daily)
+    }
+
+    /// The works of an author that exist, highest number first; nil if there is no such author.
+    func works(of user: UserID, now: Int64) -> [WorkID]? {
+        let newest = newest(at: now)
+        return authors.slots(of: user)?.filter { exists($0, newest: newest) }.map(\.work).sorted(by: >)
+    }
+
+    /// An author's pen name.
+    func name(of user: UserID) -> String {
+        if let special = SpecialAuthor.all.first(where: { $0.id == user.rawValue }) {
+            return special.name
+        }
+        var chance = Chance(seed, 0xa2, UInt64(bitPattern: user.rawValue))
+        return Titles.author(&chance)
+    }
+
+    // MARK: - Rankings
+
+    /// Whether a rank is left out, as when a work was deleted.
+    func isGap(day: Int, mode: Int, rank: Int) -> Bool {
+        guard rank > Self.firstGap else { return false }
+        var chance = Chance(seed, 0xb1, UInt64(day), UInt64(mode), UInt64(rank))
+        return chance.oneIn(Self.gapEvery)
+    }
+
+    /// The slot and previous rank of an entry that shows a work first ranked elsewhere; nil for a work of its own.
+    ///
+    /// Every fourth rank of `daily` shows a work that held a rank of the day before; half as many of `weekly`,
+    /// `monthly`, `male` and `female` show one of `daily`. Sources are slots that are always works of their own, and the
+    /// maps from ranks to sources are injective, so that no work is twice in a listing.
+    func carried(day: Int, mode: Int, rank: Int) -> (slot: Slot, previousRank: Int)? {
+        let back: Int
+        let source: Int
+        if mode == 0, rank % 4 == 3 {
+            back = 1
+            let turned = (rank / 4 * 7 + day * 11) % (Self.ranks / 4)
+            source = turned * 4 + 1
+        } else if (1...4).contains(mode), rank % 4 == 1 {
+            // weekly and monthly look back over their span, male and female at the same day
+            back = mode == 1 ? rank / 4 % 7 : mode == 2 ? rank / 4 % 30 : 0
+            source = rank
+        } else {
+            return nil
+        }
+        guard day >= back, !isGap(day: day - back, mode: 0, rank: source) else { return nil }
+        return (.ranking(day: day - back, mode: 0, rank: source), mode == 0 ? source : 0)
+    }
+
+    /// One entry of a ranking.
+    struct Entry: Sendable {
+        let rank: Int
+        /// 0 for a new one.
+        let previousRank: Int
+        let work: WorkRecord
+    }
+
+    /// The entries of some ranks of a day, gaps left out.
+    func entries(mode: Int, day: Day, ranks: ClosedRange<Int>) -> [Entry] {
+        let offset = day.ordinal - Self.firstDay.ordinal
+        return ranks.compactMap { rank in
+            if isGap(day: offset, mode: mode, rank: rank) { return nil }
+            guard let carried = carried(day: offset, mode: mode, rank: rank) else {
+                return Entry(rank: rank, previousRank: 0, work: record(.ranking(day: offset, mode: mode, rank: rank)))
+            }
+            return Entry(rank: rank, previousRank: carried.previousRank, work: record(carried.slot))
+        }
+    }
+
+    /// The first ranks are never missing: people look there first.
+    private static let firstGap = 5
+    /// About five gaps in a day of 500, as in the recorded one.
+    private static let gapEvery = 100
+}

@@ -1,0 +1,62 @@
+import Rankings
+
+/// All that the origin knows about a work.
+struct WorkRecord: Sendable {
+    var id: WorkID
+    var title: String
+    var author: UserID
+    var authorName: String
+    var tags: [String]
+    var kind: WorkKind
+    /// Pixels of each page's original.
+    var pages: [PixelSize]
+    var uploaded: JapanTime
+    /// What the listing shows as date; not always the upload's.
+    var displayed: JapanTime
+    /// The 32 hexadecimal digits that some newer paths carry.
+    var hash: String?
+    /// Whether the pictures of an animation have `_p0` in their names; older ones do not.
+    var hasPageMark: Bool
+    var format: PictureFormat
+    var views: Int
+    var ratings: Int
+    var isOriginal: Bool
+    /// Shown to signed-in users only.
+    var isMasked: Bool
+    var series: Series?
+    /// Where the work was first ranked, for the lettering of its pictures.
+    var debut: Debut?
+
+    /// The author's own row of works that this one belongs to.
+    struct Series: Sendable {
+        let id: Int
+        let title: String
+        let count: Int
+        let order: Int
+        let started: JapanTime
+    }
+
+    /// A place in a ranking.
+    struct Debut: Sendable {
+        let mode: String
+        let day: Day
+        let rank: Int
+    }
+}
+
+/// Width and height in pixels.
+struct PixelSize: Hashable, Sendable {
+    let width: Int
+    let height: Int
+}
+
+/// What an original is stored as.
+enum PictureFormat: String, Sendable {
+    case jpeg = "jpg"
+    case png
+
+    /// The media type.
+    var mediaType: String {
+        self == .jpeg ? "image/jpeg" : "image/png"
+    }
+}
