@@ -1,4 +1,9 @@
+import Synchronization
+
 /// The embedded origin: a pixiv-compatible API and picture host over loopback HTTP, drawing its pictures itself.
+///
+/// ## Concurrency
+/// May be used from any thread. Serves on threads of its own, one for each connection.
 package final class OriginServer: Sendable {
     /// How an origin behaves.
     package struct Configuration: Sendable {
@@ -13,12 +18,16 @@ package final class OriginServer: Sendable {
         package var log: String?
         /// A directory of recorded answers.
         package var replay: String?
+        /// A file of scripted faults, one JSON object a line, read again when it changes.
+        package var faults: String?
+        /// Whether one picture in ten comes without a length, as from the real host.
+        package var chunks: Bool
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 
         package init(
             port: UInt16 = 0, seed: UInt64 = 1, latency: Int = 0, rate: Int? = nil, log: String? = nil,
-            replay: String? = nil, now: @escaping @Sendable () -> Int64
+            replay: String? = nil, faults: String? = nil, chunks: Bool = true, now: @escaping @Sendable () -> Int64
         ) {
             self.port = port
             self.seed = seed
@@ -26,23 +35,35 @@ package final class OriginServer: Sendable {
             self.rate = rate
             self.log = log
             self.replay = replay
+            self.faults = faults
+            self.chunks = chunks
             self.now = now
         }
     }
 
+    private let daemon: Daemon
+    private let isStopped = Atomic(false)
+
     /// Starts serving on its own threads. Throws one sentence with cause and remedy.
     package init(_ configuration: Configuration) throws(OriginError) {
-        fatalError("written by the owner of Origin: \(configuration)")
+        daemon = try Daemon(Service(configuration))
+    }
+
+    deinit {
+        stop()
     }
 
     /// `http://127.0.0.1:PORT`, for both `api_url` and `image_url`.
     package var url: String {
-        fatalError("written by the owner of Origin")
+        "http://127.0.0.1:\(daemon.port)"
     }
 
     /// Stops serving; open connections are closed.
+    ///
+    /// Returns when every thread of the origin has ended, well within a second. Calling it again does nothing.
     package func stop() {
-        fatalError("written by the owner of Origin")
+        guard !isStopped.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        daemon.stop()
     }
 }
 

@@ -21,15 +21,20 @@ enum JSON: Sendable {
 
     /// The text as the service sends it: `/` escaped, everything beyond ASCII as `\uXXXX`.
     var bytes: [UInt8] {
+        bytes(escapingSlashes: true)
+    }
+
+    /// The text; without escaped slashes it is easier to search.
+    func bytes(escapingSlashes: Bool) -> [UInt8] {
         var output: [UInt8] = []
-        write(to: &output)
+        write(to: &output, escapingSlashes)
         return output
     }
 
-    private func write(to output: inout [UInt8]) {
+    private func write(to output: inout [UInt8], _ escapingSlashes: Bool) {
         switch self {
         case .string(let text):
-            Self.write(text, to: &output)
+            Self.write(text, to: &output, escapingSlashes)
         case .number(let number):
             output.append(contentsOf: String(number).utf8)
         case .bool(let value):
@@ -40,16 +45,16 @@ enum JSON: Sendable {
             output.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }
-                element.write(to: &output)
+                element.write(to: &output, escapingSlashes)
             }
             output.append(UInt8(ascii: "]"))
         case .object(let pairs):
             output.append(UInt8(ascii: "{"))
             for (index, pair) in pairs.enumerated() {
                 if index > 0 { output.append(UInt8(ascii: ",")) }
-                Self.write(pair.0, to: &output)
+                Self.write(pair.0, to: &output, escapingSlashes)
                 output.append(UInt8(ascii: ":"))
-                pair.1.write(to: &output)
+                pair.1.write(to: &output, escapingSlashes)
             }
             output.append(UInt8(ascii: "}"))
         case .verbatim(let bytes):
@@ -59,10 +64,12 @@ enum JSON: Sendable {
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
 
-    private static func write(_ text: String, to output: inout [UInt8]) {
+    private static func write(_ text: String, to output: inout [UInt8], _ escapingSlashes: Bool) {
         output.append(UInt8(ascii: "\""))
         for unit in text.utf16 {
             switch unit {
+            case 0x2f where !escapingSlashes:
+                output.append(UInt8(ascii: "/"))
             case 0x22, 0x5c, 0x2f:
                 output.append(UInt8(ascii: "\\"))
                 output.append(UInt8(truncatingIfNeeded: unit))

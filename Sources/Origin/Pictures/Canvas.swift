@@ -35,7 +35,7 @@ import CCairo
     func withPixels<Result>(_ body: (UnsafeMutablePointer<UInt8>, _ stride: Int) -> Result) -> Result? {
         unsafe cairo_surface_flush(surface)
         guard let data = unsafe cairo_image_surface_get_data(surface) else { return nil }
-        return unsafe body(data, Int(cairo_image_surface_get_stride(surface)))
+        return unsafe body(data, Int(unsafe cairo_image_surface_get_stride(surface)))
     }
 
     /// The canvas as a PNG; nil if cairo fails.
@@ -45,9 +45,10 @@ import CCairo
             unsafe cairo_surface_write_to_png_stream(
                 surface,
                 { closure, data, length in
-                    guard let closure, let data else { return CAIRO_STATUS_WRITE_ERROR }
+                    guard let closure = unsafe closure, let data = unsafe data else { return CAIRO_STATUS_WRITE_ERROR }
                     let output = unsafe closure.assumingMemoryBound(to: [UInt8].self)
-                    unsafe output.pointee.append(contentsOf: unsafe UnsafeBufferPointer(start: data, count: Int(length)))
+                    unsafe output.pointee.append(
+                        contentsOf: unsafe UnsafeBufferPointer(start: data, count: Int(length)))
                     return CAIRO_STATUS_SUCCESS
                 }, output)
         }

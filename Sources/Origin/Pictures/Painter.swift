@@ -49,7 +49,9 @@ enum Painter {
             quality -= qualityStep
         }
         // Even the coarsest is too large: the same size in pixels, but flat.
-        guard let flat = Painter.canvas(picture, plain: true), let bytes = compress(flat, quality: 1) else { return nil }
+        guard let flat = Painter.canvas(picture, plain: true), let bytes = compress(flat, quality: 1) else {
+            return nil
+        }
         return DrawnPicture(jpeg: bytes, length: picture.bytes, salt: picture.salt)
     }
 

@@ -25,7 +25,9 @@ struct PicturePath: Hashable, Sendable {
 
     /// Takes a path without host and query apart; nil for anything that is no such path.
     init?(_ path: some StringProtocol) {
-        var parts: [String] = path.split(separator: "/" as Character, omittingEmptySubsequences: false).map { String($0) }
+        var parts: [String] = path.split(separator: "/" as Character, omittingEmptySubsequences: false).map {
+            String($0)
+        }
         guard parts.count > 1, parts.removeFirst().isEmpty else { return nil }
         var size: String?
         if parts.count > 2, parts[0] == "c" {

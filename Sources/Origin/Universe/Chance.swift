@@ -42,9 +42,9 @@ struct Chance: Sendable {
         Double(next() >> 11) / Double(1 << 53)
     }
 
-    /// A number of the closed range.
-    mutating func within(_ range: ClosedRange<Double>) -> Double {
-        range.lowerBound + unit() * (range.upperBound - range.lowerBound)
+    /// A number between two others.
+    mutating func between(_ low: Double, _ high: Double) -> Double {
+        low + unit() * (high - low)
     }
 
     /// True once in `bound` times.

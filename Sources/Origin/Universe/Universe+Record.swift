@@ -93,7 +93,7 @@ extension Universe {
     /// One to ten megapixels; PNGs at most four, because cairo compresses them slowly.
     private static func pixels(format: PictureFormat, _ chance: inout Chance) -> PixelSize {
         let (width, height) = chance.pick(shapes)
-        let megapixels = chance.within(1.0...(format == .png ? 4.0 : 10.0))
+        let megapixels = chance.between(1, format == .png ? 4 : 10)
         let scale = (megapixels * 1_000_000 / (width * height)).squareRoot()
         return PixelSize(width: Int(width * scale), height: Int(height * scale))
     }

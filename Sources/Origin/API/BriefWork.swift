@@ -1,0 +1,46 @@
+import Rankings
+
+/// A work as lists of an author's works give it.
+enum BriefWork {
+    /// The record; what is masked keeps its number and loses the rest.
+    static func json(_ work: WorkRecord) -> JSON {
+        let masked = work.isMasked
+        let hidden = "-----"
+        let title = masked ? hidden : work.title
+        let url =
+            masked
+            ? "https://s.pximg.net/common/images/limit_unviewable_360.png"
+            : PicturePath(work, page: 0, kind: .square(size: "250x250_80_a2", custom: isCustom(work))).url
+        var fields: [(String, JSON)] = [
+            ("id", .string("\(work.id.rawValue)")),
+            ("title", .string(title)),
+            ("illustType", .int(work.kind.rawValue)),
+            ("xRestrict", 0), ("restrict", 0), ("sl", 2),
+            ("url", .string(url)),
+            ("description", masked ? "-----" : ""),
+            ("tags", .array(masked ? [] : work.tags.map(JSON.string))),
+            ("userId", .string("\(work.author.rawValue)")),
+            ("userName", .string(work.authorName)),
+            ("width", .int(masked ? 100 : work.pages[0].width)),
+            ("height", .int(masked ? 100 : work.pages[0].height)),
+            ("pageCount", .int(masked ? 1 : work.pages.count)),
+            ("isBookmarkable", .bool(!masked)),
+            ("bookmarkData", .null),
+            ("alt", .string("#\(work.tags.first ?? "") \(title) - \(work.authorName)のイラスト")),
+            ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
+            ("createDate", .string(work.uploaded.iso)),
+            ("updateDate", .string(work.uploaded.iso)),
+            ("isUnlisted", false),
+            ("isMasked", .bool(masked)),
+        ]
+        if masked { fields.append(("maskReason", "login_only")) }
+        fields.append(("aiType", 0))
+        fields.append(("profileImageUrl", .string(UserAnswers.portrait(of: work.author, size: 50))))
+        return .object(fields)
+    }
+
+    /// Whether the author chose the part that the thumbnail shows.
+    static func isCustom(_ work: WorkRecord) -> Bool {
+        work.id.rawValue % 10 == 3
+    }
+}

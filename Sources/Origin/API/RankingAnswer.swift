@@ -1,0 +1,160 @@
+import Rankings
+
+/// `ranking.php`: one page of a day's ranking (reference/pixiv-api.md, section 1).
+struct RankingAnswer: Sendable {
+    private let universe: Universe
+    private let now: Int64
+
+    init(_ match: Routes.Match) {
+        universe = match.universe
+        now = match.now
+    }
+
+    /// Entries on a page.
+    static let perPage = 50
+
+    /// What the service says where it has nothing.
+    static let outOfRange = Answer.json(.object([("error", "ランキング集計の範囲外です")]), status: 404)
+
+    func answer(_ request: Request) -> Answer {
+        let name = request.value("mode") ?? "daily"
+        guard let mode = RankingMode(rawValue: name) else { return Self.outOfRange }
+        if mode.needsSignIn {
+            return .html("403 Forbidden", status: 403)
+        }
+        let newest = universe.newest(at: now)
+        let day: Day
+        if let text = request.value("date"), !text.isEmpty {
+            guard let asked = Day(compact: text), asked >= Day.first(of: mode), asked <= newest else {
+                return Self.outOfRange
+            }
+            day = asked
+        } else {
+            day = newest
+        }
+        let content = request.value("content") ?? "all"
+        let page = request.value("p").map { Int($0) ?? 0 } ?? 1
+        guard let index = Universe.modes.firstIndex(of: name), page >= 1,
+            let (entries, total) = entries(mode: index, day: day, content: content, page: page)
+        else { return Self.outOfRange }
+        let first = Day.first(of: mode)
+        return .json(
+            .object([
+                ("contents", .array(entries.map(Self.entry))),
+                ("mode", .string(name)),
+                ("content", .string(content)),
+                ("page", .int(page)),
+                ("prev", page > 1 ? .int(page - 1) : false),
+                ("next", page * Self.perPage < total ? .int(page + 1) : false),
+                ("date", .string(day.compact)),
+                ("prev_date", day > first ? .string(day.advanced(by: -1).compact) : false),
+                ("next_date", day < newest ? .string(day.advanced(by: 1).compact) : false),
+                ("rank_total", .int(total)),
+            ]))
+    }
+
+    /// The page's entries and the ranking's length; nil past the end.
+    private func entries(mode: Int, day: Day, content: String, page: Int) -> ([Universe.Entry], total: Int)? {
+        let first = (page - 1).multipliedReportingOverflow(by: Self.perPage)
+        guard !first.overflow else { return nil }
+        let kind: WorkKind
+        switch content {
+        case "all":
+            guard first.partialValue < Universe.ranks else { return nil }
+            let last = min(first.partialValue + Self.perPage, Universe.ranks)
+            return (universe.entries(mode: mode, day: day, ranks: first.partialValue + 1...last), Universe.ranks)
+        case "illust": kind = .illustration
+        case "manga": kind = .manga
+        case "ugoira": kind = .animation
+        default: return nil
+        }
+        // A ranking of one kind only: the works of that kind, counted anew.
+        let all = universe.entries(mode: mode, day: day, ranks: 1...Universe.ranks)
+            .filter { $0.work.kind == kind }.enumerated()
+            .map { Universe.Entry(rank: $0.offset + 1, previousRank: 0, work: $0.element.work) }
+        guard first.partialValue < all.count else { return nil }
+        return (Array(all[first.partialValue...].prefix(Self.perPage)), all.count)
+    }
+
+    private static func entry(_ entry: Universe.Entry) -> JSON {
+        entry.work.isMasked ? masked(entry) : plain(entry)
+    }
+
+    private static func plain(_ entry: Universe.Entry) -> JSON {
+        let work = entry.work
+        return .object([
+            ("title", .string(work.title)),
+            ("date", .string(work.displayed.display)),
+            ("tags", .array(work.tags.map(JSON.string))),
+            ("url", .string(PicturePath(work, page: 0, kind: .preview(size: "480x960")).url)),
+            ("illust_type", .string("\(work.kind.rawValue)")),
+            ("illust_book_style", work.kind == .manga ? "1" : "0"),
+            ("illust_page_count", .string("\(work.pages.count)")),
+            ("user_name", .string(work.authorName)),
+            ("profile_img", .string(UserAnswers.portrait(of: work.author, size: 50))),
+            ("illust_content_type", contentType(work)),
+            ("illust_series", series(work)),
+            ("illust_id", .number(work.id.rawValue)),
+            ("width", .int(work.pages[0].width)),
+            ("height", .int(work.pages[0].height)),
+            ("user_id", .number(work.author.rawValue)),
+            ("rank", .int(entry.rank)),
+            ("yes_rank", .int(entry.previousRank)),
+            ("rating_count", .int(work.ratings)),
+            ("view_count", .int(work.views)),
+            ("illust_upload_timestamp", .number(work.uploaded.seconds)),
+            ("attr", work.isOriginal ? "original" : ""),
+        ])
+    }
+
+    /// A slot that anonymous visitors do not see: the author limits the work to people who are signed in.
+    private static func masked(_ entry: Universe.Entry) -> JSON {
+        .object([
+            ("title", ""),
+            ("tags", .array([])),
+            ("url", "https://s.pximg.net/common/images/limit_unviewable_s.png"),
+            ("illust_type", .string("\(entry.work.kind.rawValue)")),
+            ("illust_book_style", "0"),
+            ("illust_page_count", 1),
+            ("user_name", ""),
+            ("profile_img", ""),
+            ("illust_content_type", .array([])),
+            ("illust_series", false),
+            ("illust_id", .number(entry.work.id.rawValue)),
+            ("width", 100),
+            ("height", 100),
+            ("user_id", 1),
+            ("rank", .int(entry.rank)),
+            ("yes_rank", .int(entry.previousRank)),
+            ("rating_count", .int(entry.work.ratings)),
+            ("view_count", .int(entry.work.views)),
+            ("attr", ""),
+            ("is_masked", false),
+            ("mask_reason", "login_only"),
+        ])
+    }
+
+    private static func contentType(_ work: WorkRecord) -> JSON {
+        let flags = [
+            "lo", "grotesque", "violent", "homosexual", "drug", "thoughts", "antisocial", "religion", "original",
+            "furry", "bl", "yuri",
+        ]
+        return .object([("sexual", 0)] + flags.map { ($0, .bool($0 == "original" && work.isOriginal)) })
+    }
+
+    private static func series(_ work: WorkRecord) -> JSON {
+        guard let series = work.series else { return false }
+        let (hour, minute, second) = series.started.clock
+        return .object([
+            ("illust_series_id", .string("\(series.id)")),
+            ("illust_series_user_id", .string("\(work.author.rawValue)")),
+            ("illust_series_title", .string(series.title)),
+            ("illust_series_caption", ""),
+            ("illust_series_content_count", .string("\(series.count)")),
+            ("illust_series_create_datetime", .string("\(series.started.day) \(hour):\(minute):\(second)")),
+            ("illust_series_content_illust_id", .string("\(work.id.rawValue)")),
+            ("illust_series_content_order", .string("\(series.order)")),
+            ("page_url", .string("/user/\(work.author.rawValue)/series/\(series.id)")),
+        ])
+    }
+}

@@ -1,0 +1,65 @@
+/// A request as the routes see it.
+struct Request: Sendable {
+    let method: String
+    /// As it came, with the query.
+    let target: String
+    let path: String
+    /// Names and values, percent-decoded, in order; a name may come more than once.
+    let query: [(name: String, value: String)]
+    let referer: String?
+    let range: String?
+    let ifRange: String?
+    let body: [UInt8]
+
+    init(
+        method: String, target: String, referer: String? = nil, range: String? = nil, ifRange: String? = nil,
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.referer = referer
+        self.range = range
+        self.ifRange = ifRange
+        self.body = body
+        let mark = target.firstIndex(of: "?")
+        path = Self.decoded(target[..<(mark ?? target.endIndex)])
+        query = mark.map { Self.pairs(target[target.index(after: $0)...]) } ?? []
+    }
+
+    /// The first value of a name.
+    func value(_ name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+
+    /// All values of a name.
+    func values(_ name: String) -> [String] {
+        query.filter { $0.name == name }.map(\.value)
+    }
+
+    private static func pairs(_ text: Substring) -> [(name: String, value: String)] {
+        text.split(separator: "&" as Character).map { pair in
+            let sign = pair.firstIndex(of: "=") ?? pair.endIndex
+            return (decoded(pair[..<sign]), decoded(pair[sign...].dropFirst()))
+        }
+    }
+
+    private static func decoded(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let code = UInt8(rest.prefix(2).text, radix: 16) {
+                bytes.append(code)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Substring.UTF8View {
+    fileprivate var text: String {
+        String(decoding: self, as: UTF8.self)
+    }
+}

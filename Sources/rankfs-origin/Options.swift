@@ -1,0 +1,83 @@
+import Glibc
+import Origin
+
+/// The command line of `rankfs-origin`.
+struct Options {
+    var configuration: OriginServer.Configuration
+
+    /// Why the command line cannot be used, or that only help was asked for.
+    enum Problem: Error {
+        case help
+        case usage(String)
+    }
+
+    /// Reads the arguments after the program's name.
+    init(_ arguments: [String]) throws(Problem) {
+        configuration = OriginServer.Configuration(now: Self.clock(startingAt: nil))
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            switch option {
+            case "--help", "-h":
+                throw .help
+            case "--no-chunked":
+                configuration.chunks = false
+            case "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now":
+                guard let value = rest.popFirst() else { throw .usage("\(option) needs a value: see --help.") }
+                try set(option, to: value)
+            default:
+                throw .usage("\(option) is no option of rankfs-origin: see --help.")
+            }
+        }
+    }
+
+    private mutating func set(_ option: String, to value: String) throws(Problem) {
+        switch option {
+        case "--log": configuration.log = value
+        case "--replay": configuration.replay = value
+        case "--faults": configuration.faults = value
+        case "--port": configuration.port = try number(option, value)
+        case "--seed": configuration.seed = try number(option, value)
+        case "--latency": configuration.latency = Int(try number(option, value) as UInt32)
+        case "--rate": configuration.rate = Int(max(1, try number(option, value) as UInt32))
+        default: configuration.now = Self.clock(startingAt: Int64(try number(option, value) as UInt32))
+        }
+    }
+
+    private func number<Number: FixedWidthInteger>(_ option: String, _ text: String) throws(Problem) -> Number {
+        guard let number = Number(text) else {
+            throw .usage("\(option) needs a whole number from 0 to \(Number.max), not \(text).")
+        }
+        return number
+    }
+
+    /// The machine's clock, or one that starts at a given moment and runs on.
+    private static func clock(startingAt start: Int64?) -> @Sendable () -> Int64 {
+        guard let start else { return { Int64(time(nil)) } }
+        let begun = Int64(time(nil))
+        return { start + Int64(time(nil)) - begun }
+    }
+
+    static let help = """
+        usage: rankfs-origin [OPTION]...
+
+        Serves a pixiv-compatible API and picture host on 127.0.0.1 and draws every picture itself. Prints one line,
+        "listening on http://127.0.0.1:PORT", when it is ready; ends on SIGTERM or SIGINT.
+
+          --port N       listen on this port; 0, the default, picks a free one
+          --seed N       another universe of works, authors and pictures (default 1)
+          --latency MS   wait before each answer
+          --rate BYTES   send at most so many bytes a second on each connection
+          --log FILE     append one JSON line per request: t, end (ms since the start), connection, method, path,
+                         range, status, bytes (of the body), completed, fault
+          --replay DIR   answer from recorded answers (*.json anywhere below DIR) and draw the pictures they name
+          --faults FILE  scripted faults, one JSON object a line; read again when the file changes, and replaced by
+                         what is posted to /_control
+          --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
+          --no-chunked   tell the length of every picture (else one in ten comes without)
+
+        Authors to try besides those of the rankings: 1001 has 5000 works, 1002 one, 1003 none, 1004 2000 (half of
+        them comics), 1005 exactly 100, 1006 101 and a name that file systems dislike. Pictures are answered only to
+        requests with a Referer of www.pixiv.net, as the real host does.
+
+        """
+}
