@@ -32,20 +32,24 @@ final class Dispatcher: Sendable {
     /// - Parameters:
     ///   - request: libfuse's request.
     ///   - size: What the answer may have at most, where that is limited.
+    ///   - read: What is read, if it is a read.
     ///   - body: Makes the reply and calls the file system.
     static func serve(
-        _ request: fuse_req_t?, size: Int = 0, _ body: (Dispatcher, PendingRequest, Caller) -> Void
+        _ request: fuse_req_t?, size: Int = 0, read: ReadRequest? = nil,
+        _ body: (Dispatcher, PendingRequest) -> Void
     ) {
         guard let request = unsafe request, let dispatcher = unsafe of(request) else { return }
-        var caller = Caller(user: 0, group: 0, process: 0)
-        if let context = unsafe fuse_req_ctx(request) {
-            caller = unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
-        }
         dispatcher.outstanding.enter()
         let destination = unsafe KernelDestination(request, size: size, outstanding: dispatcher.outstanding)
-        let pending = PendingRequest(destination: destination, waiting: dispatcher.waiting)
-        body(dispatcher, pending, caller)
+        let pending = PendingRequest(destination: destination, waiting: dispatcher.waiting, read: read)
+        body(dispatcher, pending)
         pending.park()
+    }
+
+    /// Who asks.
+    static func caller(of request: fuse_req_t?) -> Caller {
+        guard let context = unsafe fuse_req_ctx(request) else { return Caller(user: 0, group: 0, process: 0) }
+        return unsafe Caller(user: context.pointee.uid, group: context.pointee.gid, process: context.pointee.pid)
     }
 
     /// Takes back a lookup that did not arrive.

@@ -24,8 +24,10 @@ enum Operations {
         }
         unsafe operations.lookup = { request, parent, name in
             guard let name = unsafe name else { return }
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let lookup = LookupRequest(parent: UInt64(parent), name: unsafe Operations.bytes(name), caller: caller)
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
+                let lookup = LookupRequest(
+                    parent: UInt64(parent), name: unsafe Operations.bytes(name),
+                    caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.lookup(lookup, reply: EntryReply(pending, undo: dispatcher.forgetting))
             }
         }
@@ -42,14 +44,14 @@ enum Operations {
             unsafe fuse_reply_none(request)
         }
         unsafe operations.getattr = { request, inode, _ in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let get = InodeRequest(inode: UInt64(inode), caller: caller)
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
+                let get = InodeRequest(inode: UInt64(inode), caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.attributes(get, reply: AttributesReply(pending))
             }
         }
         unsafe operations.readlink = { request, inode in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let read = InodeRequest(inode: UInt64(inode), caller: caller)
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
+                let read = InodeRequest(inode: UInt64(inode), caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.readLink(read, reply: LinkReply(pending))
             }
         }
@@ -62,20 +64,25 @@ enum Operations {
                 unsafe fuse_reply_err(request, EROFS)
                 return
             }
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
                 let fileSystem = dispatcher.fileSystem
                 let undo = Reply.Undo(release: { handle in
                     fileSystem.release(ReleaseRequest(inode: UInt64(inode), handle: handle))
                 })
-                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
+                let open = OpenRequest(
+                    inode: UInt64(inode), flags: flags, caller: unsafe Dispatcher.caller(of: request))
                 fileSystem.open(open, reply: OpenReply(pending, undo: undo))
             }
         }
         unsafe operations.read = { request, inode, size, offset, information in
-            let handle = unsafe information?.pointee.fh ?? 0
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let read = ReadRequest(
-                    inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size, caller: caller)
+            let read = unsafe ReadRequest(
+                inode: UInt64(inode), handle: information?.pointee.fh ?? 0, offset: Int64(offset), size: size,
+                caller: unsafe Dispatcher.caller(of: request))
+            if let error = unsafe Dispatcher.of(request)?.waiting.rememberedError(for: read) {
+                unsafe fuse_reply_err(request, error.rawValue)
+                return
+            }
+            unsafe Dispatcher.serve(request, read: read) { dispatcher, pending in
                 dispatcher.fileSystem.read(read, reply: DataReply(pending))
             }
         }
@@ -89,12 +96,13 @@ enum Operations {
     private static func addDirectories(to operations: inout fuse_lowlevel_ops) {
         unsafe operations.opendir = { request, inode, information in
             let flags = unsafe information?.pointee.flags ?? 0
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
                 let fileSystem = dispatcher.fileSystem
                 let undo = Reply.Undo(release: { handle in
                     fileSystem.releaseDirectory(ReleaseRequest(inode: UInt64(inode), handle: handle))
                 })
-                let open = OpenRequest(inode: UInt64(inode), flags: flags, caller: caller)
+                let open = OpenRequest(
+                    inode: UInt64(inode), flags: flags, caller: unsafe Dispatcher.caller(of: request))
                 fileSystem.openDirectory(open, reply: OpenReply(pending, undo: undo))
             }
         }
@@ -116,9 +124,10 @@ enum Operations {
         _ information: UnsafeMutablePointer<fuse_file_info>?, withAttributes: Bool
     ) {
         let handle = unsafe information?.pointee.fh ?? 0
-        unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
+        unsafe Dispatcher.serve(request) { dispatcher, pending in
             let read = ReadRequest(
-                inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size, caller: caller)
+                inode: UInt64(inode), handle: handle, offset: Int64(offset), size: size,
+                caller: unsafe Dispatcher.caller(of: request))
             let reply = DirectoryReply(
                 pending, undo: dispatcher.forgetting, wantsAttributes: withAttributes,
                 packer: KernelPacker(size: size, withAttributes: withAttributes))
@@ -128,8 +137,8 @@ enum Operations {
 
     private static func addExtras(to operations: inout fuse_lowlevel_ops) {
         unsafe operations.statfs = { request, inode in
-            unsafe Dispatcher.serve(request) { dispatcher, pending, caller in
-                let get = InodeRequest(inode: UInt64(inode), caller: caller)
+            unsafe Dispatcher.serve(request) { dispatcher, pending in
+                let get = InodeRequest(inode: UInt64(inode), caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.statistics(get, reply: StatisticsReply(pending))
             }
         }
@@ -139,15 +148,17 @@ enum Operations {
                 unsafe fuse_reply_err(request, ENODATA)
                 return
             }
-            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
+            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending in
                 let get = unsafe ExtendedAttributeRequest(
-                    inode: UInt64(inode), name: String(cString: name), size: size, caller: caller)
+                    inode: UInt64(inode), name: String(cString: name), size: size,
+                    caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.getExtendedAttribute(get, reply: ExtendedAttributeReply(pending))
             }
         }
         unsafe operations.listxattr = { request, inode, size in
-            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending, caller in
-                let list = ExtendedAttributeRequest(inode: UInt64(inode), name: "", size: size, caller: caller)
+            unsafe Dispatcher.serve(request, size: size) { dispatcher, pending in
+                let list = ExtendedAttributeRequest(
+                    inode: UInt64(inode), name: "", size: size, caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.listExtendedAttributes(list, reply: ExtendedAttributeReply(pending))
             }
         }
@@ -158,11 +169,11 @@ enum Operations {
                 return
             }
             let handle = unsafe information?.pointee.fh ?? 0
-            unsafe Dispatcher.serve(request, size: outputSize) { dispatcher, pending, caller in
+            unsafe Dispatcher.serve(request, size: outputSize) { dispatcher, pending in
                 let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: input, count: inputSize))
                 let call = IoctlRequest(
                     inode: UInt64(inode), handle: handle, command: command, input: bytes, outputSize: outputSize,
-                    caller: caller)
+                    caller: unsafe Dispatcher.caller(of: request))
                 dispatcher.fileSystem.ioctl(call, reply: IoctlReply(pending))
             }
         }

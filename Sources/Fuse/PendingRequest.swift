@@ -22,10 +22,13 @@ final class PendingRequest: Sendable {
     private let state = Mutex(State())
     private let destination: any AnswerDestination
     private let waiting: WaitingRequests?
+    /// The read that this is, if its failure is to be remembered.
+    private let read: ReadRequest?
 
-    init(destination: any AnswerDestination, waiting: WaitingRequests?) {
+    init(destination: any AnswerDestination, waiting: WaitingRequests?, read: ReadRequest? = nil) {
         self.destination = destination
         self.waiting = waiting
+        self.read = read
     }
 
     /// The owner's one answer; false if somebody else was first and it was not sent.
@@ -103,6 +106,9 @@ final class PendingRequest: Sendable {
             if wasParked {
                 waiting?.remove(self)
                 destination.unwatchInterrupts(of: self)
+                if let read, case .failure(let error) = answer {
+                    waiting?.remember(error, of: read)
+                }
             }
             return destination.deliver(answer)
         case .discard:

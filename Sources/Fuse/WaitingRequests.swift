@@ -9,6 +9,7 @@ import Synchronization
 /// threads as CPUs, and a deadline must pass when all of them are blocked.
 package final class WaitingRequests: Sendable {
     private let table = Mutex(WaitingTable<PendingRequest>())
+    private let failedReads = Mutex(FailedReads())
     private let deadline: Duration
     private let timer: any DeadlineTimer
 
@@ -28,6 +29,19 @@ package final class WaitingRequests: Sendable {
         for request in table.withLock({ $0.stop() }) {
             request.overtake(.EINTR)
         }
+    }
+
+    /// Remembers a read that failed after a wait, because the kernel is about to repeat it.
+    ///
+    /// An interrupt concerns one reader only and is not remembered.
+    func remember(_ error: Errno, of read: ReadRequest) {
+        guard error != .EINTR else { return }
+        failedReads.withLock { $0.remember(error, of: read, at: timer.now) }
+    }
+
+    /// The error of a read that has just failed after a wait.
+    func rememberedError(for read: ReadRequest) -> Errno? {
+        failedReads.withLock { $0.error(for: read, at: timer.now) }
     }
 
     /// Starts the deadline of a request; false if the session has been stopped.

@@ -1,0 +1,131 @@
+internal import CFuse3
+import Glibc
+
+/// What is mounted where, as this process sees it: `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
+///
+/// The only reliable way to learn about a mount whose daemon died: while its root's attributes are cached, stat(2) of it
+/// succeeds and mount(2) stacks another one on top.
+package struct MountTable: Sendable {
+    /// One mount.
+    package struct Mount: Hashable, Sendable {
+        /// The mount point's bytes, an absolute path.
+        package var path: [UInt8]
+        /// The type, for example `fuse.rankfs`.
+        package var type: String
+        /// What was mounted: for FUSE its `fsname`.
+        package var source: String
+        /// Options of this mount, such as `ro` and `nosuid`.
+        package var options: [String]
+        /// Options of the file system, such as `user_id=0` and `allow_other`.
+        package var superOptions: [String]
+
+        /// Makes one, to compare with.
+        package init(
+            path: [UInt8], type: String, source: String, options: [String] = [], superOptions: [String] = []
+        ) {
+            self.path = path
+            self.type = type
+            self.source = source
+            self.options = options
+            self.superOptions = superOptions
+        }
+    }
+
+    /// In the order of mounting: the last one at a path is the one that is seen there.
+    package let mounts: [Mount]
+
+    /// Reads the table from its text; lines that are not understood are left out.
+    package init(text: [UInt8]) {
+        mounts = text.split(separator: UInt8(ascii: "\n")).compactMap(Self.mount)
+    }
+
+    /// The table as it is now; empty if `/proc` is not mounted.
+    ///
+    /// Reads a file of the kernel's, which does not wait.
+    package static func current() -> MountTable {
+        MountTable(text: contents(of: "/proc/self/mountinfo"))
+    }
+
+    /// What is mounted at an absolute path without symbolic links, by its bytes.
+    package func mount(at path: some Sequence<UInt8>) -> Mount? {
+        let path = Array(path)
+        return mounts.last { $0.path == path }
+    }
+
+    /// Whether a FUSE mount's daemon is gone: statvfs(3), which the kernel never answers from its cache, says ENOTCONN.
+    ///
+    /// Asks the daemon if there is one, and waits for it: not for a task's thread.
+    package static func isStale(_ path: String) -> Bool {
+        var status = statvfs()
+        return unsafe statvfs(path, &status) != 0 && errno == ENOTCONN
+    }
+
+    // MARK: - The format
+
+    /// Fields before the optional ones: identifier, parent, device, root, path, options.
+    private static let fixedFields = 6
+
+    private static func mount(_ line: ArraySlice<UInt8>) -> Mount? {
+        let fields = line.split(separator: UInt8(ascii: " "))
+        guard fields.count > fixedFields,
+            // Any number of optional fields, then "-", type, source and the file system's options.
+            let separator = fields[fixedFields...].firstIndex(where: { $0.elementsEqual([UInt8(ascii: "-")]) }),
+            fields.count >= separator + 3
+        else { return nil }
+        let superOptions = fields.count > separator + 3 ? list(fields[separator + 3]) : []
+        return Mount(
+            path: unescaped(fields[4]), type: text(fields[separator + 1]), source: text(fields[separator + 2]),
+            options: list(fields[5]), superOptions: superOptions)
+    }
+
+    private static func text(_ field: ArraySlice<UInt8>) -> String {
+        String(decoding: unescaped(field), as: UTF8.self)
+    }
+
+    private static func list(_ field: ArraySlice<UInt8>) -> [String] {
+        field.split(separator: UInt8(ascii: ",")).map(text)
+    }
+
+    /// Space, tab, line feed, backslash and `#` are written as a backslash and three octal digits.
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(field.count)
+        var rest = field
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let value = octal(rest.prefix(3)) else {
+                result.append(byte)
+                continue
+            }
+            result.append(value)
+            rest.removeFirst(3)
+        }
+        return result
+    }
+
+    private static func octal(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        guard digits.count == 3, digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "7")).contains) else { return nil }
+        let value = digits.reduce(0) { $0 * 8 + Int($1 - UInt8(ascii: "0")) }
+        return UInt8(exactly: value)
+    }
+
+    // MARK: - Reading
+
+    /// Bytes read at a time.
+    private static let pieceSize = 65_536
+
+    private static func contents(of path: String) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var result: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: pieceSize)
+        while true {
+            let count = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                result += piece[..<count]
+            } else if count == 0 || errno != EINTR {
+                return result
+            }
+        }
+    }
+}
