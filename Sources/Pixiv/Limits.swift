@@ -14,10 +14,8 @@ package enum Limits {
     package static let worksPerRequest = 100
     /// Bytes of an answer; the largest seen is 90 KB, an author of 100,000 works has 2 MB.
     static let answerBytes: Int64 = 16 << 20
-    /// Longest pause obeyed, in seconds: a wrong clock or a slip must not close the source for days.
-    package static let longestPause: Int64 = 3600
     /// The pause after a refusal that names none, in seconds: limits are gone after one to two minutes (section 2, "Limits").
-    package static let usualPause: Int64 = 120
+    static let usualPause: Int64 = 120
     /// Characters of the service's own words in an error text.
     static let quotedCharacters = 120
 }

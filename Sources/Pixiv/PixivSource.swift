@@ -19,7 +19,17 @@ package struct PixivSource: RankingSource {
     ///   - apiURL: Replaces `https://www.pixiv.net`; no trailing slash.
     ///   - imageURL: Replaces scheme and host of `i.pximg.net` and `s.pximg.net`; no trailing slash.
     package init(client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?) {
-        api = WebAPI(client: client, gate: gate, base: apiURL ?? "https://www.pixiv.net")
+        self.init(
+            send: { request throws(HTTPError) in try await client.send(request) }, gate: gate, apiURL: apiURL,
+            imageURL: imageURL)
+    }
+
+    /// The same with anything that sends requests.
+    init(
+        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
+        apiURL: String?, imageURL: String?
+    ) {
+        api = WebAPI(send: send, gate: gate, base: apiURL ?? "https://www.pixiv.net")
         images = imageURL ?? "https://i.pximg.net"
     }
 

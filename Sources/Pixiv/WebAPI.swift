@@ -1,3 +1,4 @@
+import Glibc
 import HTTP
 import Rankings
 
@@ -7,7 +8,8 @@ import Rankings
 ///
 /// A value of immutable parts; any task may ask at any time.
 struct WebAPI: Sendable {
-    let client: HTTPClient
+    /// Sends one request, with the retries of `HTTPClient`.
+    let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     let gate: any RequestGate
     /// Scheme and host, without a trailing slash.
     let base: String
@@ -61,7 +63,7 @@ struct WebAPI: Sendable {
         let response: HTTPResponse
         do {
             try await gate.pass(.reader, deadline: deadline)
-            response = try await client.send(
+            response = try await send(
                 HTTPRequest(
                     url: base + path, headers: [Self.referer], priority: .reader, transferClass: .metadata,
                     deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
@@ -84,7 +86,7 @@ struct WebAPI: Sendable {
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
     private func obeyLimits(_ response: HTTPResponse) throws(SourceError) {
-        let pause = RetryAfter.seconds(response.head)
+        let pause = Self.pause(asked: response.head)
         switch response.head.status {
         case 429:
             break
@@ -99,6 +101,14 @@ struct WebAPI: Sendable {
         }
         gate.close(forSeconds: pause ?? Limits.usualPause)
         throw .limited(retryAfter: pause)
+    }
+
+    /// The pause that `Retry-After` asks for, in seconds from 1 to an hour; nil if it asks for none that can be understood.
+    private static func pause(asked head: HTTPHead) -> Int64? {
+        guard let text = head["retry-after"] else { return nil }
+        // A date is compared with the answer's own, so that a wrong clock here plays no part.
+        let now = head["date"].flatMap { HTTPDate.seconds(from: $0) } ?? Int64(time(nil))
+        return RetryAfter.seconds(from: text, now: now).map { max($0, 1) }
     }
 }
 
