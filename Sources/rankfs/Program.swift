@@ -1,7 +1,9 @@
+import Glibc
+
 /// The program `rankfs`.
 @main
 struct Program {
     static func main() {
-        print("rankfs")
+        exit(Main.run(CommandLine.arguments).rawValue)
     }
 }

@@ -1,0 +1,43 @@
+/// What a command line asks for.
+enum Command: Hashable, Sendable {
+    case mount(MountRequest)
+    case demo(MountRequest)
+    case unmount(mountPoint: String)
+    case status(mountPoint: String?, json: Bool)
+    case cacheInfo(MountRequest)
+    case version
+    case help(topic: String?)
+}
+
+/// What is to be mounted where, and how.
+struct MountRequest: Hashable, Sendable {
+    var source: SourceName = .pixiv
+    /// As given; empty where the default of the command is meant.
+    var mountPoint = ""
+    var options = MountOptions()
+    /// Serve in this process instead of a new one.
+    var foreground = false
+    /// Debug lines, libfuse's too.
+    var debug = false
+    /// Where the serving process tells the waiting one that it has mounted; nil if nobody waits.
+    var readyDescriptor: Int32?
+}
+
+/// The sources that can be mounted.
+enum SourceName: String, Hashable, Sendable, CaseIterable {
+    case pixiv
+    case demo
+
+    /// A source as written in commands and in fstab, where it may end with a colon.
+    ///
+    /// - Throws: usage, naming the sources there are.
+    init(argument: String) throws(ProgramError) {
+        let name = argument.hasSuffix(":") ? String(argument.dropLast()) : argument
+        guard let source = SourceName(rawValue: name) else {
+            let known = SourceName.allCases.map(\.rawValue).joined(separator: " and ")
+            throw ProgramError(
+                .usage, "\(LogText.escaped(argument, limit: 80)) is not a source that can be mounted; there are \(known).")
+        }
+        self = source
+    }
+}

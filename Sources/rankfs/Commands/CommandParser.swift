@@ -1,0 +1,149 @@
+/// Parses the arguments of `rankfs`: pure, from words to a `Command`.
+struct CommandParser {
+    private var words: ArraySlice<String>
+    private var positions: [String] = []
+    private var request = MountRequest()
+    private var json = false
+    private var help = false
+    /// Behind `--` every word is a position.
+    private var onlyPositions = false
+
+    /// The commands there are, as help lists them.
+    static let commands = ["mount", "demo", "unmount", "status", "cache", "version", "help"]
+
+    /// The command of a line without the program's name.
+    static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
+        guard let first = arguments.first else { return .help(topic: nil) }
+        var parser = CommandParser(words: arguments.dropFirst())
+        switch first {
+        case "-h", "--help": return .help(topic: nil)
+        case "-V", "--version", "version": return .version
+        case "help": return .help(topic: arguments.dropFirst().first)
+        case "mount", "demo", "cache":
+            try parser.parseWords(mounts: true)
+            if parser.help { return .help(topic: first) }
+            if first == "mount" { return try parser.mount() }
+            return first == "demo" ? try parser.demo() : try parser.cache()
+        case "unmount", "umount", "status":
+            try parser.parseWords(mounts: false)
+            if parser.help { return .help(topic: first) }
+            return first == "status" ? try parser.status() : try parser.unmount()
+        default:
+            let nearest = UnknownOption.nearest(to: first, among: commands)
+            throw ProgramError(
+                .usage,
+                "there is no command \(LogText.escaped(first, limit: 80)); "
+                    + (nearest.map { "did you mean `rankfs \($0)`?" } ?? "`rankfs help` lists all."))
+        }
+    }
+
+    private init(words: ArraySlice<String>) {
+        self.words = words
+    }
+
+    // MARK: Words
+
+    private mutating func parseWords(mounts: Bool) throws(ProgramError) {
+        while let word = words.popFirst() {
+            if onlyPositions || !word.hasPrefix("-") || word == "-" {
+                positions.append(word)
+            } else if word == "--" {
+                onlyPositions = true
+            } else if word == "-h" || word == "--help" {
+                help = true
+            } else if mounts {
+                try parseMountFlag(word)
+            } else if word == "--json" {
+                json = true
+            } else {
+                throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
+            }
+        }
+    }
+
+    private mutating func parseMountFlag(_ word: String) throws(ProgramError) {
+        switch word {
+        case "-f", "--foreground": request.foreground = true
+        case "-d", "--debug":
+            request.debug = true
+            request.foreground = true
+        case "-o": try request.options.add(list: try value(of: word))
+        case _ where word.hasPrefix("-o"): try request.options.add(list: String(word.dropFirst(2)))
+        case _ where word.hasPrefix("--"): try parseLongFlag(word)
+        default: throw ProgramError(.usage, UnknownOption.sentence(for: word))
+        }
+    }
+
+    /// `--name=value` or `--name value`.
+    private mutating func parseLongFlag(_ word: String) throws(ProgramError) {
+        let flag = word.dropFirst(2)
+        let name = String(flag.prefix { $0 != "=" })
+        let given = flag.count > name.count ? String(flag.dropFirst(name.count + 1)) : nil
+        if name == "ready-fd" {
+            let text = try given ?? value(of: word)
+            guard let descriptor = Int32(text), descriptor > 2 else {
+                throw ProgramError(.usage, "--ready-fd is for rankfs itself; leave it out.")
+            }
+            request.readyDescriptor = descriptor
+            return
+        }
+        guard OptionTable.definition(named: name) != nil else {
+            throw ProgramError(.usage, UnknownOption.sentence(for: name))
+        }
+        let text = try given ?? value(of: word)
+        request.options.assignments.append(
+            Assignment(name: OptionTable.normalised(name), value: text, place: .commandLine))
+    }
+
+    private mutating func value(of flag: String) throws(ProgramError) -> String {
+        guard let value = words.popFirst() else { throw ProgramError(.usage, "\(flag) needs a value behind it.") }
+        return value
+    }
+
+    // MARK: Commands
+
+    private mutating func mount() throws(ProgramError) -> Command {
+        switch positions.count {
+        case 1 where SourceName(rawValue: positions[0]) != nil:
+            throw ProgramError(
+                .usage,
+                "\(positions[0]) is a source; name the folder to mount it on too: rankfs mount \(positions[0]) FOLDER "
+                    + "(or ./\(positions[0]) for a folder of that name).")
+        case 1: request.mountPoint = positions[0]
+        case 2:
+            request.source = try SourceName(argument: positions[0])
+            request.mountPoint = positions[1]
+        default: throw ProgramError(.usage, "name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
+        }
+        guard !request.mountPoint.isEmpty else { throw ProgramError(.usage, "the mount point is empty; name a folder.") }
+        return .mount(request)
+    }
+
+    private mutating func demo() throws(ProgramError) -> Command {
+        guard positions.count <= 1 else { throw ProgramError(.usage, "name at most one folder: rankfs demo [MOUNTPOINT].") }
+        request.source = .demo
+        request.mountPoint = positions.first ?? ""
+        request.foreground = true
+        return .demo(request)
+    }
+
+    private mutating func cache() throws(ProgramError) -> Command {
+        guard positions.first == "info", positions.count <= 2 else {
+            throw ProgramError(.usage, "only `rankfs cache info [SOURCE]` is available in this version.")
+        }
+        if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
+        return .cacheInfo(request)
+    }
+
+    private func unmount() throws(ProgramError) -> Command {
+        guard positions.count == 1, !positions[0].isEmpty, !json else {
+            throw ProgramError(.usage, "name the folder: rankfs unmount MOUNTPOINT.")
+        }
+        return .unmount(mountPoint: positions[0])
+    }
+
+    private func status() throws(ProgramError) -> Command {
+        guard positions.count <= 1 else { throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].") }
+        return .status(mountPoint: positions.first, json: json)
+    }
+}

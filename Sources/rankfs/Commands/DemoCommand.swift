@@ -1,0 +1,54 @@
+import Glibc
+
+/// `rankfs demo`: the embedded source in the foreground, with a tour.
+enum DemoCommand {
+    /// Where people look for pictures of theirs, and easily found in a file manager.
+    static let standardMountPoint = "~/Rankings"
+
+    static func run(_ request: MountRequest, settings: Settings, warnings: [String], home: Home) throws(ProgramError) {
+        var request = request
+        var settings = settings
+        if request.mountPoint.isEmpty {
+            guard let directory = home.directory else {
+                throw ProgramError(.usage, "there is no home directory; name a folder: rankfs demo FOLDER.")
+            }
+            request.mountPoint = directory + standardMountPoint.dropFirst(1)
+        }
+        let ownCache = settings.cacheDirectory == nil ? home.cacheDirectory(named: "demo-tour") : nil
+        if let ownCache { settings.cacheDirectory = ownCache }
+        let made = try makeFolder(request.mountPoint)
+        // Beneath a relative path the folder could not be found again.
+        let folder = Files.canonicalParent(of: request.mountPoint) ?? request.mountPoint
+        defer {
+            if made { unsafe _ = rmdir(folder) }
+            if let ownCache { Files.removeTree(ownCache) }
+        }
+        try Service(
+            request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
+            announce: { Output.print(tour($0)) }
+        ).run()
+    }
+
+    /// Makes the folder; false if it was there before.
+    private static func makeFolder(_ path: String) throws(ProgramError) -> Bool {
+        if unsafe mkdir(path, 0o700) == 0 { return true }
+        let failure = Files.Failure.last()
+        if failure.code == EEXIST { return false }
+        throw ProgramError(
+            .cannotCreate, "the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")
+    }
+
+    private static func tour(_ mountPoint: String) -> String {
+        """
+
+        Rankings are now files in \(mountPoint). Try, in another terminal or a file manager:
+
+          ls -l \(mountPoint)/ranking/daily/latest/
+          feh \(mountPoint)/ranking/daily/latest/      (or open the folder in any image viewer)
+          rsync -a \(mountPoint)/ranking/weekly/latest/ ./weekly/
+
+        Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
+
+        """
+    }
+}

@@ -1,0 +1,90 @@
+/// The texts of `rankfs help`.
+enum HelpText {
+    /// The text for a topic; nil where there is none.
+    static func text(for topic: String?) -> String? {
+        switch topic {
+        case nil: overview
+        case "mount": mount
+        case "demo": demo
+        case "unmount", "umount": unmount
+        case "status": status
+        case "cache": cache
+        case "version": "rankfs version\n\nPrints the version.\n"
+        case "help": "rankfs help [COMMAND]\n\nPrints what a command does.\n"
+        default: nil
+        }
+    }
+
+    private static let overview = """
+        rankfs shows illustration rankings as files.
+
+          rankfs demo [MOUNTPOINT]                try it: an embedded source, no network needed
+          rankfs mount [SOURCE] MOUNTPOINT        mount; returns when the folder answers
+          rankfs unmount MOUNTPOINT               unmount; also clears what a crash left
+          rankfs status [MOUNTPOINT] [--json]     what is mounted and what it is doing
+          rankfs cache info [SOURCE]              what is stored, also without a mount
+          rankfs version
+          rankfs help [COMMAND]                   more on a command
+
+        """
+
+    private static let mount = """
+        rankfs mount [SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]
+
+        Mounts SOURCE (pixiv, or demo for the embedded one) on an existing, empty folder and returns when it answers.
+          -f   serve in this process until it is unmounted or gets SIGTERM or SIGINT
+          -d   as -f, with debug lines
+
+        Options, as --name VALUE, -o name=value, `name = value` in the configuration file
+        ($XDG_CONFIG_HOME/rankfs/rankfs.conf) or RANKFS_NAME in the environment; the command line wins over the
+        environment, the environment over the file:
+
+        \(optionLines)
+
+        Also allow_other, allow_root, auto_unmount, max_read=BYTES, uid=NUMBER, gid=NUMBER. A mount is always
+        ro,nosuid,nodev,noexec,default_permissions. Signals: SIGTERM and SIGINT unmount, SIGHUP drops listings from
+        memory, SIGUSR1 turns debug lines on and off.
+        Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 73 the cache directory cannot be
+        written, 78 configuration.
+
+        """
+
+    /// One line per option of the table.
+    private static var optionLines: String {
+        OptionTable.all.map { option in
+            let head = "  \(option.name)=\(option.placeholder)"
+            let padding = String(repeating: " ", count: max(1, 24 - head.count))
+            return head + padding + "\(option.help) (\(option.standard))"
+        }.joined(separator: "\n")
+    }
+
+    private static let demo = """
+        rankfs demo [MOUNTPOINT] [-o OPTION,…]
+
+        Mounts the embedded source, which draws its pictures itself, on MOUNTPOINT (\(DemoCommand.standardMountPoint) if none
+        is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless cache_dir is given.
+
+        """
+
+    private static let unmount = """
+        rankfs unmount MOUNTPOINT
+
+        Unmounts, and clears a mount whose process has died. Exit status 32 if it is in use or not a mount of rankfs.
+
+        """
+
+    private static let status = """
+        rankfs status [MOUNTPOINT] [--json]
+
+        Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is.
+        Exit status 69 if nothing is mounted or a mount does not answer.
+
+        """
+
+    private static let cache = """
+        rankfs cache info [SOURCE] [-o cache_dir=DIR]
+
+        Prints what is stored and whether backups pass it by; works while it is mounted and without a mount.
+
+        """
+}

@@ -1,0 +1,65 @@
+/// What mount(8) hands to a mount helper: `mount.rankfs SPEC DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE]`.
+struct HelperArguments: Hashable, Sendable {
+    var request: MountRequest
+    /// `-f`: check, but do not mount.
+    var checkOnly = false
+    /// `-v`: say what is done.
+    var verbose = false
+
+    /// The names under which the program is a mount helper.
+    static let names: Set<String> = ["mount.rankfs", "mount.fuse.rankfs"]
+
+    /// Parses the arguments behind the program's name.
+    ///
+    /// mount(8) always gives SPEC and then an absolute DIR first. Such a pair is taken by its place and never as options,
+    /// whatever SPEC begins with: fstab's text must not become options. By hand the options may come first.
+    static func parse(_ arguments: [String]) throws(ProgramError) -> HelperArguments {
+        var parser = HelperArguments(request: MountRequest())
+        var words = arguments[...]
+        var positions: [String] = []
+        if arguments.count >= 2, arguments[1].hasPrefix("/") {
+            positions = [arguments[0], arguments[1]]
+            words = arguments.dropFirst(2)
+        }
+        var lists: [String] = []
+        var sloppy = false
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word != "-" else {
+                positions.append(word)
+                continue
+            }
+            try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
+        }
+        guard positions.count == 2, !positions[1].isEmpty else {
+            throw ProgramError(.usage, "give a source and a folder: mount -t rankfs pixiv FOLDER [-o OPTIONS].")
+        }
+        parser.request.source = try SourceName(argument: positions[0])
+        parser.request.mountPoint = positions[1]
+        for list in lists { try parser.request.options.add(list: list, sloppy: sloppy) }
+        return parser
+    }
+
+    /// One word of flags: letters without a value may stand together, one with a value ends the word.
+    private mutating func parse(
+        flags: Substring, words: inout ArraySlice<String>, lists: inout [String], sloppy: inout Bool
+    ) throws(ProgramError) {
+        var flags = flags
+        while let flag = flags.popFirst() {
+            switch flag {
+            case "f": checkOnly = true
+            case "v": verbose = true
+            case "s": sloppy = true
+            case "n", "w", "r": break
+            case "o", "t":
+                guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
+                    throw ProgramError(.usage, "-\(flag) needs a value behind it.")
+                }
+                if flag == "o" { lists.append(value) }
+                flags = ""
+            default:
+                throw ProgramError(
+                    .usage, "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
+            }
+        }
+    }
+}

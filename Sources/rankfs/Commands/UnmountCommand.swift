@@ -1,0 +1,22 @@
+import Glibc
+
+/// `rankfs unmount`: unmounts, and clears what a crash left.
+enum UnmountCommand {
+    private static let patience: Duration = .seconds(5)
+
+    static func run(_ path: String) throws(ProgramError) {
+        let shown = LogText.escaped(path)
+        guard let canonical = Files.canonicalParent(of: path).map({ Files.canonical($0) ?? $0 }) else {
+            throw ProgramError(.mountFailure, "\(shown) does not exist; `rankfs status` lists what is mounted.")
+        }
+        let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
+        guard mounts.last?.isOwn == true else {
+            throw ProgramError(.mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
+        }
+        if case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience) {
+            try Unmounter.detach(canonical)
+        } else {
+            try Unmounter.unmount(canonical)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Glibc
+
+/// The program behind its arguments: which command runs, and what its end means.
+enum Main {
+    /// Runs a command line and returns the exit status.
+    ///
+    /// Blocks the calling thread, which must not be a task's.
+    static func run(_ arguments: [String]) -> ExitStatus {
+        let name = String(arguments.first?.split(separator: "/").last ?? "rankfs")
+        if HelperArguments.names.contains(name) {
+            return finish(as: name) { () throws(ProgramError) in try mountAsHelper(Array(arguments.dropFirst())) }
+                .ofMountHelper
+        }
+        return finish(as: "rankfs") { () throws(ProgramError) in
+            try perform(try CommandParser.parse(Array(arguments.dropFirst())))
+        }
+    }
+
+    /// Runs, and says on the standard error stream why not.
+    private static func finish(as name: String, _ work: () throws(ProgramError) -> Void) -> ExitStatus {
+        do throws(ProgramError) {
+            try work()
+            return .success
+        } catch {
+            Output.complain(error.message, as: name)
+            return error.status
+        }
+    }
+
+    private static func perform(_ command: Command) throws(ProgramError) {
+        switch command {
+        case .mount(let request): try mount(request)
+        case .demo(let request):
+            let (settings, warnings, home) = try load(request)
+            try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
+        case .unmount(let mountPoint): try UnmountCommand.run(mountPoint)
+        case .status(let mountPoint, let json): try StatusCommand.run(mountPoint: mountPoint, json: json)
+        case .cacheInfo(let request):
+            let (settings, _, home) = try load(request)
+            try CacheInfoCommand.run(request, settings: settings, home: home)
+        case .version: Output.print("rankfs \(Version.text)")
+        case .help(let topic):
+            guard let text = HelpText.text(for: topic) else {
+                throw ProgramError(.usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
+            }
+            Output.print(text, terminator: "")
+        }
+    }
+
+    private static func mount(_ request: MountRequest) throws(ProgramError) {
+        // Mistakes in options are found here also for the background, before anything is started.
+        let (settings, warnings, home) = try load(request)
+        guard !request.foreground else {
+            try Service(request: request, settings: settings, warnings: warnings, home: home).run()
+            return
+        }
+        try Launcher.start(request)
+    }
+
+    private static func mountAsHelper(_ arguments: [String]) throws(ProgramError) {
+        let helper = try HelperArguments.parse(arguments)
+        _ = try load(helper.request)
+        if helper.checkOnly { return }
+        try Launcher.start(helper.request)
+        if helper.verbose {
+            Output.print("rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")
+        }
+    }
+
+    /// The settings from every place, and the home directory they were looked for in.
+    private static func load(
+        _ request: MountRequest
+    ) throws(ProgramError) -> (settings: Settings, warnings: [String], home: Home) {
+        let home = Home.current()
+        let loader = SettingsLoader(
+            file: try configurationFile(of: home), environment: home.variables,
+            commandLine: request.options.assignments, directory: Files.workingDirectory() ?? "/", home: home.directory)
+        let (settings, warnings) = try loader.load()
+        return (settings, warnings, home)
+    }
+
+    private static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
+        guard let path = home.configurationFile else { return nil }
+        do throws(Files.Failure) {
+            let bytes = try Files.read(path, limit: ConfigurationFile.longest + 1)
+            guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
+                throw ProgramError(.configuration, "\(LogText.escaped(path)) is no configuration file: it must be UTF-8 text of at most 64K.")
+            }
+            return (path, text)
+        } catch {
+            if error.code == ENOENT || error.code == ENOTDIR { return nil }
+            throw ProgramError(.configuration, "\(LogText.escaped(path)) cannot be read: \(error.text); change its permissions.")
+        }
+    }
+}

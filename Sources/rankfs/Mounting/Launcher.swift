@@ -1,0 +1,78 @@
+import CLinux
+import Glibc
+
+/// Starts the serving process and waits until its mount answers.
+enum Launcher {
+    /// What the serving process writes once it has mounted.
+    static let readyMessage: [UInt8] = Array("ready\n".utf8)
+
+    /// Opening a large cache takes seconds on a slow disk; waiting for an older daemon's lock takes 6.
+    private static let startPatience: Int32 = 60_000
+    /// The root's attributes come from memory.
+    private static let answerPatience: Duration = .seconds(10)
+
+    /// Mounts in a new process and returns once the folder answers through the kernel.
+    ///
+    /// - Throws: `ProgramError`; with an empty message if the serving process has already told why on the standard error stream.
+    static func start(_ request: MountRequest) throws(ProgramError) {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe2(&ends, O_CLOEXEC) == 0 else {
+            throw ProgramError(.system, "no pipe can be made: \(Files.Failure.last().text).")
+        }
+        defer { close(ends[0]) }
+        let process: pid_t
+        do throws(Files.Failure) {
+            process = try ChildProcess.start("/proc/self/exe", arguments(for: request), inheriting: ends[1])
+        } catch {
+            close(ends[1])
+            throw ProgramError(.system, "the serving process cannot be started: \(error.text).")
+        }
+        close(ends[1])
+        try waitUntilReady(ends[0], process: process)
+        try waitUntilAnswering(request.mountPoint, process: process)
+    }
+
+    /// The serving process's arguments; its options are as the command line's, the rest it reads again itself.
+    static func arguments(for request: MountRequest) -> [String] {
+        var arguments = ["rankfs", "mount", "--foreground", "--ready-fd=3"]
+        let list = request.options.list
+        if !list.isEmpty { arguments += ["-o", list] }
+        return arguments + ["--", request.source.rawValue, request.mountPoint]
+    }
+
+    private static func waitUntilReady(_ descriptor: Int32, process: pid_t) throws(ProgramError) {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        var count: Int32
+        repeat { count = unsafe poll(&waiting, 1, startPatience) } while count < 0 && errno == EINTR
+        guard count > 0 else {
+            kill(process, SIGTERM)
+            throw ProgramError(.unavailable, "the mount was not ready within a minute and was given up; look into its log.")
+        }
+        var message = [UInt8](repeating: 0, count: readyMessage.count)
+        let received = unsafe message.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        if received == readyMessage.count, message == readyMessage { return }
+        let end = ChildProcess.wait(for: process)
+        if let status = end.status.flatMap(ExitStatus.init(rawValue:)), status != .success {
+            throw ProgramError(status, "")
+        }
+        throw ProgramError(
+            .unavailable,
+            "the serving process ended before it had mounted"
+                + (end.signal > 0 ? " (signal \(end.signal))" : "") + "; run it with -f -d to see why.")
+    }
+
+    /// Asks for the root through the kernel, as everybody after us will.
+    private static func waitUntilAnswering(_ mountPoint: String, process: pid_t) throws(ProgramError) {
+        let code = Patience.run(within: answerPatience) { () -> Int32 in
+            var statistics = statvfs()
+            var status = stat()
+            guard unsafe statvfs(mountPoint, &statistics) == 0, unsafe stat(mountPoint, &status) == 0 else { return errno }
+            return 0
+        }
+        if code == 0 { return }
+        kill(process, SIGTERM)
+        let reason = code.map { Files.Failure(code: $0).text } ?? "no answer within 10 s"
+        throw ProgramError(
+            .unavailable, "\(LogText.escaped(mountPoint)) was mounted but does not answer (\(reason)); run it with -f -d to see why.")
+    }
+}

@@ -1,0 +1,88 @@
+import CLinux
+import Glibc
+
+/// Whether a folder can be mounted on: the facts, and the pure decision over them.
+struct MountPoint: Hashable, Sendable {
+    /// What a look at the folder found.
+    enum Look: Hashable, Sendable {
+        case directory(isEmpty: Bool)
+        case missing
+        case notADirectory
+        /// The errno of a look that failed otherwise; ENOTCONN is a mount whose process has died.
+        case failed(Int32)
+        /// No answer in time.
+        case silent
+    }
+
+    /// What to do about it.
+    enum Decision: Hashable, Sendable {
+        case mount
+        /// Detach the dead mount on top, then look again.
+        case recover
+        case refuse(String)
+    }
+
+    /// Decides from the mounts on exactly this path (top last) and a look at it.
+    static func decide(path: String, mounts: [MountEntry], look: Look) -> Decision {
+        let shown = LogText.escaped(path)
+        if let top = mounts.last, top.isOwn {
+            switch look {
+            case .failed(ENOTCONN), .failed(ECONNABORTED): return .recover
+            case .silent:
+                return .refuse("\(shown) is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`.")
+            default: return .refuse("\(shown) is already mounted; unmount it first with `rankfs unmount \(shown)`.")
+            }
+        }
+        switch look {
+        case .directory(isEmpty: true): return .mount
+        case .directory(isEmpty: false):
+            return .refuse("\(shown) is not empty; what is in it would be hidden, so name an empty folder.")
+        case .missing: return .refuse("\(shown) does not exist; make the folder first with `mkdir`.")
+        case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
+        case .failed(let code):
+            return .refuse("\(shown) cannot be used as a mount point: \(Files.Failure(code: code).text); name another folder.")
+        case .silent: return .refuse("\(shown) does not answer; unmount what is there or name another folder.")
+        }
+    }
+
+    /// Makes the folder ready for mounting and returns its canonical path.
+    ///
+    /// Blocks for up to `patience`; not for tasks.
+    static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
+        guard let canonical = Files.canonicalParent(of: path).map({ Files.canonical($0) ?? $0 }) else {
+            throw ProgramError(.mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir`.")
+        }
+        // Each round removes one dead mount; stacks of them are rare.
+        for _ in 0..<8 {
+            let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
+            switch decide(path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience)) {
+            case .mount: return canonical
+            case .refuse(let sentence): throw ProgramError(.mountFailure, sentence)
+            case .recover:
+                log("cleared a mount on \(LogText.escaped(canonical)) whose process had died")
+                try Unmounter.detach(canonical)
+            }
+        }
+        throw ProgramError(.mountFailure, "\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")
+    }
+
+    /// Looks at a folder without waiting longer than `patience` for whatever is mounted there.
+    static func look(at path: String, mounts: [MountEntry], patience: Duration) -> Look {
+        // Listing a folder of systemd's automount would wait for the very mount that is being made.
+        let listing = mounts.last?.type != "autofs"
+        // The attributes of a dead mount's root may be cached, so stat(2) alone can succeed; statfs(2) always asks.
+        let asksMount = mounts.last?.isOwn == true
+        return Patience.run(within: patience) {
+            do throws(Files.Failure) {
+                if asksMount {
+                    var statistics = statvfs()
+                    guard unsafe statvfs(path, &statistics) == 0 else { throw .last() }
+                }
+                guard try Files.isDirectory(path) else { return .notADirectory }
+                return .directory(isEmpty: listing ? try Files.isEmptyDirectory(path) : true)
+            } catch {
+                return error.code == ENOENT ? .missing : error.code == ENOTDIR ? .notADirectory : .failed(error.code)
+            }
+        } ?? .silent
+    }
+}

@@ -1,0 +1,70 @@
+/// A name with its value, as somebody wrote them down.
+struct Assignment: Hashable, Sendable {
+    var name: String
+    var value: String
+    var place: OptionPlace
+
+    /// Applies the assignment to settings by the table.
+    func apply(to settings: inout Settings, context: OptionContext) throws(ProgramError) {
+        guard let definition = OptionTable.definition(named: name) else {
+            throw ProgramError(place.status, place.prefix + UnknownOption.sentence(for: name))
+        }
+        if definition.mayHoldSecret, place == .commandLine, value.contains("@") {
+            throw ProgramError(
+                place.status,
+                "\(definition.name) may not name a user on the command line, where every process can read it; "
+                    + "put it into the configuration file.")
+        }
+        do {
+            try definition.set(&settings, value, context)
+        } catch {
+            let shown = definition.mayHoldSecret ? "" : " \"\(LogText.escaped(value, limit: Self.longestShown))\""
+            throw ProgramError(
+                place.status, "\(place.prefix)\(definition.name)\(shown) is not understood: give \(error.description).")
+        }
+    }
+
+    /// Bytes of a wrong value that an error text repeats.
+    private static let longestShown = 80
+}
+
+/// What to say of an option that does not exist.
+enum UnknownOption {
+    /// One sentence with the nearest name as the remedy.
+    static func sentence(for name: String) -> String {
+        let shown = LogText.escaped(name, limit: 80)
+        let name = OptionTable.normalised(name)
+        if OptionTable.later.contains(name) {
+            return "option \(shown) is not available in this version; leave it out."
+        }
+        let known = OptionTable.all.map(\.name) + MountOptions.passedOn + ["uid", "gid"]
+        guard let nearest = nearest(to: name, among: known) else {
+            return "option \(shown) is unknown; `rankfs help mount` lists all."
+        }
+        return "option \(shown) is unknown; did you mean \(nearest)?"
+    }
+
+    /// The known name with the fewest edits, if that is at most a third of its length (and at least one).
+    static func nearest(to name: String, among known: [String]) -> String? {
+        // Longer names cannot be near any known one; the bound keeps the table of distances small.
+        guard name.utf8.count <= 64 else { return nil }
+        let ranked = known.map { ($0, distance(Array(name.utf8), Array($0.utf8))) }
+        guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= max(2, best.0.utf8.count / 3) else { return nil }
+        return best.0
+    }
+
+    /// Levenshtein's distance.
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var row = Array(0...right.count)
+        for (i, leftByte) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, rightByte) in right.enumerated() {
+                let above = row[j + 1]
+                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (leftByte == rightByte ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[right.count]
+    }
+}

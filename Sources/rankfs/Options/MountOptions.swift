@@ -1,0 +1,103 @@
+/// What the items of a `-o` list turn into.
+struct MountOptions: Hashable, Sendable {
+    /// Options of the table.
+    var assignments: [Assignment] = []
+    /// libfuse's own, passed on.
+    var passedOn: [String] = []
+    /// The owner of every file; nil for the user who mounts.
+    var user: UInt32?
+    var group: UInt32?
+
+    /// Options of libfuse that mean something for this file system.
+    static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
+
+    /// Options that every mount of rankfs has; naming them changes nothing.
+    private static let implied: Set<String> = [
+        "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname", "subtype",
+    ]
+
+    /// Words of mount(8) and fstab(5) that say nothing to a read-only network file system, or that ours overrule.
+    private static let ignored: Set<String> = [
+        "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "defaults", "rw", "dev", "suid",
+        "exec", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
+        "lazytime", "nolazytime", "sync", "async", "dirsync", "mand", "nomand", "silent", "loud", "iversion", "noiversion",
+        "comment",
+    ]
+
+    /// Sorts the items of one `-o` list.
+    ///
+    /// - Parameters:
+    ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value.
+    ///   - sloppy: Leave unknown options out, as `mount -s` asks.
+    mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
+        for item in Self.items(of: text) where !item.isEmpty {
+            do {
+                try add(item: item)
+            } catch {
+                if !sloppy { throw error }
+            }
+        }
+    }
+
+    private mutating func add(item: String) throws(ProgramError) {
+        let name = String(item.prefix { $0 != "=" })
+        let value = item.count > name.count ? String(item.dropFirst(name.count + 1)) : nil
+        if name.hasPrefix("x-") || name.hasPrefix("X-") || Self.ignored.contains(name) { return }
+        let normalised = OptionTable.normalised(name)
+        if Self.implied.contains(normalised) { return }
+        if OptionTable.definition(named: name) != nil {
+            guard let value else { throw ProgramError(.usage, "option \(normalised) needs a value: \(normalised)=…") }
+            assignments.append(Assignment(name: normalised, value: value, place: .commandLine))
+        } else if normalised == "uid" || normalised == "gid" {
+            let number = try Self.identifier(value, of: normalised)
+            if normalised == "uid" { user = number } else { group = number }
+        } else if normalised == "max_read" {
+            passedOn.append("max_read=\(try Self.identifier(value, of: normalised))")
+        } else if Self.passedOn.contains(normalised), value == nil {
+            passedOn.append(normalised)
+        } else {
+            throw ProgramError(.usage, UnknownOption.sentence(for: name))
+        }
+    }
+
+    private static func identifier(_ value: String?, of name: String) throws(ProgramError) -> UInt32 {
+        // The highest number means "no change" to chown(2).
+        guard let value, value.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(value), number < .max else {
+            throw ProgramError(.usage, "option \(name) needs a number: \(name)=1000.")
+        }
+        return number
+    }
+
+    /// The items between commas, with `\,` and `\\` undone.
+    static func items(of text: String) -> [String] {
+        var items: [[UInt8]] = [[]]
+        var escaped = false
+        for byte in text.utf8 {
+            if escaped {
+                if byte != 44, byte != 92 { items[items.count - 1].append(92) }
+                items[items.count - 1].append(byte)
+                escaped = false
+            } else if byte == 92 {
+                escaped = true
+            } else if byte == 44 {
+                items.append([])
+            } else {
+                items[items.count - 1].append(byte)
+            }
+        }
+        if escaped { items[items.count - 1].append(92) }
+        return items.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The list that gives these options again, for handing them to another process.
+    var list: String {
+        var items = assignments.map { "\($0.name)=\($0.value)" } + passedOn
+        if let user { items.append("uid=\(user)") }
+        if let group { items.append("gid=\(group)") }
+        return items.map(Self.escaped).joined(separator: ",")
+    }
+
+    private static func escaped(_ item: String) -> String {
+        String(item.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] })
+    }
+}

@@ -1,0 +1,162 @@
+/// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
+struct OptionDefinition: Sendable {
+    /// Lower case with underscores.
+    let name: String
+    /// What stands for the value in help: `SIZE`.
+    let placeholder: String
+    /// The default as help shows it.
+    let standard: String
+    /// One line of help.
+    let help: String
+    /// Whether a value may hold a password: then it is never repeated, and one that does is refused on the command line.
+    let mayHoldSecret: Bool
+    /// Parses a value into the settings.
+    let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
+
+    init(
+        _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
+        set: @escaping @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
+    ) {
+        self.name = name
+        self.placeholder = placeholder
+        self.standard = standard
+        self.help = help
+        self.mayHoldSecret = mayHoldSecret
+        self.set = set
+    }
+}
+
+/// What parsers need to know besides the text.
+struct OptionContext: Sendable {
+    /// Relative paths begin here; nil where only absolute ones are meant (the file).
+    var directory: String?
+    var home: String?
+}
+
+/// The table that flags, `-o`, the configuration file and the environment are read by. Credentials have no place in it.
+enum OptionTable {
+    /// The definition of a name, `-` and `_` being equal.
+    static func definition(named name: String) -> OptionDefinition? {
+        let name = normalised(name)
+        return all.first { $0.name == name }
+    }
+
+    /// A name as the table spells it.
+    static func normalised(_ name: String) -> String {
+        String(name.map { $0 == "-" ? "_" : $0 })
+    }
+
+    /// Names of options that are described but not in this version.
+    static let later: Set<String> = ["pages", "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount"]
+
+    /// Every option, in the order of help.
+    static let all: [OptionDefinition] = places + contents + network + logging
+
+    private static let places: [OptionDefinition] = [
+        OptionDefinition(
+            "cache_dir", "DIR", standard: "~/.cache/rankfs/SOURCE", help: "where pictures and listings are stored"
+        ) { settings, text, context throws(ExpectedValue) in
+            settings.cacheDirectory = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
+        },
+        OptionDefinition(
+            "cache_size", "SIZE", standard: "2G", help: "bytes that stored pictures may take"
+        ) { settings, text, _ throws(ExpectedValue) in
+            // Below 16M one ordinary original would push everything else out.
+            settings.cacheSize = try ValueParsers.size(text, in: (16 << 20)...(1 << 50))
+        },
+        OptionDefinition(
+            "cache_free", "SIZE", standard: "1G", help: "bytes of disk that stay free"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.cacheFree = try ValueParsers.size(text, in: 0...(1 << 50))
+        },
+    ]
+
+    private static let contents: [OptionDefinition] = [
+        OptionDefinition(
+            "images", "WORD", standard: "regular", help: "regular (1200 pixels) or small (480 pixels)"
+        ) { settings, text, _ throws(ExpectedValue) in
+            if text == "original" { throw ExpectedValue("regular or small: images=original is not available in this version") }
+            settings.rendition = try ValueParsers.word(text, of: [("regular", .regular), ("small", .small)])
+        },
+        OptionDefinition(
+            "top", "N", standard: "all", help: "show only the first N entries of a ranking"
+        ) { settings, text, _ throws(ExpectedValue) in
+            // The service ranks 500 at most; ten times that is room for others.
+            settings.top = text == "all" ? nil : try ValueParsers.integer(text, in: 1...5000)
+        },
+        OptionDefinition(
+            "days", "N", standard: "7", help: "recent days that each mode lists"
+        ) { settings, text, _ throws(ExpectedValue) in
+            // The service began in 2007: no mode has 10,000 days before 2035.
+            settings.days = try ValueParsers.integer(text, in: 1...10000)
+        },
+        OptionDefinition(
+            "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.preload = try ValueParsers.integer(text, in: 0...8)
+        },
+    ]
+
+    private static let network: [OptionDefinition] = [
+        OptionDefinition(
+            "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
+            mayHoldSecret: true
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.proxy =
+                text == "none"
+                ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
+        },
+        OptionDefinition(
+            "user_agent", "TEXT", standard: "a browser's", help: "the User-Agent of every request"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.userAgent = try ValueParsers.headerText(text)
+        },
+        OptionDefinition(
+            "rate", "NUMBER", standard: "0.83", help: "API requests a second after a burst of 40"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
+        },
+        OptionDefinition(
+            "connections", "N", standard: "8", help: "picture downloads at once, 1 to 32"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.connections = try ValueParsers.integer(text, in: 1...32)
+        },
+        OptionDefinition(
+            "timeout", "SECONDS", standard: "30", help: "when every request has been answered, whatever the network does"
+        ) { settings, text, _ throws(ExpectedValue) in
+            // Below 2 s no handshake is sure to fit; the kernel's own hung-task warning comes at 120 s.
+            settings.timeout = try ValueParsers.seconds(text, in: 2...110)
+        },
+        OptionDefinition(
+            "api_url", "URL", standard: "https://www.pixiv.net", help: "an origin of your own for listings",
+            mayHoldSecret: true
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.apiURL = try plainOrigin(text)
+        },
+        OptionDefinition(
+            "image_url", "URL", standard: "https://i.pximg.net", help: "an origin of your own for pictures",
+            mayHoldSecret: true
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.imageURL = try plainOrigin(text)
+        },
+    ]
+
+    private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
+        let url = try OriginURL(text)
+        if url.hasUserInfo { throw ExpectedValue("a URL without user name and password") }
+        return url
+    }
+
+    private static let logging: [OptionDefinition] = [
+        OptionDefinition(
+            "log", "LEVEL", standard: "info", help: "error, warning, info or debug"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.logLevel = try ValueParsers.word(text, of: LogLevel.allCases.map { ($0.name, $0) })
+        },
+        OptionDefinition(
+            "log_file", "FILE", standard: "CACHE_DIR/rankfs.log in the background", help: "where log lines go"
+        ) { settings, text, context throws(ExpectedValue) in
+            settings.logFile = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
+        },
+    ]
+}

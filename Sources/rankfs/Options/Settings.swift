@@ -1,0 +1,53 @@
+import Rankings
+
+/// Everything that options decide.
+struct Settings: Hashable, Sendable {
+    /// Absolute; nil for the default of the source.
+    var cacheDirectory: String?
+    /// Bytes.
+    var cacheSize: Int64 = 2 << 30
+    /// Bytes of disk left free.
+    var cacheFree: Int64 = 1 << 30
+    var rendition: Rendition = .regular
+    /// Entries of a ranking shown; nil for all.
+    var top: Int?
+    /// Recent days that a mode lists.
+    var days = 7
+    /// Pictures preloaded ahead of a reader.
+    var preload = 2
+    var proxy: OriginURL?
+    /// A browser's, as the service expects it (reference/pixiv-api.md, "ranking.php").
+    var userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+    /// API requests a second once the burst is spent; nil for the default of the source.
+    var rate: Double?
+    /// Picture connections to one host.
+    var connections = 8
+    /// When every request has been answered.
+    var timeout: Duration = .seconds(30)
+    var apiURL: OriginURL?
+    var imageURL: OriginURL?
+    var logLevel: LogLevel = .info
+    /// Where log lines go besides the standard error stream; nil for the default.
+    var logFile: String?
+}
+
+/// Where an option was given; a later case wins over an earlier one.
+enum OptionPlace: Hashable, Sendable {
+    case file(path: String, line: Int)
+    case environment(variable: String)
+    case commandLine
+
+    /// How an error text begins: `rankfs.conf:3: `.
+    var prefix: String {
+        switch self {
+        case .file(let path, let line): "\(path):\(line): "
+        case .environment(let variable): "\(variable): "
+        case .commandLine: ""
+        }
+    }
+
+    /// The exit status that goes with a mistake in this place.
+    var status: ExitStatus {
+        self == .commandLine ? .usage : .configuration
+    }
+}

@@ -1,0 +1,101 @@
+/// What was expected in place of a value that does not parse, as the end of a sentence: "a size such as 50M or 2G".
+struct ExpectedValue: Error, Hashable, Sendable {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Parsers of option values: pure functions from text to a value within bounds.
+enum ValueParsers {
+    /// A size in bytes: digits and one of K, M, G, T (powers of 1024), also written `MB` or `MiB`.
+    static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Int64 {
+        let expected = ExpectedValue("a size such as 50M or 2G, from \(sizeText(bounds.lowerBound)) to \(sizeText(bounds.upperBound))")
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else { throw expected }
+        let (product, overflow) = number.multipliedReportingOverflow(by: factor)
+        guard !overflow, bounds.contains(product) else { throw expected }
+        return product
+    }
+
+    private static func factor(ofUnit unit: Substring) -> Int64? {
+        switch unit.lowercased() {
+        case "", "b": 1
+        case "k", "kb", "kib": 1 << 10
+        case "m", "mb", "mib": 1 << 20
+        case "g", "gb", "gib": 1 << 30
+        case "t", "tb", "tib": 1 << 40
+        default: nil
+        }
+    }
+
+    /// A size as people write it: `2G`, `50M`, `1.5G` with one digit where it does not divide.
+    static func sizeText(_ bytes: Int64) -> String {
+        let units: [(String, Int64)] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)]
+        for (unit, factor) in units where bytes >= factor {
+            if bytes % factor == 0 { return "\(bytes / factor)\(unit)" }
+            return "\(bytes / factor).\(bytes % factor * 10 / factor)\(unit)"
+        }
+        return "\(bytes)"
+    }
+
+    /// A duration in seconds, with a fraction if wanted and an optional `s` behind it.
+    static func seconds(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Duration {
+        let expected = ExpectedValue("a number of seconds from \(bounds.lowerBound) to \(bounds.upperBound)")
+        let number = text.hasSuffix("s") ? text.dropLast() : text[...]
+        let value = try decimal(number, or: expected)
+        guard value >= Double(bounds.lowerBound), value <= Double(bounds.upperBound) else { throw expected }
+        return .milliseconds(Int64(value * 1000))
+    }
+
+    /// Requests a second: a decimal number.
+    static func rate(_ text: String, in bounds: ClosedRange<Double>) throws(ExpectedValue) -> Double {
+        let expected = ExpectedValue("a number of requests a second from \(bounds.lowerBound) to \(bounds.upperBound)")
+        let value = try decimal(text[...], or: expected)
+        guard bounds.contains(value) else { throw expected }
+        return value
+    }
+
+    /// Plain decimals only: `Double.init` alone would also take `nan`, `0x1p3` and `1e9`.
+    private static func decimal(_ text: Substring, or expected: ExpectedValue) throws(ExpectedValue) -> Double {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text) else {
+            throw expected
+        }
+        return value
+    }
+
+    /// A whole number: digits only.
+    static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(ExpectedValue) -> Int {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text), bounds.contains(value)
+        else { throw ExpectedValue("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
+        return value
+    }
+
+    /// One word of a list.
+    static func word<Value>(_ text: String, of choices: [(String, Value)]) throws(ExpectedValue) -> Value {
+        guard let choice = choices.first(where: { $0.0 == text }) else {
+            throw ExpectedValue("one of " + choices.map(\.0).joined(separator: ", "))
+        }
+        return choice.1
+    }
+
+    /// An absolute path; a leading `~/` is the home directory, anything else relative is taken from `directory`.
+    static func path(_ text: String, relativeTo directory: String?, home: String?) throws(ExpectedValue) -> String {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 32 && $0 != 127 }) else {
+            throw ExpectedValue("a path without control characters")
+        }
+        if text.hasPrefix("/") { return text }
+        if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
+        guard let directory else { throw ExpectedValue("an absolute path") }
+        return directory == "/" ? "/" + text : directory + "/" + text
+    }
+
+    /// A line of text that goes into a request header.
+    static func headerText(_ text: String) throws(ExpectedValue) -> String {
+        guard !text.isEmpty, text.utf8.count <= 256, text.utf8.allSatisfy({ (32...126).contains($0) }) else {
+            throw ExpectedValue("1 to 256 printable ASCII characters")
+        }
+        return text
+    }
+}

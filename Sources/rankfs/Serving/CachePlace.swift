@@ -1,0 +1,64 @@
+import CLinux
+import Glibc
+
+/// Where a mount keeps what it stores.
+struct CachePlace: Hashable, Sendable {
+    /// The root of it all, private to the user.
+    let directory: String
+
+    /// The catalog's directory.
+    var catalog: String { directory + "/catalog" }
+    /// The image cache's directory.
+    var pictures: String { directory + "/pictures" }
+    /// The end of a cool-down that the service asked for, in Unix seconds.
+    var coolDown: String { directory + "/cooldown" }
+    var log: String { directory + "/rankfs.log" }
+
+    /// The place that settings name, or the default of the source; an origin of one's own has its own default.
+    init(_ settings: Settings, source: SourceName, home: Home) throws(ProgramError) {
+        if let named = settings.cacheDirectory {
+            directory = named
+            return
+        }
+        let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
+        guard let standard = home.cacheDirectory(named: source.rawValue + origin) else {
+            throw ProgramError(.configuration, "there is no home directory to store pictures in; set cache_dir.")
+        }
+        directory = standard
+    }
+
+    /// Makes the directories and checks that they can be written.
+    func prepare() throws(ProgramError) {
+        do {
+            for path in [directory, catalog] {
+                try Files.makeDirectories(path)
+                // W_OK and X_OK: read-only file systems say no to root too.
+                guard unsafe access(path, W_OK | X_OK) == 0 else { throw Files.Failure.last() }
+            }
+        } catch {
+            throw ProgramError(
+                .cannotCreate,
+                "the cache directory \(LogText.escaped(directory)) cannot be written: \(error.text); "
+                    + "change its permissions or set cache_dir to another one.")
+        }
+    }
+
+    /// Refuses a cache that would lie inside its own mount, where no file could be written.
+    func check(against mountPoint: String) throws(ProgramError) {
+        let own = Files.canonical(directory) ?? directory
+        guard own == mountPoint || own.hasPrefix(mountPoint + "/") else { return }
+        throw ProgramError(
+            .usage, "the cache directory \(LogText.escaped(directory)) lies inside the mount point; set cache_dir to another one.")
+    }
+
+    /// A cool-down left over from an earlier run.
+    func storedCoolDown() -> Int64? {
+        guard let bytes = try? Files.read(coolDown, limit: 32) else { return nil }
+        return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
+    }
+
+    /// Keeps a cool-down over restarts; a disk that is full costs only that.
+    func store(coolDown seconds: Int64) {
+        try? Files.replace(coolDown, with: Array("\(seconds)\n".utf8))
+    }
+}

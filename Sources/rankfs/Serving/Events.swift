@@ -1,0 +1,45 @@
+import Catalog
+import ImageCache
+import Rankings
+
+/// Events of the parts as log lines.
+extension Log {
+    /// Something that the catalog noticed.
+    func record(_ event: CatalogEvent) {
+        switch event {
+        case .databaseSetAside(let path, let reason):
+            warning("the catalog's database could not be used (\(reason)); it was set aside as \(path) and a new one begun")
+        case .entriesUnreadable(let count, let listing, let page):
+            warning("\(count) entries on page \(page) of \(Self.name(of: listing)) could not be understood and are missing")
+        case .notStored(let reason):
+            warning("listings cannot be stored (\(reason)); they are served from memory")
+        }
+    }
+
+    /// Something that the image cache noticed.
+    func record(_ event: ImageCacheEvent) {
+        switch event {
+        case .preloadFailed(let picture, let error):
+            debug("preloading \(picture.key) failed: \(error)")
+        case .removedBroken(let picture, let reason):
+            warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
+        case .notStoring(let reason):
+            warning("pictures are not stored for now: \(reason)")
+        case .storingAgain:
+            info("pictures are stored again")
+        case .evicted(let count, let bytes):
+            debug("evicted \(count) pictures, \(ValueParsers.sizeText(bytes))")
+        case .indexRebuilt(let pictures, let reason):
+            warning("the index of stored pictures was rebuilt with \(pictures) pictures: \(reason)")
+        case .unmarked(let mark, let reason):
+            info("the cache could not be marked with \(mark) against backups: \(reason)")
+        }
+    }
+
+    private static func name(of listing: ListingKey) -> String {
+        switch listing {
+        case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
+        case .author(let user): "users/\(user.rawValue)"
+        }
+    }
+}

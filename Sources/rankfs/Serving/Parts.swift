@@ -1,0 +1,139 @@
+import Catalog
+import Glibc
+import HTTP
+import ImageCache
+import Origin
+import Pixiv
+import RankFS
+import Rankings
+
+/// Everything below a mount, wired together: the one place where sources, limits and directories meet.
+///
+/// ## Concurrency
+///
+/// Built and closed on the main thread; what it holds is used from any.
+final class Parts: Sendable {
+    let transport: CurlTransport
+    let gate: TokenBucketGate
+    let source: PixivSource
+    let catalog: Catalog
+    let cache: ImageCache
+    /// The embedded origin, for the source `demo`.
+    let origin: OriginServer?
+
+    /// API requests that may go at once before the rate counts (DESIGN.md 3.8).
+    private static let burst = 40
+    /// One request per 1.2 s (DESIGN.md 3.8).
+    private static let politeRate = 1 / 1.2
+    /// The embedded origin is nobody else's: only a runaway loop is to be slowed down.
+    private static let demoRate = 200.0
+    /// A network that does not answer fails a request after this long (DESIGN.md 3.6).
+    private static let networkBound: Duration = .seconds(15)
+    /// Longest wait for a connection: three SYNs and a little.
+    private static let connectBound: Duration = .seconds(8)
+    /// Longest silence within a transfer.
+    private static let stallBound: Duration = .seconds(10)
+
+    init(_ settings: Settings, source name: SourceName, place: CachePlace, log: Log) throws(ProgramError) {
+        origin = name == .demo && settings.apiURL == nil ? try Self.startOrigin() : nil
+        let apiURL = settings.apiURL?.text ?? origin?.url
+        let imageURL = settings.imageURL?.text ?? origin?.url
+        let network = min(Self.networkBound, settings.timeout / 2)
+        do throws(HTTPError) {
+            transport = try CurlTransport(
+                CurlTransport.Configuration(
+                    connections: settings.connections, userAgent: settings.userAgent, proxy: settings.proxy?.text,
+                    hosts: PixivSource.hosts, trustedOrigins: Self.trusted(settings, origin: origin?.url),
+                    connectTimeout: min(Self.connectBound, network), stallTimeout: min(Self.stallBound, network)))
+        } catch {
+            throw ProgramError(.system, "the network library cannot be started: \(error).")
+        }
+        gate = TokenBucketGate(
+            burst: Self.burst, perSecond: settings.rate ?? (origin == nil ? Self.politeRate : Self.demoRate),
+            closedUntil: place.storedCoolDown(), now: WallClock.now, onClose: { place.store(coolDown: $0) })
+        source = PixivSource(
+            client: HTTPClient(transport: transport), gate: gate, apiURL: apiURL, imageURL: imageURL)
+        cache = try Self.openCache(settings, place: place, network: network, transport: transport, log: log)
+        catalog = try Self.openCatalog(
+            settings, place: place, network: network, source: source, transport: transport, log: log)
+    }
+
+    private static func startOrigin() throws(ProgramError) -> OriginServer {
+        do throws(OriginError) {
+            return try OriginServer(OriginServer.Configuration(now: WallClock.now))
+        } catch {
+            throw ProgramError(.unavailable, error.message)
+        }
+    }
+
+    /// The origins that the user named, and the embedded one.
+    private static func trusted(_ settings: Settings, origin: String?) -> Set<String> {
+        var origins = Set([settings.apiURL, settings.imageURL, settings.proxy].compactMap { $0?.origin })
+        if let origin { origins.insert(origin) }
+        return origins
+    }
+
+    private static func openCache(
+        _ settings: Settings, place: CachePlace, network: Duration, transport: CurlTransport, log: Log
+    ) throws(ProgramError) -> ImageCache {
+        let configuration = ImageCache.Configuration(
+            directory: place.pictures, budget: settings.cacheSize, freeFloor: settings.cacheFree,
+            preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
+        // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
+        for attempt in 0... {
+            do throws(ImageCacheError) {
+                return try ImageCache(configuration, transport: transport) { log.record($0) }
+            } catch {
+                switch error {
+                case .busy where attempt < busyAttempts: usleep(busyPause)
+                case .busy:
+                    throw ProgramError(
+                        .unavailable,
+                        "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
+                            + "unmount that one or set cache_dir to another directory.")
+                case .unusable(let sentence): throw ProgramError(.cannotCreate, sentence)
+                default: throw ProgramError(.cannotCreate, "the cache \(LogText.escaped(place.pictures)) cannot be used: \(error).")
+                }
+            }
+        }
+        throw ProgramError(.unavailable, "unreachable")
+    }
+
+    /// Six seconds in all: the five that a stopping daemon may take, and one more.
+    private static let busyAttempts = 60
+    /// Microseconds.
+    private static let busyPause: UInt32 = 100_000
+
+    private static func openCatalog(
+        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: CurlTransport, log: Log
+    ) throws(ProgramError) -> Catalog {
+        do throws(CatalogError) {
+            return try Catalog(
+                Catalog.Configuration(
+                    directory: place.catalog, days: settings.days, rendition: settings.rendition, timeout: network,
+                    now: WallClock.now),
+                source: source, transport: transport
+            ) { log.record($0) }
+        } catch {
+            throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(place.catalog)) cannot be used: \(error).")
+        }
+    }
+
+    /// Ends everything, in the order in which the parts use each other.
+    ///
+    /// Blocks; not for tasks.
+    func close() {
+        Patience.wait { [catalog, cache] in
+            await catalog.close()
+            await cache.close()
+        }
+        transport.shutdown()
+        origin?.stop()
+    }
+}
+
+/// The wall clock.
+enum WallClock {
+    /// Unix seconds.
+    @Sendable static func now() -> Int64 { Int64(time(nil)) }
+}

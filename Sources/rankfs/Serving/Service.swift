@@ -1,0 +1,137 @@
+import Fuse
+import Glibc
+import RankFS
+
+/// Serves one mount in this process, from checking the folder to the clean end.
+struct Service {
+    let request: MountRequest
+    let settings: Settings
+    let warnings: [String]
+    let home: Home
+    /// Whether losing the terminal ends the mount, as it should for the tour.
+    var stopsOnHangup = false
+    /// Told the mount point once it is mounted.
+    var announce: @Sendable (_ mountPoint: String) -> Void = { _ in }
+
+    /// How long a look at the folder to mount on may take.
+    private static let lookPatience: Duration = .seconds(5)
+    /// Sockets, open pictures and databases: a few hundred are in use at most, the rest is room.
+    private static let descriptorBound: UInt64 = 16384
+
+    /// Mounts, serves until unmounted or stopped, and closes everything.
+    ///
+    /// Blocks the calling thread, which must not be a task's.
+    func run() throws(ProgramError) {
+        let manager = ServiceManager(variables: home.variables)
+        let log = Log(
+            level: request.debug ? .debug : settings.logLevel,
+            output: LogOutput(forJournal: home.variables["JOURNAL_STREAM"] != nil), now: WallClock.now)
+        defer { log.flush() }
+        for warning in warnings { log.warning(warning) }
+        let place = try CachePlace(settings, source: request.source, home: home)
+        let mountPoint = try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
+        try place.prepare()
+        try place.check(against: mountPoint)
+        leaveCaller()
+        raiseDescriptorLimit()
+        // The first task ever needs descriptors and threads: better now than in the middle of a full table.
+        Patience.wait {}
+
+        let stopper = Stopper(mountPoint: mountPoint) {
+            log.info("stopping")
+            manager.notify("STOPPING=1")
+        }
+        let parts = try Parts(settings, source: request.source, place: place, log: log)
+        let signals = arm(stopper: stopper, parts: parts, log: log)
+        defer { withExtendedLifetime(signals) {} }
+        let status = StatusSource(request, mountPoint: mountPoint, place: place, parts: parts, log: log)
+        let session = try mount(at: mountPoint, parts: parts, status: status, log: log)
+        status.attach(session)
+        stopper.attach(session)
+
+        log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
+        announce(mountPoint)
+        if !tellCaller() { stopper.stop() }
+        moveLog(log, place: place)
+        manager.notify("READY=1\nSTATUS=Serving \(request.source.rawValue) on \(mountPoint)")
+        let outcome = Result { () throws(SessionError) in try session.run() }
+        stopper.sessionEnded()
+        parts.close()
+        if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
+        log.info("unmounted \(mountPoint)")
+    }
+
+    private func mount(
+        at mountPoint: String, parts: Parts, status: StatusSource, log: Log
+    ) throws(ProgramError) -> Session {
+        let fileSystem = RankFileSystem(
+            RankFileSystem.Configuration(
+                user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
+                rendition: settings.rendition, top: settings.top, status: { status.document().json },
+                version: Version.text + "\n", report: { log.warning($0) }),
+            source: parts.source, catalog: parts.catalog, cache: parts.cache)
+        do throws(SessionError) {
+            return try Session(
+                Session.Configuration(
+                    mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
+                    debug: request.debug),
+                fileSystem: fileSystem)
+        } catch {
+            parts.close()
+            throw ProgramError(.unavailable, error.message)
+        }
+    }
+
+    /// What every mount has, and what was asked for besides.
+    static func mountOptions(_ request: MountRequest) -> [String] {
+        [
+            "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=\(request.source.rawValue)", "subtype=rankfs",
+        ] + request.options.passedOn
+    }
+
+    private func arm(stopper: Stopper, parts: Parts, log: Log) -> Signals {
+        let catalog = parts.catalog
+        let stop: @Sendable () -> Void = { stopper.stop() }
+        let dropListings: @Sendable () -> Void = {
+            catalog.dropListings()
+            log.info("dropped listings from memory")
+        }
+        return Signals([
+            SIGTERM: stop, SIGINT: stop, SIGHUP: stopsOnHangup ? stop : dropListings,
+            SIGUSR1: { log.toggleDebug() },
+        ])
+    }
+
+    // MARK: In the background
+
+    /// A process that serves in the background belongs to no terminal and keeps no folder busy.
+    private func leaveCaller() {
+        guard request.readyDescriptor != nil else { return }
+        _ = setsid()
+        unsafe _ = chdir("/")
+    }
+
+    /// Tells the waiting process that the mount is there; false if it has gone.
+    private func tellCaller() -> Bool {
+        guard let descriptor = request.readyDescriptor else { return true }
+        defer { close(descriptor) }
+        return Files.write(Launcher.readyMessage, to: descriptor)
+    }
+
+    private func moveLog(_ log: Log, place: CachePlace) {
+        if let file = settings.logFile {
+            log.moveToFile(file)
+        } else if request.readyDescriptor != nil {
+            log.moveToFile(place.log)
+        }
+    }
+
+    private func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        let wanted = min(limit.rlim_max, rlim_t(Self.descriptorBound))
+        guard limit.rlim_cur < wanted else { return }
+        limit.rlim_cur = wanted
+        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

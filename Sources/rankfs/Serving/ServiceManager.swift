@@ -1,0 +1,38 @@
+import CLinux
+import Glibc
+
+/// Tells systemd how a service is doing (sd_notify(3)): one datagram to the socket that NOTIFY_SOCKET names.
+struct ServiceManager: Sendable {
+    /// A path, or an abstract name that begins with `@`; nil without a service manager.
+    let socketName: String?
+
+    init(variables: [String: String]) {
+        socketName = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    }
+
+    /// Sends `READY=1` and the like; a manager that does not listen is no error.
+    func notify(_ message: String) {
+        guard let socketName, let address = Self.address(socketName) else { return }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let bytes = Array(message.utf8)
+        unsafe withUnsafePointer(to: address.socket) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = unsafe sendto(
+                    descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue), pointer, socklen_t(address.length))
+            }
+        }
+    }
+
+    /// The address of a name; nil if it is too long. An abstract name's first byte is zero and its length counts (unix(7)).
+    static func address(_ name: String) -> (socket: sockaddr_un, length: Int)? {
+        var result = sockaddr_un()
+        result.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(name.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: result.sun_path) else { return nil }
+        if bytes.first == 64 { bytes[0] = 0 } else { bytes.append(0) }
+        unsafe withUnsafeMutableBytes(of: &result.sun_path) { unsafe $0.copyBytes(from: bytes) }
+        return (result, MemoryLayout<sa_family_t>.size + bytes.count)
+    }
+}

@@ -1,0 +1,56 @@
+import Fuse
+import Glibc
+import Synchronization
+
+/// Makes the status document of a running mount.
+///
+/// ## Concurrency
+///
+/// Any thread may call; the mutex guards only the session, which exists later than the file system that asks for its status.
+final class StatusSource: Sendable {
+    private let request: MountRequest
+    private let mountPoint: String
+    private let place: CachePlace
+    private let parts: Parts
+    private let log: Log
+    private let started = WallClock.now()
+    private let session = Mutex<Session?>(nil)
+
+    init(_ request: MountRequest, mountPoint: String, place: CachePlace, parts: Parts, log: Log) {
+        self.request = request
+        self.mountPoint = mountPoint
+        self.place = place
+        self.parts = parts
+        self.log = log
+    }
+
+    /// Told once the session is there.
+    func attach(_ session: Session) {
+        self.session.withLock { $0 = session }
+    }
+
+    /// The document of this moment.
+    func document() -> StatusDocument {
+        let transfers = parts.transport.transferCounts
+        let gate = parts.gate.state
+        let now = WallClock.now()
+        let session = session.withLock { $0 }
+        return StatusDocument(
+            version: Version.text, source: request.source.rawValue, mountPoint: mountPoint, processID: getpid(),
+            started: started, uptime: max(0, now - started),
+            catalog: StatusDocument.CatalogFigures(parts.catalog.status()),
+            cache: StatusDocument.CacheFigures(parts.cache.status(), directory: place.directory),
+            network: StatusDocument.NetworkFigures(
+                activeTransfers: transfers.active, queuedTransfers: transfers.queued,
+                tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil),
+            waitingRequests: session?.waiting ?? 0,
+            recent: log.recent.map {
+                StatusDocument.Event(time: $0.time, level: $0.level.name, message: $0.message)
+            })
+    }
+}
+
+/// The program's version.
+enum Version {
+    static let text = "0.1.0"
+}

@@ -1,0 +1,74 @@
+import Dispatch
+import Fuse
+import Glibc
+import Synchronization
+
+/// Ends a mount on request: answers what waits, unmounts, and makes sure that the process is gone in time.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex guards the session and whether stopping was asked for; nothing is called under it.
+final class Stopper: Sendable {
+    private struct State {
+        var session: Session?
+        var isStopping = false
+    }
+
+    /// From being told to stop to being gone: 5 s are promised (DESIGN.md 3.7), half a second is for the way out.
+    private static let patience: Duration = .milliseconds(4500)
+
+    private let state = Mutex(State())
+    private let mountPoint: String
+    private let onStop: @Sendable () -> Void
+
+    /// - Parameter onStop: Called once, when stopping begins.
+    init(mountPoint: String, onStop: @escaping @Sendable () -> Void) {
+        self.mountPoint = mountPoint
+        self.onStop = onStop
+    }
+
+    /// The session to stop; if stopping was asked for while it was being mounted, it stops at once.
+    func attach(_ session: Session) {
+        let isStopping = state.withLock { state in
+            state.session = session
+            return state.isStopping
+        }
+        if isStopping { session.stop() }
+    }
+
+    /// Begins to stop; further calls do nothing.
+    func stop() {
+        let (isFirst, session) = begin()
+        guard isFirst else { return }
+        session?.stop()
+    }
+
+    /// Told when the session has ended by itself (umount(8)): what is left to close has the same time.
+    func sessionEnded() {
+        _ = begin()
+    }
+
+    private func begin() -> (isFirst: Bool, session: Session?) {
+        let result = state.withLock { state in
+            defer { state.isStopping = true }
+            return (isFirst: !state.isStopping, session: state.session)
+        }
+        if result.isFirst {
+            startWatchdog()
+            onStop()
+        }
+        return result
+    }
+
+    /// A thread of its own, because everything else may hang: then the mount is detached and the process ends.
+    private func startWatchdog() {
+        let mountPoint = mountPoint
+        DispatchQueue(label: "rankfs.watchdog").async {
+            usleep(UInt32(Self.patience.components.seconds) * 1_000_000 + 500_000)
+            if MountEntry.all().contains(where: { $0.mountPoint == mountPoint && $0.isOwn }) {
+                try? Unmounter.detach(mountPoint)
+            }
+            _exit(ExitStatus.success.rawValue)
+        }
+    }
+}

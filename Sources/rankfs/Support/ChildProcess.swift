@@ -1,0 +1,42 @@
+import Glibc
+
+/// Starts programs without forking: a task never runs in a forked child (reference/faults.md 1.6).
+enum ChildProcess {
+    /// Starts a program by its path, with the present environment.
+    ///
+    /// - Parameters:
+    ///   - path: The program; no search.
+    ///   - arguments: With argument 0.
+    ///   - inheriting: A descriptor that becomes descriptor 3; the standard error stream is inherited, all else is closed.
+    /// - Returns: The process id.
+    static func start(_ path: String, _ arguments: [String], inheriting: Int32?) throws(Files.Failure) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        if let inheriting { unsafe posix_spawn_file_actions_adddup2(&actions, inheriting, 3) }
+        // A daemon that kept the caller's pipes open would keep their readers waiting.
+        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, inheriting == nil ? 3 : 4)
+        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        unsafe pointers.append(nil)
+        defer { for pointer in unsafe pointers { unsafe free(pointer) } }
+        var process: pid_t = 0
+        let code = unsafe posix_spawn(&process, path, &actions, nil, pointers, environ)
+        guard code == 0 else { throw Files.Failure(code: code) }
+        return process
+    }
+
+    /// Waits for a child's end.
+    ///
+    /// - Returns: Its exit status, or nil with the number of the signal that ended it.
+    static func wait(for process: pid_t) -> (status: Int32?, signal: Int32) {
+        var status: Int32 = 0
+        while unsafe waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { return (nil, 0) }
+        }
+        // WIFEXITED and WEXITSTATUS of wait(2), which are macros.
+        let signal = status & 0x7f
+        return signal == 0 ? ((status >> 8) & 0xff, 0) : (nil, signal)
+    }
+}

@@ -1,0 +1,39 @@
+/// The exit statuses of the program and of the mount helper.
+///
+/// 64 and above are those of sysexits.h(3head); 1, 2 and 32 are those that mount(8) documents.
+enum ExitStatus: Int32, Sendable, CaseIterable {
+    case success = 0
+    /// mount(8): wrong call or configuration.
+    case mountUsage = 1
+    /// mount(8): the system lacks something.
+    case mountSystem = 2
+    /// mount(8): the mount failed; also what `rankfs mount` and `rankfs unmount` say of a mount point that cannot be used.
+    case mountFailure = 32
+    case usage = 64
+    case unavailable = 69
+    case system = 71
+    case cannotCreate = 73
+    case configuration = 78
+
+    /// The same outcome as mount(8) expects it of a helper.
+    var ofMountHelper: ExitStatus {
+        switch self {
+        case .success, .mountUsage, .mountSystem, .mountFailure: self
+        case .usage, .configuration: .mountUsage
+        case .system: .mountSystem
+        case .unavailable, .cannotCreate: .mountFailure
+        }
+    }
+}
+
+/// Why the program ends without having done what was asked.
+struct ProgramError: Error, Hashable, Sendable {
+    let status: ExitStatus
+    /// A sentence with cause and remedy; several lines only where several lines of a file are wrong.
+    let message: String
+
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+}

@@ -1,0 +1,147 @@
+import CLinux
+import Glibc
+
+/// Small file operations with errno as the error.
+enum Files {
+    /// An errno of a failed call.
+    struct Failure: Error, Hashable {
+        let code: Int32
+
+        /// `No such file or directory`
+        var text: String { unsafe String(cString: strerror(code)) }
+
+        static func last() -> Failure { Failure(code: errno) }
+    }
+
+    /// The whole content of a file, at most `limit` bytes of it.
+    static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .last() }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while content.count < limit {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { break }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw .last()
+            }
+            content.append(contentsOf: buffer[..<count])
+        }
+        return content
+    }
+
+    /// Writes all bytes to a descriptor; false if that fails.
+    @discardableResult
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return false
+            }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// Replaces a small file in one step, so that a crash leaves the old content or the new.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(Failure) {
+        let temporary = path + ".new"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .last() }
+        let written = write(bytes, to: descriptor)
+        let failure = Failure.last()
+        close(descriptor)
+        guard written else { throw failure }
+        guard unsafe rename(temporary, path) == 0 else { throw .last() }
+    }
+
+    /// Makes a directory and its missing parents, each private to the user.
+    static func makeDirectories(_ path: String) throws(Failure) {
+        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST {
+            guard try isDirectory(path) else { throw Failure(code: ENOTDIR) }
+            return
+        }
+        guard errno == ENOENT, let parent = parent(of: path) else { throw .last() }
+        try makeDirectories(parent)
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last() }
+    }
+
+    static func isDirectory(_ path: String) throws(Failure) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw .last() }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Whether a directory has no entries.
+    static func isEmptyDirectory(_ path: String) throws(Failure) -> Bool {
+        guard let directory = unsafe opendir(path) else { throw .last() }
+        defer { unsafe _ = closedir(directory) }
+        while let entry = unsafe readdir(directory) {
+            let first = unsafe entry.pointee.d_name.0
+            let second = unsafe entry.pointee.d_name.1
+            let third = unsafe entry.pointee.d_name.2
+            // 46 is the full stop: `.` and `..` do not count.
+            let isDots = first == 46 && (second == 0 || (second == 46 && third == 0))
+            if !isDots { return false }
+        }
+        return true
+    }
+
+    /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
+    static func removeTree(_ path: String) {
+        guard let directory = unsafe opendir(path) else { return }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        unsafe _ = closedir(directory)
+        for name in names {
+            let entry = path + "/" + name
+            if unsafe unlink(entry) != 0, errno == EISDIR || errno == EPERM { removeTree(entry) }
+        }
+        unsafe _ = rmdir(path)
+    }
+
+    /// The path without links and dots; nil if it does not exist or cannot be walked.
+    static func canonical(_ path: String) -> String? {
+        guard let resolved = unsafe realpath(path, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
+    static func canonicalParent(of path: String) -> String? {
+        let absolute = absolute(path)
+        guard let parent = parent(of: absolute), let last = absolute.split(separator: "/").last, last != ".", last != ".." else {
+            return canonical(absolute)
+        }
+        return canonical(parent).map { $0 == "/" ? "/\(last)" : "\($0)/\(last)" }
+    }
+
+    /// The path made absolute by the working directory, otherwise unchanged.
+    static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        let directory = workingDirectory() ?? "/"
+        return directory == "/" ? "/" + path : directory + "/" + path
+    }
+
+    static func workingDirectory() -> String? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
+    static func parent(of path: String) -> String? {
+        var path = path[...]
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        guard let slash = path.lastIndex(of: "/"), path.count > 1 else { return nil }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

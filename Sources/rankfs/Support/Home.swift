@@ -1,0 +1,65 @@
+import Glibc
+
+/// The environment and the directories that follow from it (XDG Base Directory Specification 0.8).
+///
+/// mount(8) gives its helper an empty environment: then the passwd entry tells the home directory, and root, who mounts for
+/// the system, has `/var/cache` and `/etc/xdg`.
+struct Home: Sendable {
+    let variables: [String: String]
+    /// From HOME or the passwd entry; nil if neither tells an absolute path.
+    let directory: String?
+    private let isSystem: Bool
+
+    init(variables: [String: String], userID: UInt32, passwdHome: String?) {
+        self.variables = variables
+        let home = variables["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        isSystem = home == nil && userID == 0
+        directory = home ?? passwdHome.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// The present process's.
+    static func current() -> Home {
+        Home(variables: ProcessEnvironment.variables(), userID: geteuid(), passwdHome: ProcessEnvironment.passwdHome())
+    }
+
+    /// The default cache directory of a name below `rankfs`; nil if there is no home at all.
+    func cacheDirectory(named name: String) -> String? {
+        base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/rankfs/\(name)" }
+    }
+
+    /// The configuration file's path, whether or not it exists.
+    var configurationFile: String? {
+        base("XDG_CONFIG_HOME", below: ".config", system: "/etc/xdg").map { "\($0)/rankfs/rankfs.conf" }
+    }
+
+    /// Relative values are ignored, as the specification demands.
+    private func base(_ variable: String, below: String, system: String) -> String? {
+        if let value = variables[variable], value.hasPrefix("/") { return value }
+        if isSystem { return system }
+        return directory.map { "\($0)/\(below)" }
+    }
+}
+
+/// What the process was started with.
+enum ProcessEnvironment {
+    /// Every variable; of duplicates the first counts, as in getenv(3).
+    static func variables() -> [String: String] {
+        var variables: [String: String] = [:]
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            let text = unsafe String(cString: entry)
+            if let equals = text.firstIndex(of: "="), variables[String(text[..<equals])] == nil {
+                variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            unsafe next += 1
+        }
+        return variables
+    }
+
+    /// The home directory of the effective user's passwd entry.
+    static func passwdHome() -> String? {
+        // getpwuid(3) is not reentrant, but this runs before any other thread of the program does.
+        guard let entry = unsafe getpwuid(geteuid()), let home = unsafe entry.pointee.pw_dir else { return nil }
+        return unsafe String(cString: home)
+    }
+}
