@@ -29,7 +29,9 @@ enum Main {
 
     private static func perform(_ command: Command) throws(ProgramError) {
         switch command {
-        case .mount(let request): try mount(request)
+        case .mount(let request):
+            if let descriptor = request.readyDescriptor { Launcher.closeInherited(above: descriptor) }
+            try mount(request)
         case .demo(let request):
             let (settings, warnings, home) = try load(request)
             try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
@@ -81,15 +83,17 @@ enum Main {
 
     private static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
         guard let path = home.configurationFile else { return nil }
+        let shown = LogText.escaped(path)
+        let bytes: [UInt8]
         do throws(Files.Failure) {
-            let bytes = try Files.read(path, limit: ConfigurationFile.longest + 1)
-            guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
-                throw ProgramError(.configuration, "\(LogText.escaped(path)) is no configuration file: it must be UTF-8 text of at most 64K.")
-            }
-            return (path, text)
+            bytes = try Files.read(path, limit: ConfigurationFile.longest + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }
-            throw ProgramError(.configuration, "\(LogText.escaped(path)) cannot be read: \(error.text); change its permissions.")
+            throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")
         }
+        guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
+            throw ProgramError(.configuration, "\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
+        }
+        return (path, text)
     }
 }

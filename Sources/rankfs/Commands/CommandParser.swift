@@ -80,8 +80,7 @@ struct CommandParser {
         let name = String(flag.prefix { $0 != "=" })
         let given = flag.count > name.count ? String(flag.dropFirst(name.count + 1)) : nil
         if name == "ready-fd" {
-            let text = try given ?? value(of: word)
-            guard let descriptor = Int32(text), descriptor > 2 else {
+            guard let descriptor = given.flatMap({ Int32($0) }), descriptor > 2 else {
                 throw ProgramError(.usage, "--ready-fd is for rankfs itself; leave it out.")
             }
             request.readyDescriptor = descriptor
@@ -90,7 +89,8 @@ struct CommandParser {
         guard OptionTable.definition(named: name) != nil else {
             throw ProgramError(.usage, UnknownOption.sentence(for: name))
         }
-        let text = try given ?? value(of: word)
+        let text: String
+        if let given { text = given } else { text = try value(of: word) }
         request.options.assignments.append(
             Assignment(name: OptionTable.normalised(name), value: text, place: .commandLine))
     }

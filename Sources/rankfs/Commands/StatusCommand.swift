@@ -8,7 +8,7 @@ enum StatusCommand {
     private static let longest = 4 << 20
 
     static func run(mountPoint: String?, json: Bool) throws(ProgramError) {
-        let mountPoints = try mountPoint.map { [Files.canonicalParent(of: $0).map { Files.canonical($0) ?? $0 } ?? $0] } ?? mounted()
+        let mountPoints = if let mountPoint { [MountPoint.canonical(mountPoint) ?? mountPoint] } else { try mounted() }
         for (index, path) in mountPoints.enumerated() {
             let text = try read(path)
             if json {

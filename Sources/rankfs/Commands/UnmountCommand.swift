@@ -6,7 +6,7 @@ enum UnmountCommand {
 
     static func run(_ path: String) throws(ProgramError) {
         let shown = LogText.escaped(path)
-        guard let canonical = Files.canonicalParent(of: path).map({ Files.canonical($0) ?? $0 }) else {
+        guard let canonical = MountPoint.canonical(path) else {
             throw ProgramError(.mountFailure, "\(shown) does not exist; `rankfs status` lists what is mounted.")
         }
         let mounts = MountEntry.all().filter { $0.mountPoint == canonical }

@@ -32,11 +32,12 @@ final class LogOutput: Sendable {
     /// `2026-11-21T02:13:40Z`
     static func timestamp(_ seconds: Int64) -> String {
         var time = time_t(seconds)
-        var parts = tm()
+        var parts = unsafe tm()
         guard unsafe gmtime_r(&time, &parts) != nil else { return "\(seconds)" }
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-            + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
+        let (year, month, day) = unsafe (parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
+        let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+        return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))Z"
     }
 
     func write(_ level: LogLevel, _ message: String, at time: Int64) {

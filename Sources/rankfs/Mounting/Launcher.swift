@@ -16,9 +16,10 @@ enum Launcher {
     /// - Throws: `ProgramError`; with an empty message if the serving process has already told why on the standard error stream.
     static func start(_ request: MountRequest) throws(ProgramError) {
         var ends: [Int32] = [-1, -1]
-        guard unsafe pipe2(&ends, O_CLOEXEC) == 0 else {
+        guard unsafe pipe(&ends) == 0 else {
             throw ProgramError(.system, "no pipe can be made: \(Files.Failure.last().text).")
         }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let process: pid_t
         do throws(Files.Failure) {
@@ -38,6 +39,15 @@ enum Launcher {
         let list = request.options.list
         if !list.isEmpty { arguments += ["-o", list] }
         return arguments + ["--", request.source.rawValue, request.mountPoint]
+    }
+
+    /// Closes what the serving process inherited besides the standard streams and the ready pipe.
+    ///
+    /// A daemon that kept the caller's pipes and locks open would keep others waiting. Must run before anything is opened.
+    static func closeInherited(above descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // Shells and services hand on low numbers only.
+        for inherited in (descriptor + 1)..<256 { close(inherited) }
     }
 
     private static func waitUntilReady(_ descriptor: Int32, process: pid_t) throws(ProgramError) {

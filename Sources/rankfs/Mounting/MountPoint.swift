@@ -49,7 +49,7 @@ struct MountPoint: Hashable, Sendable {
     ///
     /// Blocks for up to `patience`; not for tasks.
     static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
-        guard let canonical = Files.canonicalParent(of: path).map({ Files.canonical($0) ?? $0 }) else {
+        guard let canonical = Self.canonical(path) else {
             throw ProgramError(.mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir`.")
         }
         // Each round removes one dead mount; stacks of them are rare.
@@ -64,6 +64,11 @@ struct MountPoint: Hashable, Sendable {
             }
         }
         throw ProgramError(.mountFailure, "\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")
+    }
+
+    /// The canonical path of a folder that may be a mount that does not answer; nil if its parent does not exist.
+    static func canonical(_ path: String) -> String? {
+        Files.canonicalParent(of: path).map { Files.canonical($0) ?? $0 }
     }
 
     /// Looks at a folder without waiting longer than `patience` for whatever is mounted there.

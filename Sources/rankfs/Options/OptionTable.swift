@@ -1,3 +1,5 @@
+import Rankings
+
 /// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
 struct OptionDefinition: Sendable {
     /// Lower case with underscores.

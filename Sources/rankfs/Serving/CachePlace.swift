@@ -29,7 +29,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Makes the directories and checks that they can be written.
     func prepare() throws(ProgramError) {
-        do {
+        do throws(Files.Failure) {
             for path in [directory, catalog] {
                 try Files.makeDirectories(path)
                 // W_OK and X_OK: read-only file systems say no to root too.

@@ -1,3 +1,4 @@
+import Catalog
 import Fuse
 import Glibc
 import RankFS

@@ -20,7 +20,7 @@ struct ServiceManager: Sendable {
         unsafe withUnsafePointer(to: address.socket) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 _ = unsafe sendto(
-                    descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue), pointer, socklen_t(address.length))
+                    descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), pointer, socklen_t(address.length))
             }
         }
     }

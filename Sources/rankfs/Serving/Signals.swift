@@ -14,9 +14,9 @@ final class Signals: Sendable {
     init(_ handlers: [Int32: @Sendable () -> Void]) {
         let queue = DispatchQueue(label: "rankfs.signals")
         // Writing to a pipe or socket whose reader has gone is an error of that write, not the end of the process.
-        unsafe _ = signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGPIPE, SIG_IGN)
         unsafe sources = handlers.map { number, handler in
-            unsafe _ = signal(number, SIG_IGN)
+            _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler(handler: handler)
             source.resume()

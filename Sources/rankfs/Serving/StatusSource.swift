@@ -1,5 +1,8 @@
+import Catalog
 import Fuse
 import Glibc
+import HTTP
+import ImageCache
 import Synchronization
 
 /// Makes the status document of a running mount.

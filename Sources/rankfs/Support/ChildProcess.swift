@@ -7,20 +7,18 @@ enum ChildProcess {
     /// - Parameters:
     ///   - path: The program; no search.
     ///   - arguments: With argument 0.
-    ///   - inheriting: A descriptor that becomes descriptor 3; the standard error stream is inherited, all else is closed.
+    ///   - inheriting: A descriptor that becomes descriptor 3; the standard error stream is inherited.
     /// - Returns: The process id.
     static func start(_ path: String, _ arguments: [String], inheriting: Int32?) throws(Files.Failure) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
+        var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         if let inheriting { unsafe posix_spawn_file_actions_adddup2(&actions, inheriting, 3) }
-        // A daemon that kept the caller's pipes open would keep their readers waiting.
-        unsafe posix_spawn_file_actions_addclosefrom_np(&actions, inheriting == nil ? 3 : 4)
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
-        defer { for pointer in unsafe pointers { unsafe free(pointer) } }
+        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
         var process: pid_t = 0
         let code = unsafe posix_spawn(&process, path, &actions, nil, pointers, environ)
         guard code == 0 else { throw Files.Failure(code: code) }
