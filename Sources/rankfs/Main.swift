@@ -43,7 +43,8 @@ enum Main {
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {
-                throw ProgramError(.usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
+                throw ProgramError(
+                    .usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
             }
             Output.print(text, terminator: "")
         }
@@ -65,7 +66,8 @@ enum Main {
         if helper.checkOnly { return }
         try Launcher.start(helper.request)
         if helper.verbose {
-            Output.print("rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")
+            Output.print(
+                "rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")
         }
     }
 
@@ -92,7 +94,8 @@ enum Main {
             throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")
         }
         guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
-            throw ProgramError(.configuration, "\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
+            throw ProgramError(
+                .configuration, "\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
         }
         return (path, text)
     }

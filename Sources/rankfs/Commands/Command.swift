@@ -36,7 +36,8 @@ enum SourceName: String, Hashable, Sendable, CaseIterable {
         guard let source = SourceName(rawValue: name) else {
             let known = SourceName.allCases.map(\.rawValue).joined(separator: " and ")
             throw ProgramError(
-                .usage, "\(LogText.escaped(argument, limit: 80)) is not a source that can be mounted; there are \(known).")
+                .usage,
+                "\(LogText.escaped(argument, limit: 80)) is not a source that can be mounted; there are \(known).")
         }
         self = source
     }

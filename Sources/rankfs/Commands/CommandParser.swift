@@ -113,14 +113,19 @@ struct CommandParser {
         case 2:
             request.source = try SourceName(argument: positions[0])
             request.mountPoint = positions[1]
-        default: throw ProgramError(.usage, "name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
+        default:
+            throw ProgramError(.usage, "name one folder to mount on: rankfs mount [SOURCE] MOUNTPOINT [-o OPTIONS].")
         }
-        guard !request.mountPoint.isEmpty else { throw ProgramError(.usage, "the mount point is empty; name a folder.") }
+        guard !request.mountPoint.isEmpty else {
+            throw ProgramError(.usage, "the mount point is empty; name a folder.")
+        }
         return .mount(request)
     }
 
     private mutating func demo() throws(ProgramError) -> Command {
-        guard positions.count <= 1 else { throw ProgramError(.usage, "name at most one folder: rankfs demo [MOUNTPOINT].") }
+        guard positions.count <= 1 else {
+            throw ProgramError(.usage, "name at most one folder: rankfs demo [MOUNTPOINT].")
+        }
         request.source = .demo
         request.mountPoint = positions.first ?? ""
         request.foreground = true
@@ -143,7 +148,9 @@ struct CommandParser {
     }
 
     private func status() throws(ProgramError) -> Command {
-        guard positions.count <= 1 else { throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].") }
+        guard positions.count <= 1 else {
+            throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].")
+        }
         return .status(mountPoint: positions.first, json: json)
     }
 }

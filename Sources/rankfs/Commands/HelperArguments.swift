@@ -58,7 +58,8 @@ struct HelperArguments: Hashable, Sendable {
                 flags = ""
             default:
                 throw ProgramError(
-                    .usage, "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
+                    .usage,
+                    "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
             }
         }
     }

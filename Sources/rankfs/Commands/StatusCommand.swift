@@ -16,7 +16,8 @@ enum StatusCommand {
                 continue
             }
             guard let document = StatusDocument(json: text) else {
-                throw ProgramError(.unavailable, "\(LogText.escaped(path)) is served by another version of rankfs; try --json.")
+                throw ProgramError(
+                    .unavailable, "\(LogText.escaped(path)) is served by another version of rankfs; try --json.")
             }
             Output.print((index > 0 ? "\n" : "") + summary(of: document, now: WallClock.now()))
         }
@@ -38,11 +39,14 @@ enum StatusCommand {
         switch result {
         case .success(let text): return text
         case .failure(let error) where error.code == ENOTCONN:
-            throw ProgramError(.unavailable, "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder.")
+            throw ProgramError(
+                .unavailable, "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder.")
         case .failure(let error) where error.code == ENOENT:
-            throw ProgramError(.unavailable, "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are.")
+            throw ProgramError(
+                .unavailable, "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are.")
         case .failure(let error): throw ProgramError(.unavailable, "\(shown) does not tell its status: \(error.text).")
-        case nil: throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
+        case nil:
+            throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
         }
     }
 

@@ -11,7 +11,8 @@ enum UnmountCommand {
         }
         let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
         guard mounts.last?.isOwn == true else {
-            throw ProgramError(.mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
+            throw ProgramError(
+                .mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")
         }
         if case .failed(ENOTCONN) = MountPoint.look(at: canonical, mounts: mounts, patience: patience) {
             try Unmounter.detach(canonical)

@@ -67,7 +67,9 @@ final class Log: Sendable {
         }
         guard let dropped else { return }
         queue.async { [self] in
-            if dropped > 0 { output.write(.warning, "\(dropped) lines were not written because the log was too slow", at: time) }
+            if dropped > 0 {
+                output.write(.warning, "\(dropped) lines were not written because the log was too slow", at: time)
+            }
             output.write(level, text, at: time)
             state.withLock { $0.waiting -= 1 }
         }

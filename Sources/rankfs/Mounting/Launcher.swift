@@ -56,7 +56,8 @@ enum Launcher {
         repeat { count = unsafe poll(&waiting, 1, startPatience) } while count < 0 && errno == EINTR
         guard count > 0 else {
             kill(process, SIGTERM)
-            throw ProgramError(.unavailable, "the mount was not ready within a minute and was given up; look into its log.")
+            throw ProgramError(
+                .unavailable, "the mount was not ready within a minute and was given up; look into its log.")
         }
         var message = [UInt8](repeating: 0, count: readyMessage.count)
         let received = unsafe message.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
@@ -76,13 +77,16 @@ enum Launcher {
         let code = Patience.run(within: answerPatience) { () -> Int32 in
             var statistics = statvfs()
             var status = stat()
-            guard unsafe statvfs(mountPoint, &statistics) == 0, unsafe stat(mountPoint, &status) == 0 else { return errno }
+            guard unsafe statvfs(mountPoint, &statistics) == 0, unsafe stat(mountPoint, &status) == 0 else {
+                return errno
+            }
             return 0
         }
         if code == 0 { return }
         kill(process, SIGTERM)
         let reason = code.map { Files.Failure(code: $0).text } ?? "no answer within 10 s"
         throw ProgramError(
-            .unavailable, "\(LogText.escaped(mountPoint)) was mounted but does not answer (\(reason)); run it with -f -d to see why.")
+            .unavailable,
+            "\(LogText.escaped(mountPoint)) was mounted but does not answer (\(reason)); run it with -f -d to see why.")
     }
 }

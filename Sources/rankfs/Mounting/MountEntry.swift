@@ -17,7 +17,9 @@ struct MountEntry: Hashable, Sendable {
     private init?(line: Substring) {
         let fields = line.split(separator: " ", omittingEmptySubsequences: false)
         // The fifth field is the mount point; behind a lone `-` come type and source.
-        guard fields.count > 6, let separator = fields[6...].firstIndex(of: "-"), separator + 2 < fields.count else { return nil }
+        guard fields.count > 6, let separator = fields[6...].firstIndex(of: "-"), separator + 2 < fields.count else {
+            return nil
+        }
         mountPoint = Self.unescaped(fields[4])
         type = String(fields[separator + 1])
         source = Self.unescaped(fields[separator + 2])

@@ -29,7 +29,9 @@ struct MountPoint: Hashable, Sendable {
             switch look {
             case .failed(ENOTCONN), .failed(ECONNABORTED): return .recover
             case .silent:
-                return .refuse("\(shown) is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`.")
+                return .refuse(
+                    "\(shown) is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`."
+                )
             default: return .refuse("\(shown) is already mounted; unmount it first with `rankfs unmount \(shown)`.")
             }
         }
@@ -40,7 +42,8 @@ struct MountPoint: Hashable, Sendable {
         case .missing: return .refuse("\(shown) does not exist; make the folder first with `mkdir`.")
         case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
         case .failed(let code):
-            return .refuse("\(shown) cannot be used as a mount point: \(Files.Failure(code: code).text); name another folder.")
+            return .refuse(
+                "\(shown) cannot be used as a mount point: \(Files.Failure(code: code).text); name another folder.")
         case .silent: return .refuse("\(shown) does not answer; unmount what is there or name another folder.")
         }
     }
@@ -50,12 +53,15 @@ struct MountPoint: Hashable, Sendable {
     /// Blocks for up to `patience`; not for tasks.
     static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
         guard let canonical = Self.canonical(path) else {
-            throw ProgramError(.mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir`.")
+            throw ProgramError(
+                .mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir`.")
         }
         // Each round removes one dead mount; stacks of them are rare.
         for _ in 0..<8 {
             let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
-            switch decide(path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience)) {
+            switch decide(
+                path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience))
+            {
             case .mount: return canonical
             case .refuse(let sentence): throw ProgramError(.mountFailure, sentence)
             case .recover:

@@ -41,6 +41,7 @@ enum Unmounter {
     private static func busy(_ shown: String) -> ProgramError {
         ProgramError(
             .mountFailure,
-            "\(shown) is in use; close the programs that use it (`fuser -vm \(shown)` lists them) and unmount it again.")
+            "\(shown) is in use; close the programs that use it (`fuser -vm \(shown)` lists them) and unmount it again."
+        )
     }
 }

@@ -18,9 +18,11 @@ struct MountOptions: Hashable, Sendable {
 
     /// Words of mount(8) and fstab(5) that say nothing to a read-only network file system, or that ours overrule.
     private static let ignored: Set<String> = [
-        "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "defaults", "rw", "dev", "suid",
+        "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "defaults", "rw", "dev",
+        "suid",
         "exec", "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
-        "lazytime", "nolazytime", "sync", "async", "dirsync", "mand", "nomand", "silent", "loud", "iversion", "noiversion",
+        "lazytime", "nolazytime", "sync", "async", "dirsync", "mand", "nomand", "silent", "loud", "iversion",
+        "noiversion",
         "comment",
     ]
 
@@ -62,7 +64,8 @@ struct MountOptions: Hashable, Sendable {
 
     private static func identifier(_ value: String?, of name: String) throws(ProgramError) -> UInt32 {
         // The highest number means "no change" to chown(2).
-        guard let value, value.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(value), number < .max else {
+        guard let value, value.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(value), number < .max
+        else {
             throw ProgramError(.usage, "option \(name) needs a number: \(name)=1000.")
         }
         return number

@@ -49,7 +49,9 @@ enum OptionTable {
     }
 
     /// Names of options that are described but not in this version.
-    static let later: Set<String> = ["pages", "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount"]
+    static let later: Set<String> = [
+        "pages", "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount",
+    ]
 
     /// Every option, in the order of help.
     static let all: [OptionDefinition] = places + contents + network + logging
@@ -77,7 +79,9 @@ enum OptionTable {
         OptionDefinition(
             "images", "WORD", standard: "regular", help: "regular (1200 pixels) or small (480 pixels)"
         ) { settings, text, _ throws(ExpectedValue) in
-            if text == "original" { throw ExpectedValue("regular or small: images=original is not available in this version") }
+            if text == "original" {
+                throw ExpectedValue("regular or small: images=original is not available in this version")
+            }
             settings.rendition = try ValueParsers.word(text, of: [("regular", .regular), ("small", .small)])
         },
         OptionDefinition(
@@ -124,7 +128,8 @@ enum OptionTable {
             settings.connections = try ValueParsers.integer(text, in: 1...32)
         },
         OptionDefinition(
-            "timeout", "SECONDS", standard: "30", help: "when every request has been answered, whatever the network does"
+            "timeout", "SECONDS", standard: "30",
+            help: "when every request has been answered, whatever the network does"
         ) { settings, text, _ throws(ExpectedValue) in
             // Below 2 s no handshake is sure to fit; the kernel's own hung-task warning comes at 120 s.
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)

@@ -42,7 +42,9 @@ struct OriginURL: Hashable, Sendable {
         } else {
             host = text.prefix { $0 != ":" }
             port = text.dropFirst(host.count)
-            guard host.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "." || $0 == "_" }) else { return false }
+            guard host.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "." || $0 == "_" }) else {
+                return false
+            }
         }
         guard !host.isEmpty else { return false }
         if port.isEmpty { return true }

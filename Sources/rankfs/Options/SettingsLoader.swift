@@ -43,12 +43,14 @@ struct SettingsLoader: Sendable {
     private func environmentAssignments() -> (assignments: [Assignment], warnings: [String]) {
         var assignments: [Assignment] = []
         var warnings: [String] = []
-        for (variable, value) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix(Self.variablePrefix) {
+        for (variable, value) in environment.sorted(by: { $0.key < $1.key })
+        where variable.hasPrefix(Self.variablePrefix) {
             let name = variable.dropFirst(Self.variablePrefix.count).lowercased()
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
             } else {
-                warnings.append("\(LogText.escaped(variable, limit: 80)) is ignored: " + UnknownOption.sentence(for: name))
+                warnings.append(
+                    "\(LogText.escaped(variable, limit: 80)) is ignored: " + UnknownOption.sentence(for: name))
             }
         }
         return (assignments, warnings)

@@ -11,9 +11,12 @@ struct ExpectedValue: Error, Hashable, Sendable {
 enum ValueParsers {
     /// A size in bytes: digits and one of K, M, G, T (powers of 1024), also written `MB` or `MiB`.
     static func size(_ text: String, in bounds: ClosedRange<Int64>) throws(ExpectedValue) -> Int64 {
-        let expected = ExpectedValue("a size such as 50M or 2G, from \(sizeText(bounds.lowerBound)) to \(sizeText(bounds.upperBound))")
+        let expected = ExpectedValue(
+            "a size such as 50M or 2G, from \(sizeText(bounds.lowerBound)) to \(sizeText(bounds.upperBound))")
         let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else { throw expected }
+        guard let number = Int64(digits), let factor = factor(ofUnit: text.dropFirst(digits.count)) else {
+            throw expected
+        }
         let (product, overflow) = number.multipliedReportingOverflow(by: factor)
         guard !overflow, bounds.contains(product) else { throw expected }
         return product
@@ -59,7 +62,8 @@ enum ValueParsers {
 
     /// Plain decimals only: `Double.init` alone would also take `nan`, `0x1p3` and `1e9`.
     private static func decimal(_ text: Substring, or expected: ExpectedValue) throws(ExpectedValue) -> Double {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text) else {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) || $0 == 46 }), let value = Double(text)
+        else {
             throw expected
         }
         return value
@@ -67,7 +71,8 @@ enum ValueParsers {
 
     /// A whole number: digits only.
     static func integer(_ text: String, in bounds: ClosedRange<Int>) throws(ExpectedValue) -> Int {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text), bounds.contains(value)
+        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let value = Int(text),
+            bounds.contains(value)
         else { throw ExpectedValue("a whole number from \(bounds.lowerBound) to \(bounds.upperBound)") }
         return value
     }

@@ -48,7 +48,9 @@ struct CachePlace: Hashable, Sendable {
         let own = Files.canonical(directory) ?? directory
         guard own == mountPoint || own.hasPrefix(mountPoint + "/") else { return }
         throw ProgramError(
-            .usage, "the cache directory \(LogText.escaped(directory)) lies inside the mount point; set cache_dir to another one.")
+            .usage,
+            "the cache directory \(LogText.escaped(directory)) lies inside the mount point; set cache_dir to another one."
+        )
     }
 
     /// A cool-down left over from an earlier run.

@@ -8,9 +8,11 @@ extension Log {
     func record(_ event: CatalogEvent) {
         switch event {
         case .databaseSetAside(let path, let reason):
-            warning("the catalog's database could not be used (\(reason)); it was set aside as \(path) and a new one begun")
+            warning(
+                "the catalog's database could not be used (\(reason)); it was set aside as \(path) and a new one begun")
         case .entriesUnreadable(let count, let listing, let page):
-            warning("\(count) entries on page \(page) of \(Self.name(of: listing)) could not be understood and are missing")
+            warning(
+                "\(count) entries on page \(page) of \(Self.name(of: listing)) could not be understood and are missing")
         case .notStored(let reason):
             warning("listings cannot be stored (\(reason)); they are served from memory")
         }

@@ -92,7 +92,9 @@ final class Parts: Sendable {
                         "another rankfs uses the cache directory \(LogText.escaped(place.directory)); "
                             + "unmount that one or set cache_dir to another directory.")
                 case .unusable(let sentence): throw ProgramError(.cannotCreate, sentence)
-                default: throw ProgramError(.cannotCreate, "the cache \(LogText.escaped(place.pictures)) cannot be used: \(error).")
+                default:
+                    throw ProgramError(
+                        .cannotCreate, "the cache \(LogText.escaped(place.pictures)) cannot be used: \(error).")
                 }
             }
         }
@@ -105,7 +107,8 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: CurlTransport, log: Log
+        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: CurlTransport,
+        log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(

@@ -86,7 +86,8 @@ struct Service {
     /// What every mount has, and what was asked for besides.
     static func mountOptions(_ request: MountRequest) -> [String] {
         [
-            "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=\(request.source.rawValue)", "subtype=rankfs",
+            "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=\(request.source.rawValue)",
+            "subtype=rankfs",
         ] + request.options.passedOn
     }
 

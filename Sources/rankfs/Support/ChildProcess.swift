@@ -18,7 +18,7 @@ enum ChildProcess {
         if let inheriting { unsafe posix_spawn_file_actions_adddup2(&actions, inheriting, 3) }
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
-        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        defer { for unsafepointer in unsafe pointers { unsafe free(pointer) } }
         var process: pid_t = 0
         let code = unsafe posix_spawn(&process, path, &actions, nil, pointers, environ)
         guard code == 0 else { throw Files.Failure(code: code) }

@@ -119,7 +119,9 @@ enum Files {
     /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
     static func canonicalParent(of path: String) -> String? {
         let absolute = absolute(path)
-        guard let parent = parent(of: absolute), let last = absolute.split(separator: "/").last, last != ".", last != ".." else {
+        guard let parent = parent(of: absolute), let last = absolute.split(separator: "/").last, last != ".",
+            last != ".."
+        else {
             return canonical(absolute)
         }
         return canonical(parent).map { $0 == "/" ? "/\(last)" : "\($0)/\(last)" }
