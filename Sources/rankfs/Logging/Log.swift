@@ -35,6 +35,7 @@ final class Log: Sendable {
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
+    ///   - level: Lines beyond it are not written.
     ///   - output: Where lines go.
     ///   - now: Wall clock in Unix seconds.
     init(level: LogLevel, output: LogOutput, now: @escaping @Sendable () -> Int64) {

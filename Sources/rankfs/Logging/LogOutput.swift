@@ -29,7 +29,7 @@ final class LogOutput: Sendable {
         return forJournal ? level.journalPrefix + message : "rankfs: \(level.name): \(message)"
     }
 
-    /// `2026-11-21T02:13:40Z`
+    /// A moment in UTC: `2026-11-21T02:13:40Z`.
     static func timestamp(_ seconds: Int64) -> String {
         var time = time_t(seconds)
         var parts = unsafe tm()

@@ -31,6 +31,7 @@ struct MountOptions: Hashable, Sendable {
     /// - Parameters:
     ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value.
     ///   - sloppy: Leave unknown options out, as `mount -s` asks.
+    /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
         for item in Self.items(of: text) where !item.isEmpty {
             do {

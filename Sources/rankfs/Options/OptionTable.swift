@@ -35,7 +35,9 @@ struct OptionContext: Sendable {
     var home: String?
 }
 
-/// The table that flags, `-o`, the configuration file and the environment are read by. Credentials have no place in it.
+/// The one table of options.
+///
+/// Flags, `-o`, the configuration file and the environment are read by it. Credentials have no place in it.
 enum OptionTable {
     /// The definition of a name, `-` and `_` being equal.
     static func definition(named name: String) -> OptionDefinition? {

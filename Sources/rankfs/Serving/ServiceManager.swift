@@ -25,7 +25,9 @@ struct ServiceManager: Sendable {
         }
     }
 
-    /// The address of a name; nil if it is too long. An abstract name's first byte is zero and its length counts (unix(7)).
+    /// The address of a name; nil if it is too long.
+    ///
+    /// An abstract name's first byte is zero and its length counts (unix(7)).
     static func address(_ name: String) -> (socket: sockaddr_un, length: Int)? {
         var result = sockaddr_un()
         result.sun_family = sa_family_t(AF_UNIX)

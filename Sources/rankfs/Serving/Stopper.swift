@@ -21,7 +21,9 @@ final class Stopper: Sendable {
     private let mountPoint: String
     private let onStop: @Sendable () -> Void
 
-    /// - Parameter onStop: Called once, when stopping begins.
+    /// - Parameters:
+    ///   - mountPoint: What the watchdog detaches.
+    ///   - onStop: Called once, when stopping begins.
     init(mountPoint: String, onStop: @escaping @Sendable () -> Void) {
         self.mountPoint = mountPoint
         self.onStop = onStop

@@ -9,6 +9,7 @@ enum ChildProcess {
     ///   - arguments: With argument 0.
     ///   - inheriting: A descriptor that becomes descriptor 3; the standard error stream is inherited.
     /// - Returns: The process id.
+    /// - Throws: the errno of posix_spawn(3).
     static func start(_ path: String, _ arguments: [String], inheriting: Int32?) throws(Files.Failure) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -18,7 +19,7 @@ enum ChildProcess {
         if let inheriting { unsafe posix_spawn_file_actions_adddup2(&actions, inheriting, 3) }
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
-        defer { for unsafepointer in unsafe pointers { unsafe free(pointer) } }
+        defer { unsafe pointers.forEach { unsafe free($0) } }
         var process: pid_t = 0
         let code = unsafe posix_spawn(&process, path, &actions, nil, pointers, environ)
         guard code == 0 else { throw Files.Failure(code: code) }

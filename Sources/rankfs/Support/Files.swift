@@ -7,7 +7,7 @@ enum Files {
     struct Failure: Error, Hashable {
         let code: Int32
 
-        /// `No such file or directory`
+        /// The text of strerror(3): `No such file or directory`.
         var text: String { unsafe String(cString: strerror(code)) }
 
         static func last() -> Failure { Failure(code: errno) }
