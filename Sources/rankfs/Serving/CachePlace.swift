@@ -45,7 +45,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Refuses a cache that would lie inside its own mount, where no file could be written.
     func check(against mountPoint: String) throws(ProgramError) {
-        let own = Files.canonical(directory) ?? directory
+        let own = Files.canonicalBeginning(of: directory)
         guard own == mountPoint || own.hasPrefix(mountPoint + "/") else { return }
         throw ProgramError(
             .usage,

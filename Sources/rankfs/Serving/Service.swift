@@ -31,8 +31,8 @@ struct Service {
         for warning in warnings { log.warning(warning) }
         let place = try CachePlace(settings, source: request.source, home: home)
         let mountPoint = try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
-        try place.prepare()
         try place.check(against: mountPoint)
+        try place.prepare()
         leaveCaller()
         raiseDescriptorLimit()
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.

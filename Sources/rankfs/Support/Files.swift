@@ -127,6 +127,14 @@ enum Files {
         return canonical(parent).map { $0 == "/" ? "/\(last)" : "\($0)/\(last)" }
     }
 
+    /// An absolute path whose existing beginning is canonical; the rest is as given.
+    static func canonicalBeginning(of path: String) -> String {
+        if let canonical = canonical(path) { return canonical }
+        guard let parent = parent(of: path), let last = path.split(separator: "/").last else { return path }
+        let beginning = canonicalBeginning(of: parent)
+        return beginning == "/" ? "/\(last)" : "\(beginning)/\(last)"
+    }
+
     /// The path made absolute by the working directory, otherwise unchanged.
     static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }

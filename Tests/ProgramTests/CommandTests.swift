@@ -1,0 +1,120 @@
+import Testing
+
+@testable import rankfs
+
+@Suite struct CommandTests {
+    @Test func mounts() throws {
+        #expect(try CommandParser.parse(["mount", "/m"]) == .mount(MountRequest(mountPoint: "/m")))
+        #expect(
+            try CommandParser.parse(["mount", "demo", "m"]) == .mount(MountRequest(source: .demo, mountPoint: "m")))
+        #expect(try CommandParser.parse(["mount", "pixiv:", "m"]) == .mount(MountRequest(mountPoint: "m")))
+        #expect(
+            try CommandParser.parse(["mount", "-f", "--", "pixiv", "-m"])
+                == .mount(MountRequest(mountPoint: "-m", foreground: true)))
+        #expect(
+            try CommandParser.parse(["mount", "/m", "-d"])
+                == .mount(MountRequest(mountPoint: "/m", foreground: true, debug: true)))
+    }
+
+    @Test func others() throws {
+        #expect(try CommandParser.parse([]) == .help(topic: nil))
+        #expect(try CommandParser.parse(["help", "mount"]) == .help(topic: "mount"))
+        #expect(try CommandParser.parse(["mount", "--help"]) == .help(topic: "mount"))
+        #expect(try CommandParser.parse(["--version"]) == .version)
+        #expect(try CommandParser.parse(["unmount", "/m"]) == .unmount(mountPoint: "/m"))
+        #expect(try CommandParser.parse(["status"]) == .status(mountPoint: nil, json: false))
+        #expect(try CommandParser.parse(["status", "--json", "/m"]) == .status(mountPoint: "/m", json: true))
+        #expect(try CommandParser.parse(["demo"]) == .demo(MountRequest(source: .demo, foreground: true)))
+        #expect(try CommandParser.parse(["cache", "info", "demo"]) == .cacheInfo(MountRequest(source: .demo)))
+    }
+
+    @Test(arguments: [
+        ["nonsense"], ["mount"], ["mount", ""], ["mount", "demo"], ["mount", "a", "b"], ["mount", "pixiv", "b", "c"],
+        ["mount", "-z", "/m"], ["mount", "/m", "-o"], ["mount", "--top"], ["mount", "--nonsense", "/m"],
+        ["mount", "--ready-fd", "3", "/m"], ["mount", "--ready-fd=1", "/m"], ["demo", "a", "b"], ["unmount"],
+        ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clear"],
+        ["-o", "x"],
+    ])
+    func wrongLinesAreUsageErrors(_ words: [String]) {
+        do {
+            _ = try CommandParser.parse(words)
+            Issue.record("parsed: \(words)")
+        } catch {
+            #expect(error.status == .usage)
+            #expect(error.message.hasSuffix(".") || error.message.hasSuffix("?"))
+        }
+    }
+
+    @Test func exitStatusesAreThoseOfTheManualPages() {
+        #expect(ExitStatus.usage.rawValue == 64)
+        #expect(ExitStatus.unavailable.rawValue == 69)
+        #expect(ExitStatus.cannotCreate.rawValue == 73)
+        #expect(ExitStatus.configuration.rawValue == 78)
+        for status in ExitStatus.allCases { #expect([0, 1, 2, 32].contains(status.ofMountHelper.rawValue)) }
+        #expect(ExitStatus.usage.ofMountHelper == .mountUsage)
+        #expect(ExitStatus.configuration.ofMountHelper == .mountUsage)
+        #expect(ExitStatus.system.ofMountHelper == .mountSystem)
+        #expect(ExitStatus.cannotCreate.ofMountHelper == .mountFailure)
+        #expect(ExitStatus.unavailable.ofMountHelper == .mountFailure)
+    }
+}
+
+@Suite struct HelperTests {
+    @Test(arguments: [
+        ["pixiv", "/m", "-o", "ro,top=3"], ["pixiv", "/m", "-oro,top=3"], ["-o", "ro,top=3", "pixiv", "/m"],
+        ["-sn", "-t", "rankfs", "-o", "top=3", "pixiv", "/m"], ["pixiv", "/m", "-s", "-n", "-o", "ro", "-o", "top=3"],
+        ["pixiv:", "/m", "-o", "top=3", "-t", "fuse.rankfs"], ["-n", "pixiv", "/m", "-o", "top=3"],
+    ])
+    func bothOrders(_ arguments: [String]) throws {
+        let helper = try HelperArguments.parse(arguments)
+        #expect(helper.request.source == .pixiv)
+        #expect(helper.request.mountPoint == "/m")
+        #expect(helper.request.options.assignments == [Assignment(name: "top", value: "3", place: .commandLine)])
+        #expect(!helper.request.foreground && !helper.checkOnly && !helper.verbose)
+    }
+
+    @Test func checkingAndTelling() throws {
+        let helper = try HelperArguments.parse(["demo", "/m", "-f", "-v", "-o", "rw"])
+        #expect(helper.checkOnly && helper.verbose)
+        #expect(helper.request.source == .demo)
+    }
+
+    /// Lines as a hostile fstab or caller could make them: each must be refused, never taken for something else.
+    @Test(arguments: [
+        ["-o", "/m"], ["-oallow_other", "/m"], ["-f", "/m"], ["--foreground", "/m"], ["-v", "/m", "-o", "ro"],
+        ["--", "/m"],
+        ["-odebug", "/m", "-o", "ro"], ["-ocache_dir=/etc", "/m"], ["-h", "/m"], ["--help", "/m"], ["-", "/m"],
+        ["", "/m"],
+        ["/etc/passwd", "/m"], ["pixiv;reboot", "/m"], ["$(reboot)", "/m"], ["`reboot`", "/m"], ["pixiv\n", "/m"],
+        ["pixiv ", "/m"], ["../pixiv", "/m"], ["PIXIV", "/m"], ["pixiv::", "/m"], [":", "/m"], ["[pixiv]", "/m"],
+        ["pixiv,ro", "/m"], ["-opixiv", "/m", "-o", "fsname=x"], ["http://127.0.0.1", "/m"], ["pi\u{301}xiv", "/m"],
+        ["pixiv\u{202e}", "/m"], ["pixiv", "/m", "extra"], ["pixiv", "/m", "--", "x"], ["pixiv", "/m", "--foreground"],
+        ["pixiv", "/m", "-o"], ["pixiv", "/m", "-t"], ["pixiv", "/m", "-x"], ["pixiv", "/m", "-N", "1"],
+        ["pixiv", "/m", "-fx"], ["pixiv", "/m", "-o", "nonsense"], ["pixiv", "/m", "-o", "ro\nnonsense"],
+        ["pixiv", "/m", "-o", "top=3;reboot"], ["pixiv", "/m", "-o", "--ready-fd=3"],
+        ["pixiv", "/m", "-o", "ready_fd=3"],
+        ["pixiv", "/m", "-o", "f"], ["pixiv", "/m", "-o", "uid=0x0"], ["pixiv", "/m", "-o", "uid=99999999999"],
+        ["pixiv", "/m", "-o", "exec=yes,allow_otherr"], ["pixiv", "/m", "-o", "setuid=root"],
+        ["pixiv", "/m", "-o", "remount"],
+        ["pixiv", "/m", "-o", "drop_privileges"], ["pixiv", "/m", "-o", "fd=3"],
+        ["pixiv", "/m", "-o", "rootmode=40000"],
+        ["pixiv", "/m", "-o", #"ro\,allow_other"#], ["pixiv", "/m", "-o", "password=x"], ["pixiv"], ["/m"], [],
+        ["pixiv", ""],
+    ])
+    func hostileLines(_ arguments: [String]) {
+        do {
+            let helper = try HelperArguments.parse(arguments)
+            // What parses may still be refused by the table; nothing else may come out.
+            var settings = Settings()
+            for assignment in helper.request.options.assignments {
+                try assignment.apply(to: &settings, context: OptionContext(directory: "/", home: "/root"))
+            }
+            Issue.record("accepted: \(arguments)")
+        } catch let error as ProgramError {
+            #expect(error.status.ofMountHelper == .mountUsage)
+            #expect(!error.message.contains("\n") && !error.message.contains("\u{202e}"))
+        } catch {
+            Issue.record("another error: \(error)")
+        }
+    }
+}

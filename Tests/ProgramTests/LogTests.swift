@@ -1,0 +1,55 @@
+import Testing
+
+@testable import rankfs
+
+@Suite struct LogTests {
+    @Test(arguments: [
+        ("plain ünïcode ／", "plain ünïcode ／"), ("a\nb", "a\\u{a}b"), ("\u{1b}[31m", "\\u{1b}[31m"), ("\0", "\\u{0}"),
+        ("\u{202e}x", "\\u{202e}x"), ("a\u{2028}b", "a\\u{2028}b"), ("\u{7f}", "\\u{7f}"), ("\u{9b}", "\\u{9b}"),
+    ])
+    func oneEventIsOneLine(_ text: String, shown: String) {
+        #expect(LogText.escaped(text) == shown)
+    }
+
+    @Test func longTextsAreCutBetweenCharacters() {
+        let cut = LogText.escaped(String(repeating: "é", count: 5000))
+        #expect(cut.utf8.count <= LogText.longestLine + 3)
+        #expect(cut.hasSuffix("é…"))
+    }
+
+    @Test func linesSuitTheirReader() {
+        #expect(LogOutput.line(.warning, "m", at: 0, isFile: false, forJournal: false) == "rankfs: warning: m")
+        #expect(LogOutput.line(.warning, "m", at: 0, isFile: false, forJournal: true) == "<4>m")
+        #expect(LogOutput.line(.error, "m", at: 0, isFile: true, forJournal: true) == "1970-01-01T00:00:00Z error: m")
+        #expect(LogLevel.allCases.map(\.journalPrefix) == ["<3>", "<4>", "<6>", "<7>"])
+        #expect(LogOutput.timestamp(1_795_227_220) == "2026-11-21T02:13:40Z")
+    }
+
+    @Test func theNewestFailuresAreKept() {
+        // Nothing below a warning may be kept, and the lines themselves go nowhere here: the level is error.
+        let log = Log(level: .warning, output: LogOutput(forJournal: false), now: { 7 })
+        for index in 0..<(Log.recentBound + 5) { log.warning("w\(index)") }
+        log.info("not written")
+        log.flush()
+        #expect(log.recent.count == Log.recentBound)
+        #expect(log.recent.first == Log.Recent(time: 7, level: .warning, message: "w5"))
+        #expect(log.recent.last?.message == "w\(Log.recentBound + 4)")
+    }
+}
+
+@Suite struct ServiceManagerTests {
+    @Test func addresses() throws {
+        let path = try #require(ServiceManager.address("/run/n"))
+        #expect(path.length == 2 + 6 + 1)
+        let abstract = try #require(ServiceManager.address("@n"))
+        #expect(abstract.length == 2 + 2)
+        #expect(abstract.socket.sun_path.0 == 0)
+        #expect(ServiceManager.address("/" + String(repeating: "x", count: 200)) == nil)
+    }
+
+    @Test func onlySocketsAreTold() {
+        #expect(ServiceManager(variables: [:]).socketName == nil)
+        #expect(ServiceManager(variables: ["NOTIFY_SOCKET": "relative"]).socketName == nil)
+        #expect(ServiceManager(variables: ["NOTIFY_SOCKET": "@abstract"]).socketName == "@abstract")
+    }
+}

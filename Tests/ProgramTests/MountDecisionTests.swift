@@ -1,0 +1,102 @@
+import Testing
+
+@testable import rankfs
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@Suite struct MountDecisionTests {
+    private let own = MountEntry.parse("1 2 0:3 / /m ro - fuse.rankfs pixiv ro")
+    private let other = MountEntry.parse("1 2 0:3 / /m rw shared:1 master:2 - tmpfs tmp rw")
+
+    @Test func tableLines() {
+        let table = """
+            36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+            37 35 0:44 / /home/u/My\\040Pictures\\134x ro,nosuid shared:7 - fuse.rankfs pixiv ro,user_id=0
+            garbage
+            38 35 0:44 / /short - fuse.rankfs
+            39 35 0:44 / /a\\999b ro - fuse.rankfs demo ro
+            """
+        let entries = MountEntry.parse(table)
+        #expect(entries.map(\.mountPoint) == ["/mnt2", "/home/u/My Pictures\\x", "/a\\999b"])
+        #expect(entries.map(\.isOwn) == [false, true, true])
+        #expect(entries.map(\.source) == ["/dev/root", "pixiv", "demo"])
+    }
+
+    @Test func emptyFoldersAreMountedOn() {
+        #expect(MountPoint.decide(path: "/m", mounts: [], look: .directory(isEmpty: true)) == .mount)
+        #expect(MountPoint.decide(path: "/m", mounts: other, look: .directory(isEmpty: true)) == .mount)
+    }
+
+    @Test func deadMountsOfOursAreCleared() {
+        #expect(MountPoint.decide(path: "/m", mounts: own, look: .failed(ENOTCONN)) == .recover)
+        #expect(MountPoint.decide(path: "/m", mounts: other + own, look: .failed(ENOTCONN)) == .recover)
+    }
+
+    @Test func everythingElseIsRefusedWithItsReason() {
+        let cases: [([MountEntry], MountPoint.Look, String)] = [
+            (own, .directory(isEmpty: true), "already mounted"), (own, .directory(isEmpty: false), "already mounted"),
+            (own, .silent, "busy"), ([], .directory(isEmpty: false), "not empty"), ([], .missing, "does not exist"),
+            ([], .notADirectory, "not a folder"), ([], .failed(EACCES), "Permission denied"),
+            (other, .failed(ENOTCONN), "not connected"), (own + other, .failed(ENOTCONN), "not connected"),
+            ([], .silent, "does not answer"),
+        ]
+        for (mounts, look, reason) in cases {
+            guard case .refuse(let sentence) = MountPoint.decide(path: "/m", mounts: mounts, look: look) else {
+                Issue.record("not refused: \(look)")
+                continue
+            }
+            #expect(sentence.contains(reason), "\(sentence)")
+            #expect(sentence.hasPrefix("/m ") && sentence.hasSuffix("."))
+        }
+    }
+
+    @Test func looksSeeWhatIsThere() throws {
+        #expect(MountPoint.look(at: "/nowhere/at/all", mounts: [], patience: .seconds(30)) == .missing)
+        #expect(MountPoint.look(at: "/proc/self/status", mounts: [], patience: .seconds(30)) == .notADirectory)
+        #expect(MountPoint.look(at: "/proc", mounts: [], patience: .seconds(30)) == .directory(isEmpty: false))
+    }
+
+    @Test func cachesInsideTheMountAreRefused() throws {
+        var settings = Settings()
+        settings.cacheDirectory = "/m/cache"
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        let place = try CachePlace(settings, source: .pixiv, home: home)
+        #expect(throws: ProgramError.self) { try place.check(against: "/m") }
+        #expect(throws: ProgramError.self) { try place.check(against: "/m/cache") }
+        #expect(throws: Never.self) { try place.check(against: "/m/cac") }
+    }
+}
+
+@Suite struct HomeTests {
+    @Test func basesFollowTheSpecification() {
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: "/x")
+        #expect(home.cacheDirectory(named: "pixiv") == "/home/u/.cache/rankfs/pixiv")
+        #expect(home.configurationFile == "/home/u/.config/rankfs/rankfs.conf")
+        let named = Home(
+            variables: ["HOME": "/home/u", "XDG_CACHE_HOME": "/c", "XDG_CONFIG_HOME": "relative"], userID: 1000,
+            passwdHome: nil)
+        #expect(named.cacheDirectory(named: "pixiv") == "/c/rankfs/pixiv")
+        #expect(named.configurationFile == "/home/u/.config/rankfs/rankfs.conf")
+    }
+
+    @Test func anEmptyEnvironmentStillHasAHome() {
+        let user = Home(variables: [:], userID: 1000, passwdHome: "/home/u")
+        #expect(user.cacheDirectory(named: "pixiv") == "/home/u/.cache/rankfs/pixiv")
+        let root = Home(variables: [:], userID: 0, passwdHome: "/root")
+        #expect(root.cacheDirectory(named: "pixiv") == "/var/cache/rankfs/pixiv")
+        #expect(root.configurationFile == "/etc/xdg/rankfs/rankfs.conf")
+        let nobody = Home(variables: ["HOME": "relative"], userID: 1000, passwdHome: nil)
+        #expect(nobody.cacheDirectory(named: "pixiv") == nil)
+        #expect(throws: ProgramError.self) { try CachePlace(Settings(), source: .pixiv, home: nobody) }
+    }
+
+    @Test func originsOfOnesOwnHaveCachesOfTheirOwn() throws {
+        var settings = Settings()
+        settings.apiURL = try OriginURL("http://127.0.0.1:8080")
+        let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
+        let place = try CachePlace(settings, source: .pixiv, home: home)
+        #expect(place.directory == "/home/u/.cache/rankfs/pixiv-127.0.0.1_8080")
+    }
+}

@@ -1,0 +1,157 @@
+import Rankings
+import Testing
+
+@testable import rankfs
+
+/// A value for every option of the table, and what it must set.
+private let samples: [(name: String, value: String, wrong: String, isSet: @Sendable (Settings) -> Bool)] = [
+    ("cache_dir", "/c", "", { $0.cacheDirectory == "/c" }),
+    ("cache_size", "50M", "1M", { $0.cacheSize == 50 << 20 }),
+    ("cache_free", "0", "-1", { $0.cacheFree == 0 }),
+    ("images", "small", "large", { $0.rendition == .small }),
+    ("top", "10", "0", { $0.top == 10 }),
+    ("days", "30", "0", { $0.days == 30 }),
+    ("prefetch", "8", "9", { $0.preload == 8 }),
+    ("proxy", "socks5h://127.0.0.1:9050", "gopher://h", { $0.proxy?.text == "socks5h://127.0.0.1:9050" }),
+    ("user_agent", "rank viewer/1", "a\u{1}b", { $0.userAgent == "rank viewer/1" }),
+    ("rate", "2.5", "fast", { $0.rate == 2.5 }),
+    ("connections", "4", "33", { $0.connections == 4 }),
+    ("timeout", "10", "1", { $0.timeout == .seconds(10) }),
+    ("api_url", "http://127.0.0.1:1", "127.0.0.1", { $0.apiURL?.text == "http://127.0.0.1:1" }),
+    ("image_url", "http://127.0.0.1:2", "//h", { $0.imageURL?.text == "http://127.0.0.1:2" }),
+    ("log", "debug", "loud", { $0.logLevel == .debug }),
+    ("log_file", "/l", "", { $0.logFile == "/l" }),
+]
+
+private func load(
+    _ commandLine: [Assignment] = [], environment: [String: String] = [:], file: String? = nil
+) throws -> (settings: Settings, warnings: [String]) {
+    try SettingsLoader(
+        file: file.map { ("rankfs.conf", $0) }, environment: environment, commandLine: commandLine, directory: "/w",
+        home: "/home/u"
+    ).load()
+}
+
+private func onCommandLine(_ words: [String]) throws -> [Assignment] {
+    guard case .mount(let request) = try CommandParser.parse(["mount"] + words + ["/m"]) else { return [] }
+    return request.options.assignments
+}
+
+private func error(_ work: () throws -> Void) -> ProgramError? {
+    do {
+        try work()
+        return nil
+    } catch {
+        return error as? ProgramError
+    }
+}
+
+@Suite struct OptionTests {
+    @Test func everyOptionHasASample() {
+        #expect(samples.map(\.name) == OptionTable.all.map(\.name))
+    }
+
+    @Test(arguments: samples.indices)
+    func everyPlaceSetsEveryOption(_ index: Int) throws {
+        let (name, value, _, isSet) = samples[index]
+        let dashed = name.replacing("_", with: "-")
+        #expect(!isSet(try load().settings))
+        #expect(isSet(try load(onCommandLine(["--\(dashed)", value])).settings))
+        #expect(isSet(try load(onCommandLine(["--\(name)=\(value)"])).settings))
+        #expect(isSet(try load(onCommandLine(["-o", "\(name)=\(value)"])).settings))
+        #expect(isSet(try load(onCommandLine(["-oro,\(dashed)=\(value),nodev"])).settings))
+        #expect(isSet(try load(file: "# comment\n\n  \(dashed) = \(value)  # behind\n").settings))
+        #expect(isSet(try load(environment: ["RANKFS_\(name.uppercased())": value]).settings))
+    }
+
+    @Test(arguments: samples.indices)
+    func wrongValuesNameThePlaceAndTheRemedy(_ index: Int) throws {
+        let (name, _, wrong, _) = samples[index]
+        let inCommand = try #require(error { _ = try load(onCommandLine(["-o", "\(name)=\(wrong)"])) })
+        #expect(inCommand.status == .usage)
+        #expect(inCommand.message.contains(name) && inCommand.message.contains(": give "))
+        let variable = "RANKFS_\(name.uppercased())"
+        let inEnvironment = try #require(error { _ = try load(environment: [variable: wrong]) })
+        #expect(inEnvironment.status == .configuration)
+        #expect(inEnvironment.message.hasPrefix(variable + ": "))
+        let inFile = try #require(error { _ = try load(file: "top = 3\n\(name) = \(wrong)\n") })
+        #expect(inFile.status == .configuration)
+        #expect(inFile.message.hasPrefix("rankfs.conf:2: \(name)"))
+    }
+
+    @Test func laterPlacesWin() throws {
+        let file = "top = 1\ndays = 1\nprefetch = 1\ntop = 2\n"
+        let environment = ["RANKFS_DAYS": "3", "RANKFS_PREFETCH": "3"]
+        let settings = try load(
+            onCommandLine(["-o", "prefetch=4", "--prefetch", "5"]), environment: environment, file: file
+        ).settings
+        #expect(settings.top == 2)
+        #expect(settings.days == 3)
+        #expect(settings.preload == 5)
+    }
+
+    @Test func relativePathsBelongToWhoWroteThem() throws {
+        #expect(try load(onCommandLine(["-o", "cache_dir=c"])).settings.cacheDirectory == "/w/c")
+        #expect(try load(file: "cache_dir = ~/c").settings.cacheDirectory == "/home/u/c")
+        #expect(error { _ = try load(file: "cache_dir = c") }?.status == .configuration)
+    }
+
+    @Test func everyWrongLineOfAFileIsTold() throws {
+        let failure = try #require(
+            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\npages = all\n") })
+        #expect(failure.status == .configuration)
+        #expect(
+            failure.message.split(separator: "\n") == [
+                "rankfs.conf:1: option cach_size is unknown; did you mean cache_size?",
+                "rankfs.conf:2: expected `key = value`.", "rankfs.conf:3: expected `key = value`.",
+                "rankfs.conf:5: option pages is not available in this version; leave it out.",
+            ])
+    }
+
+    @Test func aHashBelongsToAValueUnlessABlankGoesBefore() throws {
+        #expect(try load(file: "user_agent = a#b # c").settings.userAgent == "a#b")
+    }
+
+    @Test func unknownVariablesAreTold() throws {
+        let warnings = try load(environment: ["RANKFS_TOPP": "1", "HOME": "/x", "RANKFS": "y"]).warnings
+        #expect(warnings == ["RANKFS_TOPP is ignored: option topp is unknown; did you mean top?"])
+    }
+
+    @Test(arguments: ["pages", "metered", "offline", "cookies"])
+    func optionsOfLaterVersionsSaySo(_ name: String) throws {
+        let failure = try #require(error { _ = try onCommandLine(["-o", "\(name)=x"]) })
+        #expect(failure == ProgramError(.usage, "option \(name) is not available in this version; leave it out."))
+    }
+
+    @Test func originalsSaySoToo() throws {
+        let failure = try #require(error { _ = try load(onCommandLine(["-o", "images=original"])) })
+        #expect(failure.message.contains("not available in this version"))
+    }
+
+    @Test func passwordsAreRefusedInPublicAndNeverRepeated() throws {
+        let secret = "http://u:hunter2@proxy:3128"
+        #expect(try load(file: "proxy = \(secret)").settings.proxy?.text == secret)
+        for failure in [
+            error { _ = try load(onCommandLine(["-o", "proxy=\(secret)"])) },
+            error { _ = try load(file: "proxy = \(secret)?q") },
+            error { _ = try load(file: "api_url = \(secret)") },
+            error { _ = try load(environment: ["RANKFS_IMAGE_URL": secret]) },
+        ] {
+            #expect(try #require(failure).message.contains("hunter2") == false)
+        }
+    }
+
+    @Test func nearestNames() {
+        let names = OptionTable.all.map(\.name)
+        #expect(UnknownOption.nearest(to: "cachesize", among: names) == "cache_size")
+        #expect(UnknownOption.nearest(to: "time_out", among: names) == "timeout")
+        #expect(UnknownOption.nearest(to: "entirely_else", among: names) == nil)
+        #expect(UnknownOption.nearest(to: String(repeating: "x", count: 100_000), among: names) == nil)
+    }
+
+    @Test func helpNamesEveryOption() throws {
+        let help = try #require(HelpText.text(for: "mount"))
+        for option in OptionTable.all { #expect(help.contains("  \(option.name)=\(option.placeholder)")) }
+        for command in CommandParser.commands { #expect(HelpText.text(for: command) != nil) }
+    }
+}

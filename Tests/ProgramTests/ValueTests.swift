@@ -1,0 +1,77 @@
+import Testing
+
+@testable import rankfs
+
+@Suite struct ValueTests {
+    @Test(
+        arguments: [
+            ("50M", 50 << 20), ("2G", 2 << 30), ("1024", 1024), ("4k", 4096), ("3MiB", 3 << 20), ("3mb", 3 << 20),
+            ("1T", 1 << 40),
+            ("7b", 7),
+        ] as [(String, Int64)])
+    func sizes(_ text: String, bytes: Int64) throws {
+        #expect(try ValueParsers.size(text, in: 0...(1 << 50)) == bytes)
+    }
+
+    @Test(arguments: ["", "M", "-1", "1.5G", "50 M", "0x10", "99999999999999999999", "9000000T", "5P", "٣M", "1MM"])
+    func notSizes(_ text: String) {
+        #expect(throws: ExpectedValue.self) { try ValueParsers.size(text, in: 0...(1 << 50)) }
+    }
+
+    @Test func sizesKeepTheirBounds() {
+        #expect(throws: ExpectedValue("a size such as 50M or 2G, from 16M to 1T")) {
+            try ValueParsers.size("15M", in: (16 << 20)...(1 << 40))
+        }
+        #expect(throws: ExpectedValue.self) { try ValueParsers.size("2T", in: (16 << 20)...(1 << 40)) }
+    }
+
+    @Test(arguments: [(0, "0"), (1023, "1023"), (1024, "1K"), (1536, "1.5K"), (2 << 30, "2G"), ((2 << 30) - 1, "1.9G")])
+    func sizeTexts(_ bytes: Int64, text: String) {
+        #expect(ValueParsers.sizeText(bytes) == text)
+    }
+
+    @Test func durations() throws {
+        #expect(try ValueParsers.seconds("30", in: 2...110) == .seconds(30))
+        #expect(try ValueParsers.seconds("2.5s", in: 2...110) == .milliseconds(2500))
+        for text in ["", "s", "-3", "1", "111", "nan", "1e1", "0x1p3", "3 s", "inf", "1.2.3"] {
+            #expect(throws: ExpectedValue.self, "\(text)") { try ValueParsers.seconds(text, in: 2...110) }
+        }
+    }
+
+    @Test func ratesAndNumbers() throws {
+        #expect(try ValueParsers.rate("0.5", in: 0.01...1000) == 0.5)
+        #expect(throws: ExpectedValue.self) { try ValueParsers.rate("0", in: 0.01...1000) }
+        #expect(try ValueParsers.integer("8", in: 0...8) == 8)
+        for text in ["9", "-1", "+1", "1_0", "", " 1"] {
+            #expect(throws: ExpectedValue.self, "\(text)") { try ValueParsers.integer(text, in: 0...8) }
+        }
+    }
+
+    @Test func paths() throws {
+        #expect(try ValueParsers.path("/a", relativeTo: nil, home: nil) == "/a")
+        #expect(try ValueParsers.path("~/a", relativeTo: nil, home: "/home/u") == "/home/u/a")
+        #expect(try ValueParsers.path("a", relativeTo: "/w", home: nil) == "/w/a")
+        #expect(try ValueParsers.path("a", relativeTo: "/", home: nil) == "/a")
+        #expect(throws: ExpectedValue("an absolute path")) { try ValueParsers.path("a", relativeTo: nil, home: "/h") }
+        #expect(throws: ExpectedValue.self) { try ValueParsers.path("/a\nb", relativeTo: nil, home: nil) }
+    }
+
+    @Test func originsOfOnesOwn() throws {
+        let url = try OriginURL("HTTP://Example.org:8080/base//")
+        #expect(url.text == "http://Example.org:8080/base")
+        #expect(url.origin == "http://example.org:8080")
+        #expect(url.authority == "example.org:8080")
+        #expect(try OriginURL("http://[::1]:80").origin == "http://[::1]:80")
+        #expect(try OriginURL("http://u:p@h").hasUserInfo)
+    }
+
+    @Test(arguments: [
+        "", "example.org", "ftp://h", "http://", "http:///x", "http://h:0", "http://h:65536", "http://h:x",
+        "http://h?q",
+        "http://h#f", "http://h/a b", "http://h\r\nX: y", "http://h\\x", "file:///etc/passwd", "http://é",
+        "http://[::1", "http://[g]",
+    ])
+    func notOrigins(_ text: String) {
+        #expect(throws: ExpectedValue.self) { try OriginURL(text) }
+    }
+}
