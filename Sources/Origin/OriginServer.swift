@@ -44,7 +44,9 @@ package final class OriginServer: Sendable {
     private let daemon: Daemon
     private let isStopped = Atomic(false)
 
-    /// Starts serving on its own threads. Throws one sentence with cause and remedy.
+    /// Starts serving on its own threads.
+    ///
+    /// Throws one sentence with cause and remedy.
     package init(_ configuration: Configuration) throws(OriginError) {
         daemon = try Daemon(Service(configuration))
     }

@@ -21,7 +21,9 @@ final class RequestLog: Sendable {
 
     private let descriptor: Int32
 
-    /// Opens a file for appending. Throws one sentence with cause and remedy.
+    /// Opens a file for appending.
+    ///
+    /// Throws one sentence with cause and remedy.
     init(path: String) throws(OriginError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -35,7 +37,9 @@ final class RequestLog: Sendable {
         close(descriptor)
     }
 
-    /// Writes a line. A full disk loses lines, never requests.
+    /// Writes a line.
+    ///
+    /// A full disk loses lines, never requests.
     func write(_ entry: Entry) {
         var line = JSON.object([
             ("t", .number(entry.started)),

@@ -9,6 +9,7 @@ final class Service: Sendable {
     let store = PictureStore()
     let log: RequestLog?
     private let universe: Universe
+    private let recordings: Recordings?
     private let stopping = Atomic(false)
     private let connections = Atomic(0)
     private let started = Pace.now
@@ -16,6 +17,11 @@ final class Service: Sendable {
     init(_ configuration: OriginServer.Configuration) throws(OriginError) {
         self.configuration = configuration
         universe = Universe(seed: configuration.seed)
+        if let directory = configuration.replay {
+            recordings = try Recordings(directory: directory, seed: configuration.seed)
+        } else {
+            recordings = nil
+        }
         if let path = configuration.log {
             log = try RequestLog(path: path)
         } else {
@@ -44,10 +50,15 @@ final class Service: Sendable {
             return .html("405 Method Not Allowed", status: 405)
         }
         let now = configuration.now()
-        if let answer = Routes.answer(request, universe: universe, now: now) { return answer }
         let host = PictureHost(seed: configuration.seed, now: now, chunks: configuration.chunks)
-        let picture = universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe)
-        return host.answer(request, picture)
+        if let recordings {
+            return recordings.answer(request)
+                ?? host.answer(
+                    request, recordings.picture(at: request.path) ?? HostFixtures.picture(request.path, universe))
+        }
+        if let answer = Routes.answer(request, universe: universe, now: now) { return answer }
+        return host.answer(
+            request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))
     }
 
     /// Notes that a request is over.

@@ -41,33 +41,33 @@ struct JapanTime: Hashable, Sendable {
         Self.clock(of: seconds + Self.offset)
     }
 
-    /// `2022/04/30/00/00/15`
+    /// As in paths: `2022/04/30/00/00/15`.
     var path: String {
         let (hour, minute, second) = clock
         let date = day.compact
         return "\(date.prefix(4))/\(date.dropFirst(4).prefix(2))/\(date.suffix(2))/\(hour)/\(minute)/\(second)"
     }
 
-    /// `2022年04月30日 00:00`
+    /// As rankings show it: `2022年04月30日 00:00`.
     var display: String {
         let (hour, minute, _) = clock
         let date = day.compact
         return "\(date.prefix(4))年\(date.dropFirst(4).prefix(2))月\(date.suffix(2))日 \(hour):\(minute)"
     }
 
-    /// `2022-04-30T00:00:15+09:00`
+    /// As the `/ajax` routes write it: `2022-04-30T00:00:15+09:00`.
     var iso: String {
         let (hour, minute, second) = clock
         return "\(day)T\(hour):\(minute):\(second)+09:00"
     }
 
-    /// The same moment at Greenwich: `2022-04-29T15:00:15+00:00`
+    /// The same moment at Greenwich: `2022-04-29T15:00:15+00:00`.
     var isoUTC: String {
         let (hour, minute, second) = Self.clock(of: seconds)
         return "\(utcDay)T\(hour):\(minute):\(second)+00:00"
     }
 
-    /// The form of HTTP headers (RFC 9110, 5.6.7): `Fri, 29 Apr 2022 15:00:15 GMT`
+    /// The form of HTTP headers (RFC 9110, 5.6.7): `Fri, 29 Apr 2022 15:00:15 GMT`.
     var http: String {
         let (hour, minute, second) = Self.clock(of: seconds)
         let date = utcDay.compact

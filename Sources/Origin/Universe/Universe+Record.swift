@@ -1,7 +1,7 @@
 import Rankings
 
 extension Universe {
-    /// The work of a slot. The slot must exist.
+    /// The work of a slot, which must exist.
     func record(_ slot: Slot) -> WorkRecord {
         let id = slot.work
         var chance = Chance(seed, 0xc1, UInt64(bitPattern: id.rawValue))

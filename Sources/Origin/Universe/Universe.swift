@@ -79,10 +79,9 @@ struct Universe: Sendable {
     func carried(day: Int, mode: Int, rank: Int) -> (slot: Slot, previousRank: Int)? {
         let back: Int
         let source: Int
-        if mode == 0, rank % 4 == 3 {
+        if mode == 0, rank % 4 == 3, rank > Self.firstCarried {
             back = 1
-            let turned = (rank / 4 * 7 + day * 11) % (Self.ranks / 4)
-            source = turned * 4 + 1
+            source = rank - 2
         } else if (1...4).contains(mode), rank % 4 == 1 {
             // weekly and monthly look back over their span, male and female at the same day
             back = mode == 1 ? rank / 4 % 7 : mode == 2 ? rank / 4 % 30 : 0
@@ -114,6 +113,8 @@ struct Universe: Sendable {
         }
     }
 
+    /// The first ranks show new works, whose pictures bear just that rank.
+    private static let firstCarried = 10
     /// The first ranks are never missing: people look there first.
     private static let firstGap = 5
     /// About five gaps in a day of 500, as in the recorded one.
