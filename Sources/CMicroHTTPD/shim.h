@@ -1,6 +1,7 @@
 // libmicrohttpd, the embedded origin's HTTP server.
 //
-// MHD_start_daemon and MHD_get_connection_info take variable arguments, which Swift cannot call.
+// MHD_start_daemon and MHD_get_connection_info take variable arguments, which Swift cannot call; struct sockaddr is
+// awkward there.
 #ifndef RANKFS_CMICROHTTPD_SHIM_H
 #define RANKFS_CMICROHTTPD_SHIM_H
 
@@ -8,6 +9,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /// Starts a daemon on 127.0.0.1 with a thread per connection; port 0 picks a free one. NULL on failure, errno tells.
 static inline struct MHD_Daemon *rankfs_mhd_start(
@@ -43,6 +45,14 @@ static inline int rankfs_mhd_socket(struct MHD_Connection *connection) {
 static inline void *rankfs_mhd_socket_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;
+}
+
+/// Dissolves a TCP connection, which resets it (connect(2), "AF_UNSPEC").
+static inline int rankfs_reset(int fd) {
+  struct sockaddr address;
+  memset(&address, 0, sizeof address);
+  address.sa_family = AF_UNSPEC;
+  return connect(fd, &address, sizeof address);
 }
 
 #endif

@@ -12,7 +12,10 @@ enum Lettering {
             0, brush.height - band, brush.width, band, Colour(hue: 0, saturation: 0, value: 0.05, alpha: 0.62))
         let room = brush.width - unit * 1.2
         let top = brush.height - band
-        unsafe line(shown(subject.title), at: (unit * 0.6, top + unit * 1.1), size: unit * 0.82, room: room, context)
+        let title = shown(subject.title)
+        unsafe line(
+            title.allSatisfy(\.isWhitespace) ? "(no title)" : title, at: (unit * 0.6, top + unit * 1.1),
+            size: unit * 0.82, room: room, context)
         unsafe line(shown(subject.author), at: (unit * 0.6, top + unit * 1.95), size: unit * 0.55, room: room, context)
         unsafe line(subject.place, at: (unit * 0.6, top + unit * 2.7), size: unit * 0.5, room: room * 0.75, context)
         if subject.pageCount > 1 {
@@ -39,8 +42,7 @@ enum Lettering {
     private static let longest = 60
 
     private static func shown(_ text: String) -> String {
-        let visible = String(text.unicodeScalars.prefix(longest).compactMap(drawable).map(Character.init))
-        return visible.allSatisfy(\.isWhitespace) ? "(no title)" : visible
+        String(text.unicodeScalars.prefix(longest).compactMap(drawable).map(Character.init))
     }
 
     /// Signs without a glyph of their own in these fonts are replaced or left out.

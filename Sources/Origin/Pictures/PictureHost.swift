@@ -6,6 +6,8 @@ struct PictureHost: Sendable {
     let now: Int64
     /// Whether some answers come without a length, as the host's do.
     let chunks: Bool
+    /// Seconds by which Last-Modified is later than the upload.
+    let laterBy: Int64
 
     /// One picture in this many is sent without a length.
     private static let chunkedEvery = 10
@@ -19,7 +21,7 @@ struct PictureHost: Sendable {
             return .html("403 Forbidden", status: 403)
         }
         guard let picture else { return .html("404 Not Found", status: 404) }
-        let modified = picture.modified.http
+        let modified = JapanTime(seconds: picture.modified.seconds + laterBy).http
         var headers = [
             ("Server", "nginx"),
             ("Content-Type", picture.format.mediaType),

@@ -52,7 +52,7 @@ struct RecordedWorks: Sendable {
             formats[path.work] = format
         }
         let rank = node["rank"]?.integer
-        if found[path.work] != nil, rank == nil { return }
+        if let known = found[path.work], !known.title.isEmpty, rank == nil { return }
         let count = max(1, (node["illust_page_count"] ?? node["pageCount"])?.integer ?? 1)
         let page = PixelSize(width: max(1, Int(width)), height: max(1, Int(height)))
         let ranked = debut.flatMap { debut in

@@ -12,29 +12,54 @@ import CMicroHTTPD
     /// Decides and queues the answer; the connection's thread may sleep here without holding up others.
     func respond() -> MHD_Result {
         guard let request = exchange.request else { return .NO }
-        let isOver = isOver
+        if request.path == Service.controlPath { return queue(service.control(request), Delivery(), for: request) }
         guard Pace.wait(milliseconds: Int64(service.configuration.latency), isOver: isOver) else { return .NO }
-        return queue(service.answer(request), for: request, rate: service.configuration.rate)
+        switch service.outcome(request, exchange) {
+        case .answer(let answer, let delivery):
+            return delivery.raw.map { write(answer, delivery, $0, for: request) }
+                ?? queue(answer, delivery, for: request)
+        case .silence(let milliseconds):
+            _ = Pace.wait(milliseconds: milliseconds, isOver: isOver)
+            return .NO
+        case .close:
+            return .NO
+        case .reset:
+            RawSocket(socket).reset()
+            return .NO
+        }
+    }
+
+    // MARK: -
+
+    /// Bytes that libmicrohttpd asks for at a time.
+    private static let block = 64 << 10
+
+    private var socket: Int32 {
+        unsafe rankfs_mhd_socket(connection)
     }
 
     /// Whether nobody waits for this answer any more.
     private var isOver: () -> Bool {
         let service = service
-        let socket = unsafe rankfs_mhd_socket(connection)
+        let socket = socket
         return { service.isStopping || Pace.isClosed(socket) }
     }
 
-    /// Bytes that libmicrohttpd asks for at a time.
-    private static let block = 64 << 10
-
-    private func queue(_ answer: Answer, for request: Request, rate: Int?) -> MHD_Result {
+    /// Nil if the picture cannot be drawn.
+    private func stream(_ answer: Answer, _ delivery: Delivery, for request: Request) -> BodyStream? {
         var drawn: DrawnPicture?
         if case .picture(let picture, _) = answer.body, request.method != "HEAD" {
             drawn = service.store.drawn(picture)
-            guard drawn != nil else { return .NO }
+            guard drawn != nil else { return nil }
         }
+        return BodyStream(
+            answer, delivery, drawn: drawn, exchange: exchange, rate: service.configuration.rate, socket: socket,
+            isOver: isOver)
+    }
+
+    private func queue(_ answer: Answer, _ delivery: Delivery, for request: Request) -> MHD_Result {
+        guard let stream = stream(answer, delivery, for: request) else { return .NO }
         exchange.status = answer.status
-        let stream = BodyStream(answer, drawn: drawn, exchange: exchange, rate: rate, isOver: isOver)
         let closure = unsafe Unmanaged.passRetained(stream).toOpaque()  // released by releaseStream
         let size = answer.tellsLength ? UInt64(answer.length) : UInt64.max  // MHD_SIZE_UNKNOWN
         guard
@@ -49,6 +74,16 @@ import CMicroHTTPD
             unsafe MHD_add_response_header(response, name, value)
         }
         return unsafe MHD_queue_response(connection, UInt32(answer.status), response)
+    }
+
+    private func write(
+        _ answer: Answer, _ delivery: Delivery, _ raw: Delivery.RawHeader, for request: Request
+    ) -> MHD_Result {
+        guard let stream = stream(answer, delivery, for: request) else { return .NO }
+        exchange.status = answer.status
+        exchange.rawCompleted = RawAnswer.send(
+            answer, raw, stream: request.method == "HEAD" ? nil : stream, to: RawSocket(socket), isOver: isOver)
+        return .NO  // closes the connection
     }
 }
 
@@ -68,5 +103,5 @@ private func readStream(
 /// Releases the stream of an answer that is over.
 private func releaseStream(closure: UnsafeMutableRawPointer?) {
     guard let closure = unsafe closure else { return }
-    unsafe Unmanaged<BodyStream>.fromOpaque(closure).release()
+    unsafe Unmanaged<BodyStream>.fromOpaque(closure).release()  // retained by queue()
 }

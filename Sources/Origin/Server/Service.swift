@@ -10,6 +10,7 @@ final class Service: Sendable {
     let log: RequestLog?
     private let universe: Universe
     private let recordings: Recordings?
+    private let faults: FaultScript
     private let stopping = Atomic(false)
     private let connections = Atomic(0)
     private let started = Pace.now
@@ -17,6 +18,7 @@ final class Service: Sendable {
     init(_ configuration: OriginServer.Configuration) throws(OriginError) {
         self.configuration = configuration
         universe = Universe(seed: configuration.seed)
+        faults = FaultScript(file: configuration.faults)
         if let directory = configuration.replay {
             recordings = try Recordings(directory: directory, seed: configuration.seed)
         } else {
@@ -44,13 +46,13 @@ final class Service: Sendable {
         connections.add(1, ordering: .relaxed).newValue
     }
 
-    /// The right answer to a request.
-    func answer(_ request: Request) -> Answer {
+    /// The right answer to a request; pictures may be made to look as if uploaded again some seconds later.
+    func answer(_ request: Request, laterBy seconds: Int64 = 0) -> Answer {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .html("405 Method Not Allowed", status: 405)
         }
         let now = configuration.now()
-        let host = PictureHost(seed: configuration.seed, now: now, chunks: configuration.chunks)
+        let host = PictureHost(seed: configuration.seed, now: now, chunks: configuration.chunks, laterBy: seconds)
         if let recordings {
             return recordings.answer(request)
                 ?? host.answer(
@@ -61,13 +63,55 @@ final class Service: Sendable {
             request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))
     }
 
+    /// Where scripts of faults are posted.
+    static let controlPath = "/_control"
+
+    /// Puts a posted script in force.
+    func control(_ request: Request) -> Answer {
+        guard request.method == "POST" else { return .html("405 Method Not Allowed", status: 405) }
+        guard let count = faults.replace(with: request.body) else {
+            return .json(.object([("error", "a line is no rule: see FaultRule and FaultAction")]), status: 400)
+        }
+        return .json(.object([("rules", .int(count))]))
+    }
+
+    /// What becomes of a request: the right answer, or what the script in force makes of it.
+    func outcome(_ request: Request, _ exchange: Exchange) -> FaultyAnswer {
+        guard let rule = faults.fault(for: request) else { return .answer(answer(request), Delivery()) }
+        exchange.fault = rule.name
+        return rule.action.spoil(
+            request,
+            placeholder: {
+                let path = "/common/images/limit_unviewable_360.png"
+                return Answer(
+                    status: 200, headers: [("Content-Type", "image/png")],
+                    body: HostFixtures.picture(path, universe).map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
+            },
+            right: { answer($0, laterBy: rule.action.modification) },
+            compressed: { Gzip.compress(bytes(of: $0)) })
+    }
+
+    /// All bytes of an answer's body.
+    private func bytes(of answer: Answer) -> [UInt8] {
+        switch answer.body {
+        case .bytes(let bytes): return bytes
+        case .picture(let picture, let range):
+            var bytes = [UInt8](repeating: 0, count: range.count)
+            unsafe bytes.withUnsafeMutableBytes {
+                _ = unsafe store.drawn(picture)?.read(from: range.lowerBound, into: $0)
+            }
+            return bytes
+        }
+    }
+
     /// Notes that a request is over.
     func finished(_ exchange: Exchange, completed: Bool) {
         guard let log, let request = exchange.request else { return }
         log.write(
             RequestLog.Entry(
                 started: exchange.started - started, finished: Pace.now - started, connection: exchange.connection,
-                request: request, status: exchange.status, bytes: exchange.sent, completed: completed,
+                request: request, status: exchange.status, bytes: exchange.sent,
+                completed: exchange.rawCompleted ?? completed,
                 fault: exchange.fault))
     }
 }

@@ -1,0 +1,55 @@
+import Synchronization
+
+/// The rules in force: read from a file whenever it changes, or posted to `/_control`.
+///
+/// ## Concurrency
+/// Called from any thread; the rules and their counters are guarded by one lock. Reading the file happens under it, so
+/// that a request never sees half a script; scripts are a few lines.
+final class FaultScript: Sendable {
+    private struct State {
+        var rules: [FaultRule] = []
+        var stamp: [Int]?
+    }
+
+    private let file: String?
+    private let state = Mutex(State())
+
+    init(file: String?) {
+        self.file = file
+    }
+
+    /// What goes wrong with a request, if anything.
+    func fault(for request: Request) -> FaultRule? {
+        state.withLock { state in
+            refresh(&state)
+            for index in state.rules.indices where state.rules[index].applies(to: request) {
+                return state.rules[index]
+            }
+            return nil
+        }
+    }
+
+    /// Replaces all rules; answers how many there are, or nil, changing nothing, if a line is no rule.
+    func replace(with text: [UInt8]) -> Int? {
+        guard let rules = Self.rules(text) else { return nil }
+        state.withLock { $0.rules = rules }
+        return rules.count
+    }
+
+    private func refresh(_ state: inout State) {
+        guard let file else { return }
+        let stamp = Files.stamp(file)
+        guard stamp != state.stamp else { return }
+        state.stamp = stamp
+        // A script that is half written, or gone, leaves nothing in force: the next change is read again.
+        state.rules = Files.bytes(file).flatMap(Self.rules) ?? []
+    }
+
+    private static func rules(_ text: [UInt8]) -> [FaultRule]? {
+        let lines = text.split(separator: UInt8(ascii: "\n")).filter { line in
+            line.contains { $0 != 0x20 && $0 != 0x0d && $0 != 0x09 } && line.first != UInt8(ascii: "#")
+        }
+        let rules = lines.compactMap { FaultRule(Array($0)) }
+        return rules.count == lines.count ? rules : nil
+    }
+}
