@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -29,6 +30,11 @@ static inline int rankfs_get_nodump(int descriptor) {
     int flags = 0;
     if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0) return -1;
     return (flags & FS_NODUMP_FL) != 0;
+}
+
+// Makes a file that lives in memory and has no name; returns its descriptor, or -1 with errno (memfd_create(2)).
+static inline int rankfs_memory_file(const char *name) {
+    return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
 }
 
 #endif

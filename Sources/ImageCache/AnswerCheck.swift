@@ -1,0 +1,134 @@
+internal import HTTP
+
+/// What an answer's head says about the picture, once it has been found free of contradictions.
+struct CheckedAnswer: Equatable, Sendable {
+    /// The first byte of the picture that the body holds.
+    var start: Int64
+    /// One past the last byte, if told.
+    var end: Int64?
+    /// The length of the whole picture, if told.
+    var total: Int64?
+    /// What names this version in `If-Range`.
+    var validator: String?
+    /// Whether a range was asked for and the whole came.
+    var ignoredRange: Bool
+}
+
+/// Why an answer's head is not the picture that was asked for.
+enum AnswerFault: Error, Equatable, Sendable {
+    /// Will be the same if asked again at once.
+    case final(ImageCacheError)
+    /// May be better in a moment (5xx, a short Retry-After); seconds to wait if told.
+    case passing(ImageCacheError, after: Int64?)
+    /// Another version of the picture than the bytes that are there; start over.
+    case changed(String)
+}
+
+/// Checks heads of answers; libcurl calls many contradictions a success (two lengths: exit 0 with half the bytes).
+enum AnswerCheck {
+    /// A cool-down longer than this is not obeyed longer than this, in seconds.
+    static let longestCoolDown: Int64 = 3600
+    /// A Retry-After up to this many seconds is waited for instead of failing the read.
+    static let shortRetryAfter: Int64 = 5
+
+    /// Decides whether the body that follows may be taken.
+    ///
+    /// - Parameters:
+    ///   - head: The answer.
+    ///   - range: The bytes asked for, nil for the whole.
+    ///   - expected: The picture's length, if known.
+    ///   - validator: The version of bytes that are there already.
+    ///   - format: What the picture must be.
+    static func check(
+        _ head: HTTPHead, asked range: Range<Int64>?, expected: Int64?, validator: String?, format: PictureFormat
+    ) -> Result<CheckedAnswer, AnswerFault> {
+        if let fault = statusFault(head) { return .failure(fault) }
+        if let encoding = head["content-encoding"], encoding.lowercased() != "identity" {
+            return .failure(.final(.damaged("the picture came with an encoding that was not asked for")))
+        }
+        if let type = head["content-type"], !format.admits(contentType: type) {
+            return .failure(.final(.damaged("the answer is not a picture but \(plain(type))")))
+        }
+        let tag = head["etag"].map { $0.hasPrefix("\"") ? $0 : nil } ?? nil
+        let version = tag ?? head["last-modified"]
+        if let validator, let version, validator != version {
+            return .failure(.changed("the picture changed at the source during the download"))
+        }
+        let lengths = head.headers.filter { $0.name == "content-length" }.map(\.value)
+        guard let length = soleLength(lengths) else {
+            return .failure(.final(.damaged("the answer contradicts itself about its length")))
+        }
+        if head.status == 206 {
+            return partial(head, length: length.value, asked: range, expected: expected, version: version)
+        }
+        if let told = length.value, let expected, told != expected {
+            return .failure(.final(.damaged("the answer has \(told) bytes where \(expected) were promised")))
+        }
+        let total = length.value ?? expected
+        return .success(
+            CheckedAnswer(start: 0, end: total, total: total, validator: version, ignoredRange: range != nil))
+    }
+
+    private static func partial(
+        _ head: HTTPHead, length: Int64?, asked: Range<Int64>?, expected: Int64?, version: String?
+    ) -> Result<CheckedAnswer, AnswerFault> {
+        guard let asked, let told = contentRange(head["content-range"] ?? "") else {
+            return .failure(.final(.damaged("the answer is a part that was not asked for")))
+        }
+        guard told.range.lowerBound == asked.lowerBound, told.range.upperBound <= asked.upperBound else {
+            return .failure(.final(.damaged("the answer holds other bytes than those asked for")))
+        }
+        if let length, length != Int64(told.range.count) {
+            return .failure(.final(.damaged("the answer contradicts itself about its length")))
+        }
+        if let expected, let total = told.total, total != expected {
+            return .failure(.changed("the picture has \(total) bytes now where \(expected) were promised"))
+        }
+        return .success(
+            CheckedAnswer(
+                start: told.range.lowerBound, end: told.range.upperBound, total: told.total ?? expected,
+                validator: version, ignoredRange: false))
+    }
+
+    private static func statusFault(_ head: HTTPHead) -> AnswerFault? {
+        switch head.status {
+        case 200, 206: return nil
+        case 401, 403: return .final(.refused("the image host answered \(head.status)"))
+        case 404, 410: return .final(.gone)
+        case 416: return .changed("the picture is shorter than the part asked for")
+        case 429:
+            let wait = Int64(head["retry-after"] ?? "").map { min(max($0, 0), longestCoolDown) }
+            if let wait, wait <= shortRetryAfter { return .passing(.limited(retryAfter: wait), after: wait) }
+            return .final(.limited(retryAfter: wait))
+        case 500...599: return .passing(.damaged("the image host answered \(head.status)"), after: nil)
+        default: return .final(.damaged("the image host answered \(head.status)"))
+        }
+    }
+
+    /// The one length that all headers agree on; nil if they disagree or make no sense.
+    private static func soleLength(_ values: [String]) -> (value: Int64?, Void)? {
+        let parts = values.joined(separator: ",").split(separator: ",").map { $0.filter { $0 != " " } }
+        let numbers = parts.compactMap { Int64($0) }
+        guard numbers.count == parts.count, Set(numbers).count <= 1, numbers.allSatisfy({ $0 >= 0 }) else { return nil }
+        return (numbers.first, ())
+    }
+
+    /// Reads `bytes 0-99/1000`; the total may be `*` (RFC 9110 section 14.4).
+    static func contentRange(_ text: String) -> (range: Range<Int64>, total: Int64?)? {
+        guard text.lowercased().hasPrefix("bytes ") else { return nil }
+        let parts = text.dropFirst(6).split(separator: "/")
+        guard parts.count == 2 else { return nil }
+        let ends = parts[0].split(separator: "-")
+        guard ends.count == 2, let first = Int64(ends[0]), let last = Int64(ends[1]), first >= 0, last >= first,
+            last < .max
+        else { return nil }
+        if parts[1] == "*" { return (first..<(last + 1), nil) }
+        guard let total = Int64(parts[1]), last < total else { return nil }
+        return (first..<(last + 1), total)
+    }
+
+    /// Text from outside made fit for a log line: letters, digits and a few signs, cut to 40.
+    private static func plain(_ text: String) -> String {
+        String(text.unicodeScalars.filter { $0.isASCII && $0.value > 32 && $0.value < 127 }.prefix(40).map(Character.init))
+    }
+}

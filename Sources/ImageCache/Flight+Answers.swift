@@ -1,0 +1,104 @@
+internal import HTTP
+
+extension Flight {
+    /// Checks the head of an answer; an outcome means that its body must not be taken.
+    mutating func answered(_ head: HTTPHead, to id: UInt64, now: ContinuousClock.Instant) -> FlightChange {
+        guard let segment = segments[id], phase == .running else { return FlightChange() }
+        lastProgress = now
+        let verdict = AnswerCheck.check(
+            head, asked: segment.asked, expected: total, validator: validator, format: format)
+        switch verdict {
+        case .success(let answer): return take(answer, for: id)
+        case .failure(.final(let error)): return fail(error)
+        case .failure(.changed(let reason)): return changed(reason)
+        case .failure(.passing(let error, let after)):
+            segments[id] = nil
+            var change = pause(after: after.map { .seconds($0) }, or: error, now: now)
+            change.cancel.append(id)
+            return change
+        }
+    }
+
+    private mutating func take(_ answer: CheckedAnswer, for id: UInt64) -> FlightChange {
+        guard var segment = segments[id] else { return FlightChange() }
+        segment.hasAnswer = true
+        validator = validator ?? answer.validator
+        if let told = answer.total {
+            guard total != nil || told <= FlightLimits.largestUnknown else {
+                return fail(.damaged("the picture has \(told) bytes, more than any picture should"))
+            }
+            total = told
+        }
+        var change = FlightChange()
+        if answer.ignoredRange {
+            // The whole comes from its first byte; further ranges would each bring the whole again.
+            ignoresRanges = true
+            change.cancel = segments.keys.filter { $0 != id }.sorted()
+            segments = [:]
+            segment.next = 0
+            segment.end = answer.end ?? .max
+        } else {
+            segment.next = answer.start
+            segment.end = min(segment.end, answer.end ?? .max)
+        }
+        segments[id] = segment
+        return change
+    }
+
+    /// A request has ended.
+    mutating func finished(
+        _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
+    ) -> FlightChange {
+        guard let segment = segments.removeValue(forKey: id), phase == .running else { return FlightChange() }
+        switch result {
+        case .success where total == nil && segment.hasAnswer:
+            total = segment.next
+            edges.ended(total: segment.next)
+            return settle()
+        case .success:
+            return segment.next >= segment.end ? FlightChange() : broke(.broken("the picture ended early"), now: now)
+        case .failure(let error):
+            return segment.next >= segment.end ? FlightChange() : broke(error, now: now)
+        }
+    }
+
+    /// A request failed on the way: goes on where it stopped if that promises anything.
+    private mutating func broke(_ error: HTTPError, now: ContinuousClock.Instant) -> FlightChange {
+        switch error {
+        case .unreachable(let reason): return pause(after: nil, or: .unreachable(reason), now: now)
+        case .timedOut: return pause(after: nil, or: .timedOut, now: now)
+        case .broken(let reason): return pause(after: nil, or: .damaged("the download broke off: \(reason)"), now: now)
+        case .cancelled: return pause(after: nil, or: .unreachable("the download was ended"), now: now)
+        case .invalidAnswer(let reason): return changed("the answer contradicts itself: \(reason)")
+        case .tooLarge: return fail(.damaged("the answer is longer than the picture"))
+        case .redirectRefused(let reason), .untrusted(let reason), .refused(let reason):
+            return fail(.damaged(reason))
+        }
+    }
+
+    /// Waits for another try, or gives up with `error` if there were enough.
+    private mutating func pause(
+        after wait: Duration?, or error: ImageCacheError, now: ContinuousClock.Instant
+    ) -> FlightChange {
+        failures += 1
+        failuresInRow += 1
+        guard failuresInRow <= FlightLimits.triesWithoutProgress, failures <= FlightLimits.triesInAll else {
+            return fail(error, keepsPartial: validator != nil)
+        }
+        // Without a name for its version, what is there cannot be continued safely.
+        if validator == nil, !present.ranges.isEmpty, segments.isEmpty {
+            return changed("the download broke off and the source does not say which version it serves")
+        }
+        // The first failure after progress is tried again at once: a connection that the server closed.
+        let pause = failuresInRow == 1 ? Duration.zero : FlightLimits.firstPause * (1 << (failuresInRow - 2))
+        retryAt = now + (wait ?? pause)
+        return FlightChange()
+    }
+
+    /// Lets requests go again once the pause is over.
+    mutating func wake(now: ContinuousClock.Instant) -> Bool {
+        guard let retryAt, retryAt <= now else { return false }
+        self.retryAt = nil
+        return true
+    }
+}

@@ -1,0 +1,197 @@
+internal import HTTP
+
+/// One shared download of a picture: which bytes are there, which are under way, who waits.
+///
+/// A pure state machine: it is told what happened and says what to do; it knows no clock, file or network. No byte is
+/// asked for twice: a request ends where bytes begin that are there or under way.
+struct Flight: Sendable {
+    enum Phase: Equatable, Sendable {
+        /// A partial file of an earlier download is being looked at.
+        case opening
+        case running
+        /// All bytes are there.
+        case complete
+        case failed
+    }
+
+    let format: PictureFormat
+    /// Bulk connections that the transport has.
+    let connections: Int
+    var phase: Phase = .running
+    /// The picture's length, from `stat` or the first answer.
+    var total: Int64?
+    /// The version of the bytes that are there.
+    var validator: String?
+    /// Bytes written.
+    var present = RangeSet()
+    var segments: [UInt64: Segment] = [:]
+    var waiters: [UInt64: Need] = [:]
+    /// Open pictures that read from here.
+    var handles: Set<UInt64> = []
+    /// Whether a preload wants the whole.
+    var isPreload = false
+    /// Whether a reader has shown to want more than the first bytes.
+    var isDemanded = false
+    /// Whether any byte has been given to a reader.
+    var hasReleased = false
+    var edges = PictureEdges()
+    var headIsRight = false
+    var tailIsRight = false
+    var ignoresRanges = false
+    var hasRestarted = false
+    var failuresInRow = 0
+    var failures = 0
+    /// When to try again after a failure; nil while nothing keeps requests back.
+    var retryAt: ContinuousClock.Instant?
+    /// The last time that anything came from the network, or that somebody began to wait.
+    var lastProgress: ContinuousClock.Instant
+
+    init(format: PictureFormat, total: Int64?, connections: Int, now: ContinuousClock.Instant) {
+        self.format = format
+        self.total = total
+        self.connections = max(1, connections)
+        lastProgress = now
+    }
+
+    /// Whether the whole picture is to come.
+    var wantsWhole: Bool {
+        isPreload || isDemanded || handles.count > 1 || waiters.values.contains(.length)
+    }
+
+    /// Whether anybody wants anything.
+    var isWanted: Bool {
+        isPreload || !handles.isEmpty || !waiters.isEmpty
+    }
+
+    /// Whether a reader waits or may come back for more; decides the priority.
+    var isRead: Bool {
+        !handles.isEmpty || !waiters.isEmpty
+    }
+
+    var received: Int64 { present.count }
+
+    /// Bytes that are neither there nor under way.
+    var remaining: Int64? {
+        total.map { $0 - present.count }
+    }
+
+    // MARK: - Waiters
+
+    /// Whether a range may be given out: there, with a right beginning, and its end checked if it touches the end.
+    func canRelease(_ range: Range<Int64>) -> Bool {
+        guard let total, present.contains(range) else { return false }
+        if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
+        return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
+    }
+
+    /// The waiters whose needs are met; they are forgotten here.
+    mutating func takeReady() -> [UInt64] {
+        let ready = waiters.filter { _, need in
+            switch need {
+            case .bytes(let range): canRelease(range)
+            case .length: phase == .complete
+            }
+        }.map(\.key).sorted()
+        for id in ready { waiters[id] = nil }
+        if !ready.isEmpty { hasReleased = true }
+        return ready
+    }
+
+    // MARK: - Partial files
+
+    /// Goes on with the bytes of an earlier download, whose edges were read from its file.
+    mutating func resume(_ partial: PartialState, edges: PictureEdges) -> FlightChange {
+        phase = .running
+        guard partial.validator != nil, partial.total == nil || total == nil || partial.total == total else {
+            return FlightChange(outcome: .restart)
+        }
+        total = total ?? partial.total
+        validator = partial.validator
+        present = partial.present
+        self.edges = edges
+        return settle()
+    }
+
+    /// Throws away what is there, to begin again.
+    mutating func clear(total: Int64?) {
+        phase = .running
+        self.total = total
+        validator = nil
+        present = RangeSet()
+        segments = [:]
+        edges = PictureEdges()
+        headIsRight = false
+        tailIsRight = false
+    }
+
+    // MARK: - Progress
+
+    /// Says which bytes of a body to write; advances the request.
+    mutating func accept(_ count: Int, from id: UInt64) -> Acceptance? {
+        guard var segment = segments[id], phase == .running else { return nil }
+        let offset = segment.next
+        let end = min(segment.end, total ?? FlightLimits.largestUnknown)
+        let taken = offset..<max(offset, min(end, offset + Int64(count)))
+        segment.next = taken.upperBound
+        segments[id] = segment
+        let isTooLong = offset + Int64(count) > (total ?? FlightLimits.largestUnknown)
+        // A request that was cut short stops by itself at its new end; one that is whole ends with its last byte.
+        let wasCut = segment.end < (segment.asked?.upperBound ?? total ?? .max)
+        return Acceptance(
+            writes: present.gaps(in: taken), offset: offset,
+            goesOn: !isTooLong && !(wasCut && segment.next >= segment.end), isTooLong: isTooLong)
+    }
+
+    /// Takes note of written bytes; `edges` were told of them before.
+    mutating func wrote(_ ranges: [Range<Int64>], now: ContinuousClock.Instant) -> FlightChange {
+        guard phase == .running else { return FlightChange() }
+        for range in ranges { present.insert(range) }
+        failuresInRow = 0
+        lastProgress = now
+        return settle()
+    }
+
+    /// Looks at the edges and the whole after bytes came.
+    mutating func settle() -> FlightChange {
+        if !headIsRight, edges.headIsComplete(total: total) {
+            guard PictureFormat(head: edges.head) == format else {
+                return fail(.damaged("the answer does not begin like a picture of its kind"))
+            }
+            headIsRight = true
+        }
+        if !tailIsRight, let total, let tail = edges.completeTail(total: total), headIsRight || format != .webp {
+            guard format.isWhole(tail: tail, head: edges.head, length: total) else {
+                return changed("the picture is cut off: its end is missing")
+            }
+            tailIsRight = true
+        }
+        var change = FlightChange()
+        if let total, headIsRight, tailIsRight, present.contains(0..<total) {
+            phase = .complete
+            change.cancel = segments.keys.sorted()
+            segments = [:]
+            change.outcome = .complete(length: total)
+        }
+        change.ready = takeReady()
+        return change
+    }
+
+    // MARK: - Ends
+
+    /// Gives the download up; what is there is thrown away.
+    mutating func fail(_ error: ImageCacheError, keepsPartial: Bool = false) -> FlightChange {
+        phase = .failed
+        let cancel = segments.keys.sorted()
+        segments = [:]
+        return FlightChange(cancel: cancel, outcome: .failed(error, keepsPartial: keepsPartial))
+    }
+
+    /// Another version than before: begins again once, unless bytes of the old one have been given out.
+    mutating func changed(_ reason: String) -> FlightChange {
+        guard !hasRestarted, !hasReleased else { return fail(.damaged(reason)) }
+        hasRestarted = true
+        let cancel = segments.keys.sorted()
+        segments = [:]
+        return FlightChange(cancel: cancel, outcome: .restart)
+    }
+}

@@ -1,0 +1,89 @@
+internal import HTTP
+
+/// The numbers that a shared download is shaped by.
+enum FlightLimits {
+    /// A read this close behind a running segment waits for it: 64 ms at 4 MiB/s, as long as a request of its own takes.
+    static let near: Int64 = 256 << 10
+    /// Pictures up to here always come with one plain GET, whatever order they are read in.
+    static let alwaysWhole: Int64 = 1 << 20
+    /// Pictures above this come in bounded ranges, so that several connections share them and a close wastes none.
+    static let splitAbove: Int64 = 4 << 20
+    /// The smallest range worth a request of its own: at 4 MiB/s, 60 ms of latency cost a fifth of it.
+    static let smallestChunk: Int64 = 1 << 20
+    /// What a far seek asks for at once, bounded so that a look at the end costs what it needs.
+    static let seekWindow: Int64 = 512 << 10
+    /// Ranges begin at pages, as the kernel's reads do.
+    static let page: Int64 = 4096
+    /// Chunks are multiples of this.
+    static let chunkGrain: Int64 = 64 << 10
+    /// The largest picture taken when nobody told its length.
+    static let largestUnknown: Int64 = 64 << 20
+    /// A download this near its end is finished although its last reader left.
+    static let worthFinishing: Int64 = 64 << 10
+    /// Failed requests in a row, without a byte in between, before the readers hear of it.
+    static let triesWithoutProgress = 3
+    /// Failed requests in all; bounds servers that send one byte at a time.
+    static let triesInAll = 8
+    /// The pause before the second try; doubled each time.
+    static let firstPause: Duration = .milliseconds(200)
+    /// When one request must have ended; a picture of 64 MiB at 128 KiB/s. Stalls are cut by the transport long before.
+    static let requestDeadline: Duration = .seconds(600)
+}
+
+/// One request of a download: the bytes from `next` on are under way.
+struct Segment: Equatable, Sendable {
+    /// The range asked for; nil for the whole picture by a plain GET.
+    let asked: Range<Int64>?
+    /// The next byte of the picture that its body will bring.
+    var next: Int64
+    /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
+    var end: Int64
+    var hasAnswer = false
+}
+
+/// A request that a download wants made.
+struct SegmentStart: Equatable, Sendable {
+    let id: UInt64
+    let asked: Range<Int64>?
+    let ifRange: String?
+    /// The largest body that makes sense.
+    let bodyLimit: Int64
+}
+
+/// What somebody waits for.
+enum Need: Equatable, Sendable {
+    case bytes(Range<Int64>)
+    /// The length of a picture that no header tells.
+    case length
+}
+
+/// What became of a download through one event; to be acted on outside the lock.
+struct FlightChange: Equatable, Sendable {
+    /// Waiters whose bytes are there.
+    var ready: [UInt64] = []
+    /// Requests to end.
+    var cancel: [UInt64] = []
+    var outcome: FlightOutcome?
+}
+
+/// A download's turning points.
+enum FlightOutcome: Equatable, Sendable {
+    /// Every byte is there and was found right as far as can be known.
+    case complete(length: Int64)
+    /// Given up; `keepsPartial` tells whether what is there may be resumed.
+    case failed(ImageCacheError, keepsPartial: Bool)
+    /// What is there belongs to another version: throw it away and begin again.
+    case restart
+}
+
+/// Bytes to write and whether more may follow.
+struct Acceptance: Equatable, Sendable {
+    /// Parts of the picture to write from this body, in order.
+    var writes: [Range<Int64>]
+    /// Where in the picture the body begins.
+    var offset: Int64
+    /// False ends the request: the rest is there already, is too much, or nobody wants it.
+    var goesOn: Bool
+    /// Set if the body is longer than promised.
+    var isTooLong: Bool
+}

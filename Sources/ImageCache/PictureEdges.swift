@@ -1,0 +1,57 @@
+/// The first and the last bytes of a picture, gathered while it arrives in any order.
+struct PictureEdges: Sendable {
+    /// The first bytes, as far as they came without a hole.
+    private(set) var head: [UInt8] = []
+    /// The last bytes by their distance from the end; nil where none came yet.
+    private var tail: [UInt8?] = Array(repeating: nil, count: PictureFormat.tailLength)
+    /// The newest bytes of a picture whose length nobody told.
+    private var rolling: [UInt8] = []
+
+    init() {}
+
+    /// Whether the beginning is there, or all of a picture that is shorter.
+    func headIsComplete(total: Int64?) -> Bool {
+        head.count >= Int(min(Int64(PictureFormat.headLength), total ?? .max))
+    }
+
+    /// The last bytes once all of them are there.
+    func completeTail(total: Int64) -> [UInt8]? {
+        let known = tail.suffix(Int(min(total, Int64(PictureFormat.tailLength)))).compactMap(\.self)
+        return known.count == Int(min(total, Int64(PictureFormat.tailLength))) ? known : nil
+    }
+
+    /// Takes note of bytes that arrived.
+    ///
+    /// - Parameters:
+    ///   - bytes: What arrived.
+    ///   - offset: Where in the picture it belongs.
+    ///   - total: The picture's length, if known.
+    mutating func note(_ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64?) {
+        let wanted = PictureFormat.headLength
+        if offset <= Int64(head.count), head.count < wanted {
+            let skipped = head.count - Int(offset)
+            let available = unsafe bytes.dropFirst(skipped).prefix(wanted - head.count)
+            head.append(contentsOf: available)
+        }
+        guard let total else {
+            unsafe rolling.append(contentsOf: bytes.suffix(PictureFormat.tailLength))
+            rolling.removeFirst(max(0, rolling.count - PictureFormat.tailLength))
+            return
+        }
+        let tailStart = total - Int64(PictureFormat.tailLength)
+        let first = max(offset, tailStart)
+        let end = unsafe min(offset + Int64(bytes.count), total)
+        guard first < end else { return }
+        for position in first..<end {
+            tail[Int(position - tailStart)] = unsafe bytes[Int(position - offset)]
+        }
+    }
+
+    /// The length became known: the newest bytes are the last ones.
+    mutating func ended(total: Int64) {
+        for (index, byte) in rolling.reversed().enumerated() {
+            tail[tail.count - 1 - index] = byte
+        }
+        rolling = []
+    }
+}

@@ -1,0 +1,67 @@
+/// The formats that pictures come in, known by how their files begin and end.
+///
+/// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4.
+/// Zip: APPNOTE 4.3.16, without a comment, as the service makes them.
+enum PictureFormat: Equatable, Sendable {
+    case jpeg, png, gif, webp, zip
+
+    /// Bytes at the beginning that tell the format.
+    static let headLength = 12
+    /// Bytes at the end that tell whether the file is whole; enough for the longest trailer, a zip's 22 bytes.
+    static let tailLength = 24
+
+    /// The format that a file name extension promises, or nil for one that is not a picture.
+    init?(fileExtension: String) {
+        switch fileExtension.lowercased() {
+        case "jpg", "jpeg": self = .jpeg
+        case "png": self = .png
+        case "gif": self = .gif
+        case "webp": self = .webp
+        case "zip": self = .zip
+        default: return nil
+        }
+    }
+
+    /// The format that the first bytes show.
+    init?(head: [UInt8]) {
+        if head.starts(with: [0xFF, 0xD8, 0xFF]) {
+            self = .jpeg
+        } else if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+            self = .png
+        } else if head.starts(with: Array("GIF87a".utf8)) || head.starts(with: Array("GIF89a".utf8)) {
+            self = .gif
+        } else if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) {
+            self = .webp
+        } else if head.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+            self = .zip
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether a file of this format may end with these bytes.
+    ///
+    /// - Parameters:
+    ///   - tail: The last `tailLength` bytes of the file, or all of a shorter one.
+    ///   - head: Its first `headLength` bytes; only WebP, whose length stands there, needs them.
+    ///   - length: The length of the whole file.
+    func isWhole(tail: [UInt8], head: [UInt8], length: Int64) -> Bool {
+        switch self {
+        case .jpeg: return tail.suffix(2) == [0xFF, 0xD9]
+        case .png: return tail.suffix(12) == [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
+        case .gif: return tail.last == 0x3B
+        case .zip: return tail.suffix(22).starts(with: [0x50, 0x4B, 0x05, 0x06])
+        case .webp:
+            guard head.count >= 8 else { return false }
+            let stated = head[4..<8].reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            return stated + 8 == length
+        }
+    }
+
+    /// Whether a `Content-Type` can belong to this format; the image host sends WebP under JPEG names now and then.
+    func admits(contentType: String) -> Bool {
+        let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
+        if type.hasPrefix("image/") || type == "application/octet-stream" { return true }
+        return self == .zip && (type == "application/zip" || type == "application/x-zip-compressed")
+    }
+}
