@@ -129,6 +129,7 @@ enum AnswerCheck {
 
     /// Text from outside made fit for a log line: letters, digits and a few signs, cut to 40.
     private static func plain(_ text: String) -> String {
-        String(text.unicodeScalars.filter { $0.isASCII && $0.value > 32 && $0.value < 127 }.prefix(40).map(Character.init))
+        String(
+            text.unicodeScalars.filter { $0.isASCII && $0.value > 32 && $0.value < 127 }.prefix(40).map(Character.init))
     }
 }

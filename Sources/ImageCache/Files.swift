@@ -27,7 +27,9 @@ struct FileError: Error, Hashable, Sendable {
 ///
 /// Everything lies below a directory descriptor and the last name is never followed if it is a link (openat(2)).
 enum Files {
-    static func open(_ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600) throws(FileError) -> Int32 {
+    static func open(
+        _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
+    ) throws(FileError) -> Int32 {
         while true {
             let descriptor = unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
             if descriptor >= 0 { return descriptor }

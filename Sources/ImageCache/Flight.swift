@@ -88,7 +88,7 @@ struct Flight: Sendable {
     mutating func takeReady() -> [UInt64] {
         let ready = waiters.filter { _, need in
             switch need {
-            case .bytes(let range): canRelease(range)
+            case .bytes(let range): canRelease(range.clamped(to: 0..<(total ?? .max)))
             case .length: phase == .complete
             }
         }.map(\.key).sorted()
@@ -168,7 +168,8 @@ struct Flight: Sendable {
         var change = FlightChange()
         if let total, headIsRight, tailIsRight, present.contains(0..<total) {
             phase = .complete
-            change.cancel = segments.keys.sorted()
+            // A request that has brought its last byte ends by itself and keeps its connection.
+            change.cancel = segments.filter { $0.value.next < $0.value.end }.keys.sorted()
             segments = [:]
             change.outcome = .complete(length: total)
         }

@@ -75,9 +75,12 @@ final class FlightFile: Sendable {
                 0..<Int64(PictureFormat.headLength), max(0, total - Int64(PictureFormat.tailLength))..<total,
             ] {
                 let wanted = part.clamped(to: range)
-                guard !wanted.isEmpty, let bytes = try? Files.read(data.descriptor, at: wanted.lowerBound, count: wanted.count)
+                guard !wanted.isEmpty,
+                    let bytes = try? Files.read(data.descriptor, at: wanted.lowerBound, count: wanted.count)
                 else { continue }
-                unsafe bytes.withUnsafeBytes { unsafe edges.note($0, at: wanted.lowerBound, total: known.total ?? .max) }
+                unsafe bytes.withUnsafeBytes {
+                    unsafe edges.note($0, at: wanted.lowerBound, total: known.total ?? .max)
+                }
             }
         }
         state.withLock {

@@ -31,7 +31,7 @@ struct PictureEdges: Sendable {
         if offset <= Int64(head.count), head.count < wanted {
             let skipped = head.count - Int(offset)
             let available = unsafe bytes.dropFirst(skipped).prefix(wanted - head.count)
-            head.append(contentsOf: available)
+            unsafe head.append(contentsOf: available)
         }
         guard let total else {
             unsafe rolling.append(contentsOf: bytes.suffix(PictureFormat.tailLength))
@@ -40,7 +40,7 @@ struct PictureEdges: Sendable {
         }
         let tailStart = total - Int64(PictureFormat.tailLength)
         let first = max(offset, tailStart)
-        let end = unsafe min(offset + Int64(bytes.count), total)
+        let end = min(offset + Int64(bytes.count), total)
         guard first < end else { return }
         for position in first..<end {
             tail[Int(position - tailStart)] = unsafe bytes[Int(position - offset)]

@@ -89,7 +89,8 @@ struct PreloadPolicy: Sendable {
 
     /// Widens the window for a reader who makes no pause, and closes it again after one.
     private func pace(_ walk: inout Walk, move: Int, opened: ContinuousClock.Instant, wasThere: Bool) {
-        guard let finished = walk.finished, opened - finished <= Self.pauseOfABulkWalk, move.signum() == walk.step else {
+        guard let finished = walk.finished, opened - finished <= Self.pauseOfABulkWalk, move.signum() == walk.step
+        else {
             walk.quickSteps = 0
             walk.width = ordinary
             return
@@ -120,7 +121,9 @@ struct PreloadPolicy: Sendable {
     }
 
     private mutating func forgetOldest() {
-        guard walks.count >= Self.mostWalks, let oldest = walks.min(by: { $0.value.used < $1.value.used }) else { return }
+        guard walks.count >= Self.mostWalks, let oldest = walks.min(by: { $0.value.used < $1.value.used }) else {
+            return
+        }
         walks[oldest.key] = nil
     }
 }

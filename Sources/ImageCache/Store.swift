@@ -102,7 +102,9 @@ final class Store: Sendable {
         var path = ""
         for part in directory.split(separator: "/").dropLast() {
             path += (path.isEmpty && !directory.hasPrefix("/") ? "" : "/") + part
-            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError("making the directory \(path)") }
+            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+                throw FileError("making the directory \(path)")
+            }
         }
     }
 
@@ -195,6 +197,16 @@ final class Store: Sendable {
         return unsafe XXH3_64bits_digest(state)
     }
 
+    /// Whether a picture's file is there.
+    func exists(_ name: FileKey) -> Bool {
+        unsafe faccessat(root.version, "\(name.fan)/\(name.name)", F_OK, AT_SYMLINK_NOFOLLOW) == 0
+    }
+
+    /// Lets another daemon have the directory.
+    func unlock() {
+        _ = flock(root.lock, LOCK_UN)
+    }
+
     func remove(_ name: FileKey) {
         Files.remove("\(name.fan)/\(name.name)", in: root.version)
     }
@@ -229,7 +241,9 @@ final class Store: Sendable {
 
     /// The footer of a stored file, without hashing its bytes; nil if it is not one of ours.
     func footer(of name: FileKey) -> Footer? {
-        guard let descriptor = try? Files.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else { return nil }
+        guard let descriptor = try? Files.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else {
+            return nil
+        }
         defer { close(descriptor) }
         guard let size = try? Files.size(descriptor), size >= Int64(Footer.size),
             let bytes = try? Files.read(descriptor, at: size - Int64(Footer.size), count: Footer.size),

@@ -1,0 +1,73 @@
+extension Core {
+    /// Bytes that stored pictures, downloads and unfinished ones take or will take.
+    var committedBytes: Int64 {
+        index.bytes + downloads.values.reduce(0) { $0 + $1.reserved } + parked.values.reduce(0, +)
+    }
+
+    /// Makes room under the byte budget: unfinished downloads first, then the least recently used pictures.
+    ///
+    /// - Returns: Whether so many bytes more fit now. Readers go on regardless: what is open may exceed the budget.
+    @discardableResult
+    mutating func makeRoom(for bytes: Int64, isPreload: Bool, actions: inout [Action]) -> Bool {
+        while parked.count > Self.mostPartials { dropPartial(actions: &actions) }
+        var excess = committedBytes + bytes - configuration.budget
+        if excess <= 0 { return true }
+        if isPreload, excess > parked.values.reduce(0, +) {
+            // A preload must not push out what another preload just brought.
+            let evictable = index.evictableBytes(sparesUnread: true) { isOpen($0) }
+            if evictable + parked.values.reduce(0, +) < excess { return false }
+        }
+        while excess > 0, !parked.isEmpty {
+            dropPartial(actions: &actions)
+            excess = committedBytes + bytes - configuration.budget
+        }
+        evict(excess, sparesUnread: isPreload, actions: &actions)
+        return committedBytes + bytes <= configuration.budget
+    }
+
+    /// The disk has so many bytes free: evicts down to the floor.
+    mutating func diskHas(free: Int64, actions: inout [Action]) {
+        let lacking = configuration.freeFloor - free
+        guard lacking > 0 else { return }
+        let evicted = evict(lacking, sparesUnread: false, actions: &actions)
+        if evicted < lacking {
+            queued = []
+            refused("the disk has less than \(configuration.freeFloor) bytes free", actions: &actions)
+        }
+    }
+
+    @discardableResult
+    private mutating func evict(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> Int64 {
+        guard bytes > 0 else { return 0 }
+        let open = openCounts
+        let downloading = Set(downloads.keys)
+        let victims = index.evict(bytes: bytes, sparesUnread: sparesUnread) {
+            open[$0] != nil || downloading.contains($0)
+        }
+        guard !victims.isEmpty else { return 0 }
+        let freed = victims.reduce(Int64(0)) { $0 + $1.entry.cost }
+        evictedCount += victims.count
+        actions.append(.remove(victims.map(\.key)))
+        actions.append(.report(.evicted(count: victims.count, bytes: freed)))
+        return freed
+    }
+
+    private mutating func dropPartial(actions: inout [Action]) {
+        guard let key = parked.keys.first else { return }
+        parked[key] = nil
+        actions.append(.removePartial(key))
+    }
+
+    /// The disk refused; told once until it takes pictures again.
+    mutating func refused(_ reason: String, actions: inout [Action]) {
+        guard isStoring else { return }
+        isStoring = false
+        actions.append(.report(.notStoring(reason: reason)))
+    }
+
+    mutating func stores(actions: inout [Action]) {
+        guard !isStoring else { return }
+        isStoring = true
+        actions.append(.report(.storingAgain))
+    }
+}

@@ -1,0 +1,241 @@
+internal import HTTP
+internal import Rankings
+
+extension Core {
+    /// What a read finds.
+    enum Found {
+        case bytes(PictureBytes)
+        case failed(ImageCacheError)
+        /// The picture is stored: open its file, then look again.
+        case stored(verify: Bool)
+        /// The bytes must be waited for.
+        case wait
+    }
+
+    mutating func open(
+        _ picture: PictureRequest, neighbours: Neighbours?, now: ContinuousClock.Instant
+    ) -> Result<UInt64, ImageCacheError> {
+        let key = FileKey(picture.id)
+        guard !isClosed else { return .failure(.unusable("the cache is closed")) }
+        let isStored = index[key] != nil
+        if !isStored, let failure = failure(of: key, now: now), failure == .gone { return .failure(failure) }
+        let id = makeID()
+        handles[id] = Handle(
+            key: key, picture: picture, neighbours: neighbours, opened: now, wasThere: isStored)
+        openCounts[key, default: 0] += 1
+        return .success(id)
+    }
+
+    /// Looks for bytes; joins a download that is under way, but begins none.
+    mutating func find(
+        _ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant, actions: inout [Action]
+    ) -> Found {
+        guard let handle = handles[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
+        if let failure = handle.failure { return .failed(failure) }
+        if let file = handle.file, let length = handle.length {
+            return .bytes(give(file, offset, count, length: length, to: id, now: now, actions: &actions))
+        }
+        let key = handle.key
+        guard downloads[key] != nil else {
+            guard let entry = index[key] else { return .wait }
+            return .stored(verify: !entry.isVerified)
+        }
+        if let mismatch = join(id, actions: &actions) { return .failed(mismatch) }
+        guard let download = downloads[key], let total = download.flight.total else { return .wait }
+        let lower = min(offset, total)
+        let range = lower..<min(total, lower + Int64(count))
+        if range.isEmpty { return .bytes(.end) }
+        guard download.flight.canRelease(range), let file = download.file.current else { return .wait }
+        downloads[key]?.flight.hasReleased = true
+        return .bytes(give(file, offset, count, length: total, to: id, now: now, actions: &actions))
+    }
+
+    /// Makes an open picture one of a download's readers.
+    ///
+    /// - Returns: Why it cannot be one.
+    private mutating func join(_ id: UInt64, actions: inout [Action]) -> ImageCacheError? {
+        guard let handle = handles[id], let download = downloads[handle.key],
+            !download.flight.handles.contains(id)
+        else { return nil }
+        if let size = handle.picture.size, let total = download.flight.total, size != total {
+            return .damaged("the picture has \(total) bytes where \(size) were promised")
+        }
+        downloads[handle.key]?.flight.handles.insert(id)
+        if download.flight.total == nil { downloads[handle.key]?.flight.total = handle.picture.size }
+        if handle.hasBytes {
+            // It has read from an earlier download; no other version may follow.
+            downloads[handle.key]?.flight.hasReleased = true
+            if download.flight.validator == nil { downloads[handle.key]?.flight.validator = handle.version }
+        }
+        updatePriority(handle.key, actions: &actions)
+        if download.flight.phase == .complete { hand(handle.key, to: id) }
+        return nil
+    }
+
+    /// Gives an open picture the whole file.
+    mutating func hand(_ key: FileKey, to id: UInt64) {
+        guard let download = downloads[key], let file = download.file.current else { return }
+        handles[id]?.file = file
+        handles[id]?.length = download.flight.total
+        handles[id]?.source = download.file
+    }
+
+    /// Bytes for a reader, and what follows from its having read so far.
+    mutating func give(
+        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, to id: UInt64, now: ContinuousClock.Instant,
+        actions: inout [Action]
+    ) -> PictureBytes {
+        guard offset < length, count > 0 else { return .end }
+        let available = Int(min(Int64(count), length - offset))
+        handles[id]?.hasBytes = true
+        if let version = handles[id].flatMap({ downloads[$0.key]?.flight.validator }) { handles[id]?.version = version }
+        noteRead(id, offset: offset, count: available, length: length, now: now, actions: &actions)
+        return .file(file, offset: offset, count: available)
+    }
+
+    /// Counts a read, so that a reader can be told from one who only sniffs.
+    mutating func noteRead(
+        _ id: UInt64, offset: Int64, count: Int, length: Int64, now: ContinuousClock.Instant, actions: inout [Action]
+    ) {
+        guard var handle = handles[id] else { return }
+        handle.readBytes += Int64(count)
+        let passes = !handle.hasPassed && (handle.readBytes > Self.sniffedBytes || handle.readBytes * 2 > length)
+        if passes { handle.hasPassed = true }
+        handles[id] = handle
+        if passes {
+            downloads[handle.key]?.flight.isDemanded = true
+            let isComplete = handle.file != nil
+            if let neighbours = handle.neighbours {
+                let decision = preload.passed(
+                    neighbours.index, in: neighbours.directory, opened: handle.opened, wasThere: handle.wasThere,
+                    isComplete: isComplete)
+                follow(decision, neighbours, actions: &actions)
+            }
+            pump(now: now, actions: &actions)
+        }
+        if offset + Int64(count) >= length, let neighbours = handle.neighbours {
+            preload.finished(neighbours.index, in: neighbours.directory, now: now)
+        }
+    }
+
+    /// What opening a stored file gave.
+    mutating func opened(
+        _ id: UInt64, _ result: Store.Opened, actions: inout [Action]
+    ) -> ImageCacheError? {
+        guard let handle = handles[id] else { return .cancelled }
+        switch result {
+        case .file(let file, let length):
+            if let size = handle.picture.size, size != length {
+                forget(handle.key, actions: &actions)
+                actions.append(
+                    .report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)")))
+                return nil
+            }
+            if index[handle.key]?.length != length { index.remove(handle.key) }
+            if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
+            index.touch(handle.key, now: configuration.now())
+            handles[id]?.file = file
+            handles[id]?.length = length
+        case .missing:
+            forget(handle.key, actions: &actions)
+        case .broken(let reason):
+            forget(handle.key, actions: &actions)
+            actions.append(.report(.removedBroken(handle.picture.id, reason: reason)))
+        case .failed(let error):
+            return .unusable("a stored picture cannot be opened (\(error.text)); look at the cache's disk and limits")
+        }
+        return nil
+    }
+
+    private mutating func forget(_ key: FileKey, actions: inout [Action]) {
+        guard index.remove(key) != nil else { return }
+        actions.append(.remove([key]))
+    }
+
+    /// Lets a reader wait for bytes, with a download begun if there is none.
+    mutating func wait(
+        _ waiterID: UInt64, _ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant,
+        continuation: CheckedContinuation<WaitResult, Never>, actions: inout [Action]
+    ) {
+        switch find(id, offset: offset, count: count, now: now, actions: &actions) {
+        case .bytes(let bytes): return actions.append(.resume(continuation, .bytes(bytes)))
+        case .failed(let error): return actions.append(.resume(continuation, .failed(error)))
+        case .stored: return actions.append(.resume(continuation, .again))
+        case .wait: break
+        }
+        guard let handle = handles[id], !isClosed else {
+            return actions.append(.resume(continuation, .failed(.cancelled)))
+        }
+        if downloads[handle.key] == nil, let error = begin(handle.picture, isPreload: false, now: now, &actions) {
+            return actions.append(.resume(continuation, .failed(error)))
+        }
+        if let mismatch = join(id, actions: &actions) {
+            return actions.append(.resume(continuation, .failed(mismatch)))
+        }
+        let range = offset..<(offset + Int64(count))
+        waiters[waiterID] = Waiter(
+            key: handle.key, handle: id, range: range, deadline: now + configuration.timeout,
+            continuation: continuation)
+        addNeed(
+            .bytes(range.clamped(to: 0..<(downloads[handle.key]?.flight.total ?? .max))), of: waiterID, to: handle.key,
+            now)
+        pump(now: now, actions: &actions)
+    }
+
+    /// Lets somebody wait for a picture's length.
+    mutating func waitForLength(
+        _ waiterID: UInt64, of picture: PictureRequest, now: ContinuousClock.Instant,
+        continuation: CheckedContinuation<WaitResult, Never>, actions: inout [Action]
+    ) {
+        let key = FileKey(picture.id)
+        if let entry = index[key] { return actions.append(.resume(continuation, .length(entry.length))) }
+        if let error = failure(of: key, now: now), error == .gone {
+            return actions.append(.resume(continuation, .failed(error)))
+        }
+        guard !isClosed else { return actions.append(.resume(continuation, .failed(.cancelled))) }
+        if downloads[key] == nil, let error = begin(picture, isPreload: false, now: now, &actions) {
+            return actions.append(.resume(continuation, .failed(error)))
+        }
+        if let download = downloads[key], download.flight.phase == .complete, let total = download.flight.total {
+            return actions.append(.resume(continuation, .length(total)))
+        }
+        waiters[waiterID] = Waiter(
+            key: key, handle: nil, range: 0..<0, deadline: now + configuration.timeout, continuation: continuation)
+        addNeed(.length, of: waiterID, to: key, now)
+        updatePriority(key, actions: &actions)
+        pump(now: now, actions: &actions)
+    }
+
+    private mutating func addNeed(_ need: Need, of waiter: UInt64, to key: FileKey, _ now: ContinuousClock.Instant) {
+        if downloads[key]?.flight.waiters.isEmpty == true { downloads[key]?.flight.lastProgress = now }
+        downloads[key]?.flight.waiters[waiter] = need
+    }
+
+    /// A waiter gives up; the last one ends a download that nothing else wants.
+    mutating func leave(_ waiterID: UInt64, now: ContinuousClock.Instant, actions: inout [Action]) {
+        guard let waiter = waiters.removeValue(forKey: waiterID) else { return }
+        actions.append(.resume(waiter.continuation, .failed(.cancelled)))
+        downloads[waiter.key]?.flight.waiters[waiterID] = nil
+        // An interrupted reader rarely comes back: its download ends although it still has the picture open.
+        if let handle = waiter.handle, let flight = downloads[waiter.key]?.flight, flight.waiters.isEmpty,
+            flight.handles == [handle]
+        {
+            downloads[waiter.key]?.flight.handles = []
+        }
+        release(waiter.key, now: now, actions: &actions)
+    }
+
+    mutating func close(_ id: UInt64, now: ContinuousClock.Instant, actions: inout [Action]) {
+        guard let handle = handles.removeValue(forKey: id) else { return }
+        let count = (openCounts[handle.key] ?? 1) - 1
+        openCounts[handle.key] = count > 0 ? count : nil
+        for (waiterID, waiter) in waiters where waiter.handle == id {
+            waiters[waiterID] = nil
+            downloads[handle.key]?.flight.waiters[waiterID] = nil
+            actions.append(.resume(waiter.continuation, .failed(.cancelled)))
+        }
+        downloads[handle.key]?.flight.handles.remove(id)
+        release(handle.key, now: now, actions: &actions)
+        makeRoom(for: 0, isPreload: false, actions: &actions)
+    }
+}

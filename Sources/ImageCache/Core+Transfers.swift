@@ -1,0 +1,95 @@
+internal import HTTP
+
+extension Core {
+    /// Bytes to write and the file they go to.
+    struct Accepted: Sendable {
+        var acceptance: Acceptance
+        var file: FlightFile
+        /// Bytes that the whole picture may take.
+        var room: Int64
+    }
+
+    /// What follows from written bytes.
+    struct Written: Sendable {
+        var goesOn: Bool
+        /// What to note beside the partial file, if it is time.
+        var state: (total: Int64?, validator: String?, present: RangeSet)?
+    }
+
+    mutating func answered(
+        _ head: HTTPHead, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant, actions: inout [Action]
+    ) -> Bool {
+        guard downloads[key]?.flight.segments[segment] != nil else { return false }
+        let change = downloads[key]?.flight.answered(head, to: segment, now: now)
+        apply(change, to: key, now: now, actions: &actions)
+        let goesOn = downloads[key]?.flight.segments[segment] != nil
+        if !goesOn { pump(now: now, actions: &actions) }
+        if let flight = downloads[key]?.flight, let total = flight.total, downloads[key]?.reserved != total {
+            downloads[key]?.reserved = total
+            makeRoom(for: 0, isPreload: !flight.isRead, actions: &actions)
+        }
+        return goesOn
+    }
+
+    mutating func accept(_ count: Int, from segment: UInt64, of key: FileKey) -> Accepted? {
+        guard let acceptance = downloads[key]?.flight.accept(count, from: segment), let download = downloads[key]
+        else { return nil }
+        receivedBytes += Int64(count)
+        return Accepted(
+            acceptance: acceptance, file: download.file, room: download.flight.total ?? FlightLimits.largestUnknown)
+    }
+
+    mutating func wrote(
+        _ bytes: UnsafeRawBufferPointer, _ acceptance: Acceptance, from segment: UInt64, of key: FileKey,
+        now: ContinuousClock.Instant, actions: inout [Action]
+    ) -> Written {
+        guard downloads[key]?.flight.segments[segment] != nil else { return Written(goesOn: false) }
+        if acceptance.isTooLong {
+            let change = downloads[key]?.flight.fail(.damaged("the answer is longer than the picture"))
+            apply(change, to: key, now: now, actions: &actions)
+            return Written(goesOn: false)
+        }
+        let total = downloads[key]?.flight.total
+        unsafe downloads[key]?.flight.edges.note(bytes, at: acceptance.offset, total: total)
+        let change = downloads[key]?.flight.wrote(acceptance.writes, now: now)
+        downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
+        apply(change, to: key, now: now, actions: &actions)
+        guard let download = downloads[key] else { return Written(goesOn: false) }
+        // A whole picture's request is left to end by itself, which keeps its connection.
+        if download.flight.phase == .complete { return Written(goesOn: acceptance.goesOn) }
+        if change?.outcome != nil { pump(now: now, actions: &actions) }
+        var state: (total: Int64?, validator: String?, present: RangeSet)?
+        if download.unnoted >= PartialState.interval, download.flight.phase == .running {
+            downloads[key]?.unnoted = 0
+            state = (download.flight.total, download.flight.validator, download.flight.present)
+        }
+        return Written(goesOn: acceptance.goesOn && download.flight.segments[segment] != nil, state: state)
+    }
+
+    mutating func finished(
+        _ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant,
+        actions: inout [Action]
+    ) {
+        guard downloads[key]?.flight.segments[segment] != nil else {
+            // It belonged to a download that is over; its connection is free for others.
+            return pump(now: now, actions: &actions)
+        }
+        downloads[key]?.transfers[segment] = nil
+        let change = downloads[key]?.flight.finished(segment, result, now: now)
+        apply(change, to: key, now: now, actions: &actions)
+        _ = downloads[key]?.flight.wake(now: now)
+        // Nobody waited for its end, and it did not come: keep what is there.
+        release(key, now: now, actions: &actions)
+    }
+
+    /// Neither disk nor memory takes the bytes.
+    mutating func cannotWrite(
+        _ key: FileKey, _ error: FileError, now: ContinuousClock.Instant, actions: inout [Action]
+    ) {
+        refused(error.text, actions: &actions)
+        fail(
+            key,
+            .unusable("the picture can neither be stored nor kept in memory (\(error.text)); make room on the disk"),
+            keepsPartial: false, now: now, actions: &actions)
+    }
+}

@@ -1,0 +1,156 @@
+internal import HTTP
+internal import Rankings
+
+/// Something to do outside the lock, in order.
+enum Action: Sendable {
+    /// Make a request for a part of a picture.
+    case start(FileKey, SegmentStart, HTTPRequest)
+    case cancel(any Transfer)
+    case setPriority(any Transfer, TransferPriority)
+    case resume(CheckedContinuation<WaitResult, Never>, WaitResult)
+    /// Look at the partial file of an earlier download.
+    case reopen(FileKey, FlightFile)
+    /// Keep a partial file for later.
+    case park(FlightFile, total: Int64?, validator: String?, present: RangeSet)
+    case discard(FlightFile)
+    /// Keep the bytes only for those who have them open.
+    case unlink(FlightFile)
+    case removePartial(FileKey)
+    /// Move a whole picture to its place.
+    case commit(FileKey, FlightFile, length: Int64)
+    /// Remove stored files and their rows.
+    case remove([FileKey])
+    /// Ask the neighbours for the pictures at these places and queue them.
+    case planPreloads(Neighbours, [Int])
+    case report(ImageCacheEvent)
+}
+
+/// What a waiter is told.
+enum WaitResult: Sendable {
+    case bytes(PictureBytes)
+    case length(Int64)
+    /// Things changed: look again.
+    case again
+    case failed(ImageCacheError)
+}
+
+/// Everything that the cache knows, behind one lock. Decides; what it decides is done outside.
+struct Core: Sendable {
+    /// A download and what belongs to it.
+    struct Download {
+        var flight: Flight
+        let picture: PictureRequest
+        var file: FlightFile
+        var transfers: [UInt64: any Transfer] = [:]
+        var priority: TransferPriority
+        /// Bytes written since the partial state was last noted.
+        var unnoted: Int64 = 0
+        /// Bytes counted against the budget.
+        var reserved: Int64
+    }
+
+    /// A picture that somebody has open.
+    struct Handle {
+        let key: FileKey
+        let picture: PictureRequest
+        let neighbours: Neighbours?
+        let opened: ContinuousClock.Instant
+        let wasThere: Bool
+        /// The whole picture, once it is whole.
+        var file: StoredFile?
+        var length: Int64?
+        /// Keeps memory accounted for while it is read.
+        var source: FlightFile?
+        /// Whether it has been given bytes, and of which version; another one must not follow.
+        var hasBytes = false
+        var version: String?
+        var failure: ImageCacheError?
+        /// Bytes read so far; tells sniffing from reading.
+        var readBytes: Int64 = 0
+        var hasPassed = false
+    }
+
+    struct Waiter {
+        let key: FileKey
+        let handle: UInt64?
+        let range: Range<Int64>
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<WaitResult, Never>
+    }
+
+    /// A failure that is remembered.
+    struct Failure {
+        var error: ImageCacheError
+        var until: ContinuousClock.Instant
+    }
+
+    /// Reads up to here are sniffing: a file manager looks at the beginning.
+    static let sniffedBytes: Int64 = 128 << 10
+    /// How long a picture that the service does not have is not asked for again.
+    static let goneFor: Duration = .seconds(600)
+    /// How long a preload that failed is not tried again; readers try at once.
+    static let failedPreloadFor: Duration = .seconds(60)
+    /// How long no preloads start after the network failed.
+    static let preloadsRestFor: Duration = .seconds(10)
+    /// Failures remembered at most.
+    static let mostFailures = 4096
+    /// Assumed for a preload whose length nobody asked.
+    static let assumedLength: Int64 = 1 << 20
+    /// Unfinished downloads kept for resuming.
+    static let mostPartials = 256
+
+    let configuration: ImageCache.Configuration
+    let store: Store
+    let spare = SpareMemory()
+    var index: StoredIndex
+    var downloads: [FileKey: Download] = [:]
+    var handles: [UInt64: Handle] = [:]
+    var openCounts: [FileKey: Int] = [:]
+    var waiters: [UInt64: Waiter] = [:]
+    var failures: [FileKey: Failure] = [:]
+    /// Partial files on disk that no download uses, with their bytes.
+    var parked: [FileKey: Int64] = [:]
+    var preload: PreloadPolicy
+    var queued: [(directory: UInt64, picture: PictureRequest)] = []
+    var preloadsRestUntil: ContinuousClock.Instant?
+    /// Until when the image host wants no requests.
+    var limitedUntil: ContinuousClock.Instant?
+    var isStoring = true
+    var isClosed = false
+    var receivedBytes: Int64 = 0
+    var preloadedCount = 0
+    var evictedCount = 0
+    var nextID: UInt64 = 1
+
+    init(_ configuration: ImageCache.Configuration, store: Store, index: StoredIndex, parked: [FileKey: Int64]) {
+        self.configuration = configuration
+        self.store = store
+        self.index = index
+        self.parked = parked
+        preload = PreloadPolicy(ordinary: configuration.preload)
+    }
+
+    mutating func makeID() -> UInt64 {
+        defer { nextID += 1 }
+        return nextID
+    }
+
+    func isOpen(_ key: FileKey) -> Bool {
+        openCounts[key] != nil || downloads[key] != nil
+    }
+
+    /// The failure of a picture that still counts.
+    func failure(of key: FileKey, now: ContinuousClock.Instant) -> ImageCacheError? {
+        guard let failure = failures[key], failure.until > now else { return nil }
+        return failure.error
+    }
+
+    mutating func remember(
+        _ error: ImageCacheError, of key: FileKey, for duration: Duration, now: ContinuousClock.Instant
+    ) {
+        if failures.count >= Self.mostFailures { failures = failures.filter { $0.value.until > now } }
+        // Still full of young ones: forgetting them costs a request each.
+        if failures.count >= Self.mostFailures { failures = [:] }
+        failures[key] = Failure(error: error, until: now + duration)
+    }
+}

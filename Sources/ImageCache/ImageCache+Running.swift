@@ -1,0 +1,187 @@
+internal import Dispatch
+internal import HTTP
+internal import Rankings
+internal import SQLite
+internal import Synchronization
+
+extension ImageCache {
+    /// Decides under the lock, then acts outside it.
+    @discardableResult
+    func run<Value: Sendable>(_ decide: (inout Core, inout [Action]) -> Value) -> Value {
+        var actions: [Action] = []
+        let (value, isBusy) = core.withLock { core in
+            let value = decide(&core, &actions)
+            return (value, !core.downloads.isEmpty)
+        }
+        for action in actions { perform(action) }
+        if isBusy { startTicking() }
+        return value
+    }
+
+    private func perform(_ action: Action) {
+        switch action {
+        case .start(let key, let start, let request):
+            let transfer = transport.start(request, sink: SegmentSink(self, key: key, segment: start.id))
+            run { core, actions in core.started(start.id, of: key, transfer, actions: &actions) }
+        case .cancel(let transfer): transfer.cancel()
+        case .setPriority(let transfer, let priority): transfer.setPriority(priority)
+        case .resume(let continuation, let result): continuation.resume(returning: result)
+        case .reopen(let key, let file):
+            let found = file.resume()
+            let now = configuration.monotonicNow()
+            run { core, actions in core.reopened(key, found, now: now, actions: &actions) }
+        case .park(let file, let total, let validator, let present):
+            file.note(total: total, validator: validator, present: present)
+        case .discard(let file): file.discard()
+        case .unlink(let file): file.unlink()
+        case .removePartial(let key): store.removePartial(key)
+        case .commit(let key, let file, let length): commit(key, file, length: length)
+        case .remove(let keys): remove(keys)
+        case .planPreloads(let neighbours, let places):
+            let pictures = places.compactMap { neighbours.picture($0) }
+            let now = configuration.monotonicNow()
+            run { core, actions in
+                core.enqueue(pictures, directory: neighbours.directory, now: now, actions: &actions)
+            }
+        case .report(let event): report(event)
+        }
+    }
+
+    // MARK: - Waiting
+
+    /// Suspends until the waiter that `begin` registers is answered; a cancelled task is answered at once.
+    func wait(
+        _ begin: @Sendable (ImageCache, UInt64, CheckedContinuation<WaitResult, Never>) -> Void
+    ) async -> WaitResult {
+        let waiter = core.withLock { $0.makeID() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                begin(self, waiter, continuation)
+                // The handler may have run before the waiter was registered; the flag is set before it runs.
+                if Task.isCancelled { leave(waiter) }
+            }
+        } onCancel: {
+            leave(waiter)
+        }
+    }
+
+    private func leave(_ waiter: UInt64) {
+        let now = configuration.monotonicNow()
+        run { core, actions in core.leave(waiter, now: now, actions: &actions) }
+    }
+
+    // MARK: - Deadlines
+
+    private func startTicking() {
+        guard configuration.hasTimer,
+            isTicking.withLock({ isTicking in
+                defer { isTicking = true }
+                return !isTicking
+            })
+        else { return }
+        scheduleTick()
+    }
+
+    private func scheduleTick() {
+        disk.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
+            tick()
+            let isBusy = core.withLock { !$0.downloads.isEmpty }
+            if isBusy { return scheduleTick() }
+            isTicking.withLock { $0 = false }
+            // A download may have begun between the two; it saw the timer running.
+            if core.withLock({ !$0.downloads.isEmpty }) { startTicking() }
+        }
+    }
+
+    /// Looks after deadlines and pauses that have passed.
+    package func tick() {
+        let now = configuration.monotonicNow()
+        run { core, actions in core.tick(now: now, actions: &actions) }
+    }
+
+    // MARK: - Disk
+
+    private func commit(_ key: FileKey, _ file: FlightFile, length: Int64) {
+        disk.async { [self] in
+            var failure: FileError?
+            do throws(FileError) {
+                guard let data = file.current else { throw FileError("storing", 2) }
+                try store.commit(data, as: key, key: file.key, length: length)
+            } catch {
+                failure = error
+                // Deleted under us: the next picture finds a directory again.
+                try? store.reopen()
+            }
+            let now = configuration.monotonicNow()
+            run { core, actions in core.committed(key, file, failure, now: now, actions: &actions) }
+            writeIndex()
+            checkDisk()
+        }
+    }
+
+    private func remove(_ keys: [FileKey]) {
+        removedRows.withLock { $0 += keys }
+        disk.async { [self] in
+            for key in keys
+            where core.withLock({ $0.index[key] == nil && $0.downloads[key]?.flight.phase != .complete }) {
+                store.remove(key)
+            }
+            writeIndex()
+        }
+    }
+
+    /// Writes what changed in the index; runs on the disk queue.
+    func writeIndex() {
+        let removed = removedRows.withLock { rows in
+            defer { rows = [] }
+            return rows
+        }
+        let (changed, gone) = core.withLock { core in
+            (core.index.takeUnwritten(), removed.filter { core.index[$0] == nil })
+        }
+        do throws(DatabaseError) { try index?.write(changed, removed: gone) } catch {
+            // The files are the truth: an unclean end makes the next start compare.
+            run { core, actions in core.refused("the index cannot be written (\(error.description))", actions: &actions)
+            }
+        }
+    }
+
+    /// Compares the free disk with its floor; runs on the disk queue.
+    func checkDisk() {
+        guard let free = store.freeBytes else { return }
+        run { core, actions in core.diskHas(free: free, actions: &actions) }
+    }
+
+    /// Makes the index from the files' footers.
+    static func rebuild(
+        _ index: inout StoredIndex, from store: Store, reason: String, _ report: (ImageCacheEvent) -> Void
+    ) {
+        var count = 0
+        for name in store.storedNames() {
+            if let footer = store.footer(of: name), index.adopt(name, length: footer.length) { count += 1 }
+        }
+        if count > 0 { report(.indexRebuilt(pictures: count, reason: reason)) }
+    }
+
+    /// Compares index and files after an unclean end, by names; runs on the disk queue.
+    func reconcile() {
+        let known = core.withLock { Set($0.index.entries.keys) }
+        let names = Set(store.storedNames())
+        var adopted = 0
+        for name in names.subtracting(known) {
+            guard let footer = store.footer(of: name) else {
+                // Neither a footer nor a row: nothing can be made of it. A commit finishes before its row is written.
+                if core.withLock({ $0.index[name] == nil && $0.downloads[name] == nil }) { store.remove(name) }
+                continue
+            }
+            let isNew = core.withLock { $0.index.adopt(name, length: footer.length) }
+            if isNew { adopted += 1 }
+        }
+        for name in known.subtracting(names) where !store.exists(name) {
+            core.withLock { _ = $0.index.remove(name) }
+            removedRows.withLock { $0.append(name) }
+        }
+        if adopted > 0 { report(.indexRebuilt(pictures: adopted, reason: "the last run did not end cleanly")) }
+        writeIndex()
+    }
+}

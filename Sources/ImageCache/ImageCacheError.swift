@@ -1,0 +1,51 @@
+package import Rankings
+
+/// Why bytes cannot be had.
+package enum ImageCacheError: Error, Hashable, Sendable {
+    /// No answer from the network.
+    case unreachable(String)
+    case timedOut
+    /// The service says the picture is gone (404, 410).
+    case gone
+    /// The service refuses it (403 with a Referer, a placeholder in place of the picture).
+    case refused(String)
+    /// The answer is not this picture: wrong length, no trailer, another format, contradictory lengths.
+    case damaged(String)
+    /// The service asks to slow down.
+    case limited(retryAfter: Int64?)
+    case cancelled
+    /// Another rankfs uses this cache directory.
+    case busy(directory: String)
+    /// The directory cannot be used: text with cause and remedy.
+    case unusable(String)
+}
+
+/// Something worth a log line that no request reports.
+package enum ImageCacheEvent: Sendable {
+    case preloadFailed(PictureID, ImageCacheError)
+    /// A stored file was broken and has been removed; it will be downloaded again.
+    case removedBroken(PictureID, reason: String)
+    /// The disk is full or fails: pictures are served without being stored.
+    case notStoring(reason: String)
+    case storingAgain
+    case evicted(count: Int, bytes: Int64)
+    case indexRebuilt(pictures: Int, reason: String)
+    /// A mark that keeps backups away could not be set.
+    case unmarked(mark: String, reason: String)
+}
+
+extension ImageCacheError {
+    /// One sentence for people.
+    package var text: String {
+        switch self {
+        case .unreachable(let reason): "the image host cannot be reached (\(reason))"
+        case .timedOut: "the image host does not answer"
+        case .gone: "the service has removed the picture"
+        case .refused(let reason), .damaged(let reason), .unusable(let reason): reason
+        case .limited: "the image host asks to slow down"
+        case .cancelled: "the read was given up"
+        case .busy(let directory):
+            "another rankfs uses the cache directory \(directory); stop it or name another cache_dir"
+        }
+    }
+}

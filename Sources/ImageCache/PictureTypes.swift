@@ -1,0 +1,62 @@
+internal import Glibc
+package import Rankings
+
+/// A picture to open or preload.
+package struct PictureRequest: Sendable {
+    package var id: PictureID
+    package var location: PictureLocation
+    /// The length that `stat` showed; nil for a preload whose size nobody asked yet.
+    package var size: Int64?
+
+    package init(id: PictureID, location: PictureLocation, size: Int64?) {
+        self.id = id
+        self.location = location
+        self.size = size
+    }
+}
+
+/// The directory around an open picture, so that the next ones can be preloaded.
+package struct Neighbours: Sendable {
+    /// Names the directory: readers of two directories are two walks.
+    package var directory: UInt64
+    /// The open picture's place in it.
+    package var index: Int
+    /// The picture at a place, or nil outside the directory or where nothing can be preloaded. Must not wait.
+    package var picture: @Sendable (Int) -> PictureRequest?
+
+    package init(directory: UInt64, index: Int, picture: @escaping @Sendable (Int) -> PictureRequest?) {
+        self.directory = directory
+        self.index = index
+        self.picture = picture
+    }
+}
+
+/// What is known of a picture's bytes.
+package enum PictureState: Sendable, Equatable {
+    case absent
+    case queued
+    case downloading(received: Int64, total: Int64?)
+    case stored(length: Int64)
+    case failed(reason: String)
+}
+
+/// Bytes that can be handed out without copying, or the need to wait.
+package enum PictureBytes: Sendable {
+    /// `count` bytes at `offset` of the file; `file` keeps the descriptor open while it is referred to.
+    case file(StoredFile, offset: Int64, count: Int)
+    /// The end of the picture: no bytes.
+    case end
+}
+
+/// A descriptor that closes itself when the last reference goes.
+package final class StoredFile: Sendable {
+    package let descriptor: Int32
+
+    package init(owning descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+}

@@ -1,0 +1,132 @@
+/// Which pictures are stored, how long they are and when each was used last; in memory, about 50 bytes a picture.
+///
+/// ## Eviction
+///
+/// Least recently used first, never what the caller protects. The order is sorted once and then consumed: an entry that
+/// was used since is skipped, and met again when the order is sorted anew.
+struct StoredIndex: Sendable {
+    struct Entry: Equatable, Sendable {
+        var length: Int64
+        /// Order of use: Unix seconds times 1024 and a running number.
+        var used: Int64
+        var isPinned = false
+        /// Whether the whole file has been hashed since the start.
+        var isVerified = false
+        /// Downloaded ahead and not read yet.
+        var isUnread = false
+
+        /// Bytes that it takes on disk.
+        var cost: Int64 { length + Int64(Footer.size) }
+    }
+
+    private(set) var entries: [FileKey: Entry] = [:]
+    /// Bytes of all stored files.
+    private(set) var bytes: Int64 = 0
+    /// Entries whose last use has not been written to the database.
+    private(set) var unwritten: Set<FileKey> = []
+    private var newestUse: Int64 = 0
+    private var order: [(used: Int64, key: FileKey)] = []
+    private var nextVictim = 0
+
+    init() {}
+
+    init(_ entries: [FileKey: Entry]) {
+        self.entries = entries
+        for entry in entries.values {
+            bytes += entry.cost
+            newestUse = max(newestUse, entry.used)
+        }
+    }
+
+    subscript(key: FileKey) -> Entry? { entries[key] }
+
+    /// Adds a stored picture, or replaces what was known of it.
+    ///
+    /// - Parameter now: Unix seconds.
+    mutating func insert(_ key: FileKey, length: Int64, isUnread: Bool, now: Int64) {
+        let wasPinned = entries[key]?.isPinned ?? false
+        remove(key)
+        entries[key] = Entry(
+            length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread)
+        bytes += length + Int64(Footer.size)
+        unwritten.insert(key)
+    }
+
+    /// Adds what a scan found on disk, unless it is known.
+    mutating func adopt(_ key: FileKey, length: Int64) -> Bool {
+        guard entries[key] == nil else { return false }
+        entries[key] = Entry(length: length, used: 0)
+        bytes += length + Int64(Footer.size)
+        unwritten.insert(key)
+        return true
+    }
+
+    /// Takes note of a read of a file that was found right.
+    mutating func touch(_ key: FileKey, now: Int64) {
+        guard entries[key] != nil else { return }
+        let use = nextUse(now)
+        entries[key]?.used = use
+        entries[key]?.isVerified = true
+        entries[key]?.isUnread = false
+        unwritten.insert(key)
+    }
+
+    @discardableResult
+    mutating func remove(_ key: FileKey) -> Entry? {
+        guard let entry = entries.removeValue(forKey: key) else { return nil }
+        bytes -= entry.cost
+        unwritten.remove(key)
+        return entry
+    }
+
+    /// The entries to write to the database, which are then taken for written.
+    mutating func takeUnwritten() -> [FileKey: Entry] {
+        defer { unwritten = [] }
+        return Dictionary(uniqueKeysWithValues: unwritten.compactMap { key in entries[key].map { (key, $0) } })
+    }
+
+    /// Removes the least recently used pictures until `goal` bytes are free, or nothing more may go.
+    ///
+    /// - Parameters:
+    ///   - sparesUnread: Whether preloaded pictures that nobody read stay (room for another preload is not worth one).
+    ///   - isProtected: Whether a picture is open.
+    mutating func evict(
+        bytes goal: Int64, sparesUnread: Bool, isProtected: (FileKey) -> Bool
+    ) -> [(key: FileKey, entry: Entry)] {
+        var victims: [(key: FileKey, entry: Entry)] = []
+        var freed: Int64 = 0
+        var hasSorted = false
+        while freed < goal {
+            if nextVictim >= order.count {
+                guard !hasSorted else { break }
+                hasSorted = true
+                order = entries.map { ($0.value.used, $0.key) }.sorted { $0.used < $1.used }
+                nextVictim = 0
+                guard !order.isEmpty else { break }
+            }
+            let candidate = order[nextVictim]
+            nextVictim += 1
+            guard let entry = entries[candidate.key], entry.used == candidate.used, !entry.isPinned,
+                !(sparesUnread && entry.isUnread), !isProtected(candidate.key)
+            else { continue }
+            remove(candidate.key)
+            victims.append((candidate.key, entry))
+            freed += entry.cost
+        }
+        return victims
+    }
+
+    /// Bytes that eviction could free.
+    func evictableBytes(sparesUnread: Bool, isProtected: (FileKey) -> Bool) -> Int64 {
+        var sum: Int64 = 0
+        for (key, entry) in entries where !entry.isPinned && !(sparesUnread && entry.isUnread) && !isProtected(key) {
+            sum += entry.cost
+        }
+        return sum
+    }
+
+    private mutating func nextUse(_ now: Int64) -> Int64 {
+        newestUse = max(newestUse + 1, now << 10)
+        return newestUse
+    }
+}

@@ -1,0 +1,218 @@
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+    @Test func manyReadersShareOneRequest() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(300_000)
+        let picture = Sample.picture(1, size: 300_000)
+        let readers = try (0..<20).map { _ in try bench.open(picture) }
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for reader in readers { group.addTask { try await reader.bytes(offset: 0, count: 300_000).content } }
+            await bench.transport.waitForRequest(at: 0).answer(bytes)
+            for try await content in group { #expect(content == bytes) }
+        }
+        #expect(bench.transport.requests.map(\.asked) == ["whole"])
+        #expect(bench.transport.requests[0].request.priority == .reader)
+        await bench.settle()
+        #expect(bench.cache.state(of: picture.id) == .stored(length: 300_000))
+    }
+
+    @Test func bytesAreGivenAsTheyArrive() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(200_000)
+        let open = try bench.open(Sample.picture(1, size: 200_000))
+        #expect(try open.availableBytes(offset: 0, count: 10) == nil)
+        async let first = open.bytes(offset: 0, count: 1000)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: 200_000)
+        request.body(Array(bytes[..<4000]))
+        #expect(try await first.content == Array(bytes[..<1000]))
+        #expect(try open.availableBytes(offset: 1000, count: 3000)?.content == Array(bytes[1000..<4000]))
+        #expect(try open.availableBytes(offset: 1000, count: 3001) == nil)
+        open.close()
+    }
+
+    @Test func theEndIsHeldBackUntilItIsRight() async throws {
+        let bench = try Bench()
+        var bytes = Sample.jpeg(10_000)
+        bytes[9_999] = 0
+        let open = try bench.open(Sample.picture(1, size: 10_000))
+        async let beginning = open.bytes(offset: 0, count: 100)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: 10_000)
+        request.body(Array(bytes[..<9_990]))
+        _ = try await beginning
+        #expect(try open.availableBytes(offset: 0, count: 9_990) == nil)
+        async let error = failure { try await open.bytes(offset: 0, count: 10_000) }
+        request.body(Array(bytes[9_990...]))
+        guard case .damaged = await error else { Issue.record("a cut picture was served"); return }
+        #expect(bench.cache.state(of: Sample.picture(1, size: nil).id) == .absent)
+        // The same open file must not go on with another version; a new one may.
+        guard case .damaged = await failure({ try await open.bytes(offset: 0, count: 1) }) else {
+            Issue.record("a version was mixed")
+            return
+        }
+        open.close()
+        try await bench.store(Sample.picture(1, size: 10_000), Sample.jpeg(10_000))
+    }
+
+    @Test func aReadBehindTheEndIsEmpty() async throws {
+        let bench = try Bench()
+        try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        let open = try bench.open(Sample.picture(1, size: 5_000))
+        guard case .end = try await open.bytes(offset: 5_000, count: 10) else { Issue.record("not the end"); return }
+        #expect(try await open.bytes(offset: 4_990, count: 100).content.count == 10)
+        #expect(bench.transport.requests.count == 1)
+        open.close()
+    }
+
+    @Test func theTailOfALargeColdPictureCostsOnlyItself() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(12 << 20)
+        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        let offset = bytes.count - 65_536
+        async let tail = open.bytes(offset: Int64(offset), count: 65_536)
+        let request = await bench.transport.waitForRequest(at: 0)
+        #expect(request.asked == "\(offset)-\(bytes.count - 1)")
+        request.answer(bytes)
+        #expect(try await tail.content == Array(bytes[offset...]))
+        #expect(bench.transport.requests.count == 1)
+        open.close()
+    }
+
+    @Test func smallPicturesReadBackwardsComeWithOneRequest() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(900_000)
+        let open = try bench.open(Sample.picture(1, size: 900_000))
+        async let tail = open.bytes(offset: 896_000, count: 4_000)
+        let request = await bench.transport.waitForRequest(at: 0)
+        async let earlier = open.bytes(offset: 100, count: 4_000)
+        #expect(request.asked == "whole")
+        request.answer(bytes)
+        #expect(try await tail.content == Array(bytes[896_000...]))
+        #expect(try await earlier.content == Array(bytes[100..<4_100]))
+        #expect(bench.transport.requests.count == 1)
+        open.close()
+    }
+
+    @Test func aLargePictureWithTwoReadersIsSharedOverConnectionsAndEachByteAskedOnce() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(12 << 20)
+        let picture = Sample.picture(1, size: Int64(bytes.count))
+        let readers = try (0..<8).map { _ in try bench.open(picture) }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for reader in readers {
+                group.addTask { try await reader.bytes(offset: 0, count: bytes.count).content == bytes }
+            }
+            let requests = await bench.transport.waitForRequests(8)
+            for request in requests { request.answer(bytes) }
+            for try await isRight in group { #expect(isRight) }
+        }
+        let ranges = bench.transport.requests.compactMap(\.request.range).map { $0.first..<(($0.last ?? 0) + 1) }
+        #expect(ranges.count == 8)
+        #expect(ranges.reduce(0) { $0 + $1.count } == bytes.count)
+        #expect(RangeSet(ranges).ranges == [0..<Int64(bytes.count)])
+    }
+
+    @Test func aFarSeekIntoARunningDownloadStartsARangeAndAsksNoByteTwice() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(3 << 20)
+        let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
+        async let head = open.bytes(offset: 0, count: 4096)
+        let whole = await bench.transport.waitForRequest(at: 0)
+        whole.headOnly(length: bytes.count)
+        whole.body(Array(bytes[..<8192]))
+        _ = try await head
+        async let far = open.bytes(offset: 2 << 20, count: 4096)
+        let range = await bench.transport.waitForRequest(at: 1)
+        #expect(range.request.range?.first == 2 << 20)
+        #expect(range.request.ifRange == Bench.version)
+        range.answer(bytes)
+        #expect(try await far.content == Array(bytes[(2 << 20)..<((2 << 20) + 4096)]))
+        // The running request ends where the other began.
+        #expect(!whole.body(Array(bytes[8192...])))
+        let received = bench.cache.status().downloads.first?.received
+        #expect(received == Int64(2 << 20) + FlightLimits.seekWindow)
+        open.close()
+    }
+
+    @Test func theLastReaderToLeaveEndsTheDownload() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(500_000)
+        let picture = Sample.picture(1, size: 500_000)
+        let open = try bench.open(picture)
+        let reader = Task { try await open.bytes(offset: 0, count: 500_000) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: 500_000)
+        request.body(Array(bytes[..<100_000]))
+        reader.cancel()
+        #expect(await failure { try await reader.value } == .cancelled)
+        await request.waitForEnd()
+        #expect(request.isCancelled)
+        // What came is kept: the next reader asks for the rest.
+        async let whole = open.bytes(offset: 0, count: 500_000)
+        let rest = await bench.transport.waitForRequest(at: 1)
+        #expect(rest.asked == "100000-499999")
+        #expect(rest.request.ifRange == Bench.version)
+        rest.answer(bytes)
+        #expect(try await whole.content == bytes)
+        open.close()
+    }
+
+    @Test func closingEndsTheDownloadAtOnceUnlessItIsNearlyDone() async throws {
+        let bench = try Bench()
+        for (number, arrived, isCancelled) in [(Int64(1), 100_000, true), (2, 190_000, false)] {
+            let bytes = Sample.jpeg(200_000)
+            let open = try bench.open(Sample.picture(number, size: 200_000))
+            async let head = open.bytes(offset: 0, count: 1000)
+            let request = await bench.transport.waitForRequest(at: Int(number) - 1)
+            request.headOnly(length: 200_000)
+            request.body(Array(bytes[..<arrived]))
+            _ = try await head
+            open.close()
+            #expect(request.isCancelled == isCancelled)
+            request.body(Array(bytes[arrived...]))
+            request.finish()
+            await bench.settle()
+            let state = bench.cache.state(of: Sample.picture(number, size: nil).id)
+            #expect(state == (isCancelled ? .absent : .stored(length: 200_000)))
+        }
+    }
+
+    @Test func learnsALengthThatNoHeaderTells() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(123_457)
+        async let size = bench.cache.learnSize(of: Sample.picture(1, size: nil))
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.head(200, Bench.imageHeaders)
+        for start in stride(from: 0, to: bytes.count, by: 1009) {
+            request.body(Array(bytes[start..<min(bytes.count, start + 1009)]))
+        }
+        request.finish()
+        #expect(try await size == 123_457)
+        await bench.settle()
+        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == 123_457)
+    }
+
+    @Test func aSilentNetworkFailsTheReadInTimeAndIsNotRemembered() async throws {
+        let bench = try Bench()
+        let picture = Sample.picture(1, size: 5_000)
+        let open = try bench.open(picture)
+        async let error = failure { try await open.bytes(offset: 0, count: 10) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        bench.advance(.seconds(14))
+        #expect(bench.cache.state(of: picture.id) == .queued)
+        bench.advance(.seconds(2))
+        #expect(await error == .timedOut)
+        await request.waitForEnd()
+        async let again = open.bytes(offset: 0, count: 5_000)
+        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
+        #expect(try await again.content.count == 5_000)
+        open.close()
+    }
+}

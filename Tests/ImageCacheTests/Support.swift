@@ -1,0 +1,152 @@
+import Dispatch
+import Foundation
+import HTTP
+import Rankings
+import Synchronization
+import TestSupport
+
+@testable import ImageCache
+
+/// A directory that is removed with its object.
+final class Scratch: Sendable {
+    let path: String
+
+    init() {
+        path = NSTemporaryDirectory() + "rankfs-cache-\(UUID().uuidString)"
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var cache: String { path + "/cache" }
+}
+
+/// Events in the order reported.
+final class Events: Sendable {
+    private let list = Mutex<[ImageCacheEvent]>([])
+    func add(_ event: ImageCacheEvent) { list.withLock { $0.append(event) } }
+    var all: [ImageCacheEvent] { list.withLock { $0 } }
+    var texts: [String] { all.map { "\($0)" } }
+}
+
+/// Pictures of a given length with the beginning and end of a JPEG.
+enum Sample {
+    static func jpeg(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        var bytes = [UInt8](repeating: 0, count: count)
+        for index in bytes.indices {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            bytes[index] = UInt8(truncatingIfNeeded: state)
+        }
+        bytes.replaceSubrange(0..<3, with: [0xFF, 0xD8, 0xFF])
+        bytes.replaceSubrange((count - 2)..<count, with: [0xFF, 0xD9])
+        return bytes
+    }
+
+    static func picture(_ number: Int64, size: Int64?, fileExtension: String = "jpg") -> PictureRequest {
+        PictureRequest(
+            id: PictureID(work: WorkID(rawValue: number), page: 0, rendition: .regular, uploaded: 1_600_000_000),
+            location: PictureLocation(
+                url: "https://i.example/\(number)_p0.\(fileExtension)", headers: ["Referer: https://example/"],
+                fileExtension: fileExtension),
+            size: size)
+    }
+}
+
+/// A cache in a directory of its own, with a transport that the test answers and a clock that it moves.
+final class Bench: Sendable {
+    static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
+    static let imageHeaders = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
+
+    let scratch: Scratch
+    let transport = HeldTransport()
+    let clock = ManualClock()
+    let events = Events()
+    let cache: ImageCache
+
+    init(
+        _ scratch: Scratch = Scratch(), directory: String? = nil, budget: Int64 = 1 << 30, preload: Int = 0,
+        freeFloor: Int64 = 0, connections: Int = 8
+    ) throws {
+        self.scratch = scratch
+        var configuration = ImageCache.Configuration(
+            directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
+            timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
+        configuration.connections = connections
+        configuration.hasTimer = false
+        let clock = clock
+        configuration.monotonicNow = { clock.now }
+        let events = events
+        cache = try ImageCache(configuration, transport: transport) { events.add($0) }
+    }
+
+    func open(_ picture: PictureRequest, neighbours: Neighbours? = nil) throws -> OpenPicture {
+        try cache.open(picture, neighbours: neighbours)
+    }
+
+    /// Moves the clock and looks after deadlines.
+    func advance(_ duration: Duration) {
+        clock.advance(by: duration)
+        cache.tick()
+    }
+
+    /// Returns once the disk queue has done everything asked so far.
+    func settle() async {
+        for _ in 0..<3 {
+            await withCheckedContinuation { continuation in cache.disk.async { continuation.resume() } }
+        }
+    }
+
+    /// Stores a picture as a reader would.
+    func store(_ picture: PictureRequest, _ bytes: [UInt8]) async throws {
+        let index = transport.requests.count
+        let open = try open(picture)
+        async let read = open.bytes(offset: 0, count: bytes.count)
+        await transport.waitForRequest(at: index).answer(bytes)
+        _ = try await read
+        open.close()
+        await settle()
+    }
+}
+
+extension HeldRequest {
+    /// Answers as the image host does: 206 to a range, 200 otherwise.
+    func answer(_ picture: [UInt8], headers: [(name: String, value: String)] = Bench.imageHeaders) {
+        guard let range = request.range else { return respond(headers: headers, body: picture) }
+        let last = min(range.last ?? .max, Int64(picture.count) - 1)
+        let part = Array(picture[Int(range.first)...Int(last)])
+        respond(
+            status: 206,
+            headers: headers + [(name: "content-range", value: "bytes \(range.first)-\(last)/\(picture.count)")],
+            body: part)
+    }
+
+    /// Gives only the head.
+    @discardableResult
+    func headOnly(length: Int, headers: [(name: String, value: String)] = Bench.imageHeaders) -> Bool {
+        head(200, headers + [(name: "content-length", value: "\(length)")])
+    }
+
+    var asked: String {
+        guard let range = request.range else { return "whole" }
+        return "\(range.first)-\(range.last.map(String.init) ?? "")"
+    }
+}
+
+extension PictureBytes {
+    /// The bytes themselves.
+    var content: [UInt8] {
+        guard case .file(let file, let offset, let count) = self else { return [] }
+        return (try? Files.read(file.descriptor, at: offset, count: count)) ?? []
+    }
+}
+
+/// The error that an operation throws.
+func failure(of body: () async throws -> PictureBytes) async -> ImageCacheError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch { return error as? ImageCacheError }
+}
