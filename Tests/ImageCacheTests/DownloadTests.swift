@@ -53,7 +53,7 @@ import Testing
         guard case .damaged = await error else { Issue.record("a cut picture was served"); return }
         #expect(bench.cache.state(of: Sample.picture(1, size: nil).id) == .absent)
         // The same open file must not go on with another version; a new one may.
-        guard case .damaged = await failure({ try await open.bytes(offset: 0, count: 1) }) else {
+        guard case .damaged = await failure(of: { try await open.bytes(offset: 0, count: 1) }) else {
             Issue.record("a version was mixed")
             return
         }
