@@ -58,7 +58,11 @@ package struct JSONReader {
     }
 
     private mutating func skipBlanks() {
-        while index < bytes.count, [0x20, 0x0A, 0x0D, 0x09].contains(bytes[index]) { index += 1 }
+        while index < bytes.count {
+            let byte = bytes[index]
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+            index += 1
+        }
     }
 
     private mutating func take(_ byte: UInt8) -> Bool {
@@ -118,11 +122,14 @@ package struct JSONReader {
         case "false": return .bool(false)
         case "null", "NaN", "Infinity", "-Infinity": return .null
         default:
+            // Swift's own conversions know more forms: a plus in front, hexadecimal, words.
             guard let first = text.utf8.first, first == UInt8(ascii: "-") || Self.isDigit(first) else {
                 throw failure("a value was expected")
             }
             if let number = Int64(text) { return .integer(number) }
-            guard let number = Double(text) else { throw failure("a number was expected") }
+            guard text.utf8.allSatisfy(Self.isNumberByte), let number = Double(text) else {
+                throw failure("a number was expected")
+            }
             return number.isFinite ? .real(number) : .null
         }
     }
@@ -131,10 +138,14 @@ package struct JSONReader {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
+    private static func isNumberByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
+            || byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E")
+    }
+
     private static func isWordByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
+        isNumberByte(byte) || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
             || byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
-            || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: ".")
     }
 
     private mutating func string() throws(Failure) -> String {

@@ -1,0 +1,185 @@
+import Foundation
+import HTTP
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Asking for authors and works")
+struct AuthorRequestTests {
+    private let author = UserID(rawValue: 7)
+
+    private func brief(_ id: Int64) -> String {
+        """
+        "\(id)":{"id":"\(id)","title":"t\(id)","illustType":0,"userId":"7","userName":"u","width":1,"height":2,"pageCount":1,
+        "tags":[],"url":"https://i.pximg.net/c/250x250_80_a2/custom-thumb/img/2022/05/01/00/00/00/\(id)_p0_custom1200.jpg"}
+        """
+    }
+
+    private func envelope(_ body: String) -> String { "{\"error\":false,\"message\":\"\",\"body\":\(body)}" }
+
+    @Test("an author's works, illustrations and manga, newest first; empty lists are lists")
+    func allWorks() async throws {
+        let service = FakeService(
+            envelope(
+                "{\"illusts\":{\"9\":null,\"100\":null,\"x\":null,\"-5\":null},\"manga\":{\"20\":null,\"9\":null}}"),
+            envelope("{\"illusts\":[],\"manga\":{\"3\":null}}"), envelope("{\"illusts\":[],\"manga\":[]}"),
+            envelope("[]"))
+        let source = service.source()
+        #expect(try await source.authorWorks(author, deadline: deadline).map(\.rawValue) == [100, 20, 9])
+        #expect(try await source.authorWorks(author, deadline: deadline).map(\.rawValue) == [3])
+        #expect(try await source.authorWorks(author, deadline: deadline).isEmpty)
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await source.authorWorks(author, deadline: deadline)
+                }))
+        #expect(service.urls == Array(repeating: "https://www.pixiv.net/ajax/user/7/profile/all", count: 4))
+    }
+
+    @Test("works are asked for by a hundred and come in the order asked for")
+    func works() async throws {
+        let ids = (1...250).map { WorkID(rawValue: Int64(251 - $0)) }
+        let bodies = stride(from: 0, to: 250, by: 100).map { start in
+            let some = ids[start..<min(start + 100, 250)].filter { $0.rawValue != 33 }
+            return FakeService.response(
+                200, [],
+                Array(
+                    envelope("{\"works\":{\(some.shuffled().map { brief($0.rawValue) }.joined(separator: ","))}}").utf8)
+            )
+        }
+        let service = FakeService(bodies.map { .success($0) })
+        let works = try await service.source().works(ids, of: author, deadline: deadline)
+        #expect(works.map(\.id) == ids.filter { $0.rawValue != 33 })
+        #expect(works.first?.picture == "2022/05/01/00/00/00/250_p0")
+        #expect(service.requests.count == 3)
+        for url in service.urls {
+            #expect(url.hasPrefix("https://www.pixiv.net/ajax/user/7/profile/illusts?ids%5B%5D="))
+            #expect(url.hasSuffix("&work_category=illustManga&is_first_page=0"))
+            #expect(url.components(separatedBy: "ids%5B%5D=").count - 1 <= 100)
+        }
+        #expect(service.urls[2].components(separatedBy: "ids%5B%5D=").count - 1 == 50)
+        #expect(service.source().worksPerRequest == 100)
+    }
+
+    @Test("an author's works one of which makes no sense; none; and a request for none")
+    func fewWorks() async throws {
+        let service = FakeService(
+            envelope("{\"works\":{\(brief(5)),\"6\":{\"id\":\"6\"},\"7\":null}}"), envelope("{\"works\":[]}"),
+            envelope("{\"works\":{\"6\":{}}}"))
+        let source = service.source()
+        let ids = [WorkID(rawValue: 6), WorkID(rawValue: 5)]
+        #expect(try await source.works(ids, of: author, deadline: deadline).map(\.id.rawValue) == [5])
+        #expect(try await source.works(ids, of: author, deadline: deadline).isEmpty)
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await source.works(ids, of: author, deadline: deadline)
+                }))
+        #expect(try await source.works([], of: author, deadline: deadline).isEmpty)
+        #expect(service.requests.count == 3)
+    }
+
+    @Test("who has left is not found; numbers that nobody has are not asked for")
+    func notFound() async {
+        let left = "{\"error\":true,\"message\":\"User has left pixiv or the user ID does not exist.\",\"body\":[]}"
+        for service in [
+            FakeService(status: 404, "{\"error\":true,\"message\":\"\",\"body\":[]}"), FakeService(status: 404, left),
+            FakeService(status: 400, left), FakeService(left),
+        ] {
+            let source = service.source()
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.authorWorks(author, deadline: deadline)
+                } == .notFound)
+        }
+        let service = FakeService()
+        let source = service.source()
+        let nobody = UserID(rawValue: 0)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.authorWorks(nobody, deadline: deadline)
+            } == .notFound)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.originals(of: WorkID(rawValue: -1), deadline: deadline)
+            } == .notFound)
+        #expect(service.events.isEmpty)
+    }
+
+    @Test("other refusals are told with the service's words", arguments: [200, 400, 403])
+    func refused(status: Int) async {
+        let source = FakeService(status: status, "{\"error\":true,\"message\":\"不正なリクエストです。\",\"body\":[]}").source()
+        let error = await failure { () async throws(SourceError) in
+            try await source.authorWorks(author, deadline: deadline)
+        }
+        guard case .unreadable(let reason)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains("不正なリクエストです。"))
+    }
+
+    @Test("originals come from the image host of one's choice with their own format")
+    func originals() async throws {
+        let payload = try Payload("ajax-illust-pages/CWHer-PixivCrawler-93172108")
+        let work = WorkID(rawValue: 93_172_108)
+        let service = FakeService([.success(FakeService.response(200, [], payload.bytes))])
+        let locations = try await service.source(imageURL: "http://127.0.0.1:1").originals(of: work, deadline: deadline)
+        #expect(service.urls == ["https://www.pixiv.net/ajax/illust/93172108/pages"])
+        #expect(
+            locations.map(\.url)
+                == (0..<5).map { "http://127.0.0.1:1/img-original/img/2021/10/02/18/47/29/93172108_p\($0).jpg" })
+        #expect(locations.allSatisfy { $0.headers == [referer] && $0.fileExtension == "jpg" })
+    }
+
+    @Test("originals that nobody may see, of another work, out of order or from elsewhere")
+    func badOriginals() async {
+        func page(_ url: String) -> String { "{\"urls\":{\"original\":\(url)},\"width\":1,\"height\":1}" }
+        func good(_ name: String) -> String {
+            page("\"https://i.pximg.net/img-original/img/2022/05/01/00/00/00/\(name)\"")
+        }
+        let cases: [(String, Bool)] = [
+            (page("null") + "," + page("null"), true), ("", false), (good("8_p0.png"), false),
+            (good("9_p1.png"), false),
+            (good("9_p0.png") + "," + page("null"), false), (good("9_p0.png") + "," + good("9_p0.png"), false),
+            (good("9_p0.webp"), false),
+            (page("\"https://i.pximg.net/img-master/img/2022/05/01/00/00/00/9_p0_master1200.jpg\""), false),
+            (page("\"https://evil.example/9_p0.png\""), false), (page("9"), false),
+        ]
+        for (pages, needsSignIn) in cases {
+            let source = FakeService(envelope("[\(pages)]")).source()
+            let error = await failure { () async throws(SourceError) in
+                try await source.originals(of: WorkID(rawValue: 9), deadline: deadline)
+            }
+            #expect(needsSignIn ? error == .needsSignIn : isUnreadable(error), "\(pages)")
+        }
+    }
+
+    @Test("where pictures are, and the page for people")
+    func locations() throws {
+        let source = FakeService().source()
+        let work = WorkID(rawValue: 97_973_029)
+        let picture = "2022/04/30/00/00/15/97973029_p0"
+        let regular = try #require(source.location(of: work, picture: picture, page: 2, rendition: .regular))
+        #expect(regular.url == "https://i.pximg.net/img-master/img/2022/04/30/00/00/15/97973029_p2_master1200.jpg")
+        #expect(regular.headers == [referer] && regular.fileExtension == "jpg")
+        #expect(
+            source.location(of: work, picture: picture, page: 0, rendition: .small)?.url
+                == "https://i.pximg.net/c/480x960/img-master/img/2022/04/30/00/00/15/97973029_p0_master1200.jpg")
+        #expect(source.location(of: work, picture: picture, page: 0, rendition: .original) == nil)
+        for bad in [
+            "", "x", picture + "/..", "/" + picture, picture + "_master1200", "2022/04/30/00/00/15/97973028_p0",
+        ] {
+            #expect(source.location(of: work, picture: bad, page: 0, rendition: .regular) == nil)
+        }
+        #expect(source.location(of: work, picture: picture, page: -1, rendition: .regular) == nil)
+        #expect(source.webPage(of: work) == "https://www.pixiv.net/artworks/97973029")
+        let other = FakeService().source(apiURL: "http://127.0.0.1:1", imageURL: "http://127.0.0.1:2")
+        #expect(other.webPage(of: work) == "http://127.0.0.1:1/artworks/97973029")
+        #expect(
+            other.location(of: work, picture: picture, page: 0, rendition: .regular)?.url
+                == "http://127.0.0.1:2/img-master/img/2022/04/30/00/00/15/97973029_p0_master1200.jpg")
+        #expect(source.name == "pixiv" && PixivSource.hosts.contains("i.pximg.net"))
+    }
+}

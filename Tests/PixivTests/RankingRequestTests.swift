@@ -1,0 +1,139 @@
+import Foundation
+import HTTP
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Asking for rankings")
+struct RankingRequestTests {
+    @Test("the gate is passed first, then one request of the right shape goes")
+    func shape() async throws {
+        let service = FakeService(ranking())
+        let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        #expect(page.entries.map(\.work.id.rawValue) == [97_973_029])
+        #expect(page.day == day && page.hasNext && page.total == 500)
+        let url = "https://www.pixiv.net/ranking.php?format=json&mode=daily&date=20220501&p=1"
+        #expect(service.events == [.passed(.reader, deadline), .asked(url)])
+        let request = try #require(service.requests.first)
+        #expect(request.method == .get && request.headers == [referer] && request.range == nil)
+        #expect(request.priority == .reader && request.transferClass == .metadata && request.deadline == deadline)
+        #expect(request.bodyLimit == 16 << 20 && request.acceptsCompression)
+    }
+
+    @Test("every mode is asked by its name; without a day no date is sent", arguments: RankingMode.everyone)
+    func modes(mode: RankingMode) async throws {
+        let service = FakeService(ranking(mode: mode.rawValue, page: 3, next: "false"))
+        let source = service.source(apiURL: "http://127.0.0.1:8080")
+        let page = try await source.rankingPage(mode, day: nil, page: 3, deadline: deadline)
+        #expect(service.urls == ["http://127.0.0.1:8080/ranking.php?format=json&mode=\(mode.rawValue)&p=3"])
+        #expect(page.mode == mode && page.day == day && !page.hasNext)
+        #expect(source.modes.contains(mode))
+    }
+
+    @Test(
+        "a 404 is the end behind page 1 and an unpublished day on page 1", arguments: ["", "{\"error\":\"範囲外\"}", "{}"])
+    func outside(body: String) async {
+        for (page, expected) in [(1, SourceError.notPublished), (2, .pastTheEnd), (11, .pastTheEnd)] {
+            let source = FakeService(status: 404, body).source()
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.daily, day: day, page: page, deadline: deadline)
+                } == expected)
+        }
+    }
+
+    @Test(
+        "answers with status 200 that have no ranking in them",
+        arguments: [
+            (ranking(contents: ""), 1, SourceError.notPublished), (ranking(page: 2, contents: ""), 2, .pastTheEnd),
+            (ranking(date: "20220430"), 1, .notPublished),
+            ("{\"error\":\"ランキング集計の範囲外です\"}", 1, .notPublished),
+            ("{\"error\":\"ランキング集計の範囲外です\"}", 2, .pastTheEnd),
+        ])
+    func empty(body: String, page: Int, expected: SourceError) async {
+        let source = FakeService(body).source()
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.rankingPage(.daily, day: day, page: page, deadline: deadline)
+            } == expected)
+    }
+
+    @Test(
+        "answers that make no sense",
+        arguments: [
+            "{}", "{\"contents\":null}", "{\"contents\":{}}", "{\"error\":true,\"message\":\"x\",\"body\":[]}",
+            "{\"error\":\"other\"}", ranking(mode: "weekly"), ranking(page: 2), ranking(contents: "{},{},{\"rank\":1}"),
+            ranking(contents: "null"),
+        ])
+    func senseless(body: String) async {
+        let service = FakeService(body)
+        let source = service.source()
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                }))
+        #expect(service.requests.count == 1)
+    }
+
+    @Test("an answer without a date is of the day asked for, and of none if none was")
+    func dateless() async throws {
+        let body = ranking().replacingOccurrences(of: "\"date\":\"20220501\"", with: "\"date\":false")
+        let page = try await FakeService(body).source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        #expect(page.day == day)
+        let source = FakeService(body).source()
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+                }))
+    }
+
+    @Test("modes for signed-in users are refused to others, in each of the ways seen")
+    func signIn() async throws {
+        let mode = try #require(RankingMode(rawValue: "daily_r18"))
+        for service in [
+            FakeService(status: 403, "{}"), FakeService(status: 403, "<html>"), FakeService("<html>", "<html>"),
+            FakeService(status: 401, "{}"), FakeService(ranking(mode: "daily")),
+            FakeService([.failure(.redirectRefused("accounts.pixiv.net"))]),
+        ] {
+            let source = service.source()
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
+                } == .needsSignIn)
+            #expect(service.closings.isEmpty)
+        }
+    }
+
+    @Test("a page in place of JSON is asked for once more")
+    func askedAgain() async throws {
+        for nonsense in ["<!DOCTYPE html><html>", "", "[]", "{\"contents\":[", "null", "{} {}"] {
+            let service = FakeService(nonsense, ranking())
+            let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            #expect(page.entries.count == 1)
+            let asked = FakeService.Event.asked(service.urls[0])
+            #expect(service.events == [.passed(.reader, deadline), asked, .passed(.reader, deadline), asked])
+
+            let hopeless = FakeService(nonsense, nonsense, ranking())
+            let source = hopeless.source()
+            #expect(
+                isUnreadable(
+                    await failure { () async throws(SourceError) in
+                        try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                    }))
+            #expect(hopeless.requests.count == 2)
+        }
+    }
+
+    @Test("a 404 of something that is not the service makes nothing not exist")
+    func strangersNotFound() async {
+        let source = FakeService(status: 404, "<html>", "<html>").source()
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.daily, day: day, page: 2, deadline: deadline)
+                }))
+    }
+}
