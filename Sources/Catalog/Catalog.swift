@@ -1,7 +1,13 @@
 package import HTTP
 package import Rankings
+import SQLite
+internal import Synchronization
 
 /// Which entries each listing has, and how large each picture is: asked once, stored, served offline.
+///
+/// ## Concurrency
+///
+/// Any thread may call. What does not say `async` takes a lock for microseconds and never waits for the database or the network.
 package final class Catalog: Sendable {
     /// The limits and places a catalog works with.
     package struct Configuration: Sendable {
@@ -27,111 +33,96 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// Entries kept in memory for listings that nobody holds: two hundred full rankings, about 25 MB.
+    static let loadedBound = 100_000
+
+    /// Refusals remembered at most; a program that tries names by the thousand only asks again sooner.
+    static let refusalBound = 4096
+
+    let configuration: Configuration
+    let source: any RankingSource
+    let probe: SizeProbe
+    let report: @Sendable (CatalogEvent) -> Void
+    let store: Store
+    let loaded = LoadedListings(bound: Catalog.loadedBound)
+    let listingFlights = Flights<ListingKey, Listing>()
+    let newestFlights = Flights<RankingMode, Day>()
+    let sizeFlights = Flights<PictureID, Int64>()
+    /// Pages and batches: nobody waits for these, they are only ended at the close.
+    private let background = Flights<UInt64, Void>()
+    let outbox: Outbox
+    let known: SharedKnown
+
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
         _ configuration: Configuration, source: any RankingSource, transport: any Transport,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
-        fatalError("written by the owner of Catalog: \(configuration)")
-    }
-
-    /// The listing if it is in memory; never waits.
-    package func loadedListing(_ key: ListingKey) -> Listing? {
-        fatalError("written by the owner of Catalog: \(key)")
-    }
-
-    /// The listing from memory or the database, or a new one that asks as it is read.
-    ///
-    /// Days that cannot exist throw `.noSuchListing` without a request; so do, for minutes, days that the service did not have.
-    /// A new listing is returned only once its first page is there: an unknown author or an unpublished day throws.
-    package func listing(_ key: ListingKey) async throws(CatalogError) -> Listing {
-        fatalError("written by the owner of Catalog: \(key)")
-    }
-
-    /// What can be said of a key without waiting: whether it surely does not exist (bad day, remembered refusal).
-    package func isKnownAbsent(_ key: ListingKey) -> Bool {
-        fatalError("written by the owner of Catalog: \(key)")
-    }
-
-    /// The newest published day of a mode: from memory, or asked once after each noon JST; offline the newest stored.
-    package func newestDay(of mode: RankingMode) async throws(CatalogError) -> Day {
-        fatalError("written by the owner of Catalog: \(mode)")
-    }
-
-    /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones. Never waits, never asks.
-    package func listedDays(of mode: RankingMode) -> [Day] {
-        fatalError("written by the owner of Catalog: \(mode)")
-    }
-
-    /// The authors with a stored listing. Never waits, never asks.
-    package func listedAuthors() -> [UserID] {
-        fatalError("written by the owner of Catalog")
-    }
-
-    /// The whole record of an entry, from the database.
-    package func record(of entry: ListingEntry, in listing: Listing) async throws(CatalogError) -> ListedWork {
-        fatalError("written by the owner of Catalog: \(entry) \(listing)")
-    }
-
-    /// Keeps a size that was learnt by downloading.
-    package func setSize(_ size: Int64, of picture: PictureID) {
-        fatalError("written by the owner of Catalog: \(size) \(picture)")
-    }
-
-    /// Forgets a size that turned out wrong, so that it is asked again.
-    package func forgetSize(of picture: PictureID) {
-        fatalError("written by the owner of Catalog: \(picture)")
+        let path = configuration.directory + "/catalog.sqlite"
+        let opened: OpenedDatabase
+        let overview: StoredOverview
+        do throws(DatabaseError) {
+            opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations)
+            overview = try Rows.overview(of: opened.connection)
+        } catch {
+            throw .database("\(path) cannot be used: \(error); check the directory's owner and free space")
+        }
+        if let aside = opened.setAside { report(.databaseSetAside(path: aside.path, reason: aside.reason)) }
+        let known = SharedKnown(Known(stored: overview.keys, newest: overview.newest, sizes: overview.sizes))
+        let store = Store(opened.connection, path: path, rendition: configuration.rendition) { aside in
+            known.withLock { known in
+                known.stored = []
+                known.sizes = 0
+            }
+            report(.databaseSetAside(path: aside.path, reason: aside.reason))
+        }
+        self.configuration = configuration
+        self.source = source
+        self.report = report
+        self.store = store
+        self.known = known
+        probe = SizeProbe(client: HTTPClient(transport: transport), timeout: configuration.timeout)
+        outbox = Outbox(
+            store: store,
+            onStored: { writes, newSizes in
+                known.withLock { known in
+                    known.sizes += newSizes
+                    for case .listing(let listing) in writes { known.stored.insert(listing.key) }
+                }
+            }, report: report)
     }
 
     /// Drops listings from memory that nothing refers to, as SIGHUP asks.
     package func dropListings() {
-        fatalError("written by the owner of Catalog")
+        loaded.drop()
     }
 
+    /// Figures for status displays.
     package func status() -> CatalogStatus {
-        fatalError("written by the owner of Catalog")
+        let listings = loaded.all
+        return known.withLock { known in
+            CatalogStatus(
+                storedListings: known.stored.count, loadedListings: listings.count,
+                loadedEntries: listings.reduce(0) { $0 + $1.count }, knownSizes: known.sizes)
+        }
+    }
+
+    /// Runs something that nobody waits for, until the catalog is closed.
+    func inBackground(_ body: @escaping @Sendable () async -> Void) {
+        background.start(UInt64.random(in: .min ... .max)) {
+            await body()
+            return .success(())
+        }
     }
 
     /// Ends background work and closes the database.
     package func close() async {
-        fatalError("written by the owner of Catalog")
+        listingFlights.close()
+        newestFlights.close()
+        sizeFlights.close()
+        background.close()
+        await outbox.flush()
+        await store.close()
+        loaded.drop()
     }
-}
-
-/// Figures for status displays.
-package struct CatalogStatus: Sendable {
-    package var storedListings: Int
-    package var loadedListings: Int
-    package var loadedEntries: Int
-    package var knownSizes: Int
-
-    package init(storedListings: Int, loadedListings: Int, loadedEntries: Int, knownSizes: Int) {
-        self.storedListings = storedListings
-        self.loadedListings = loadedListings
-        self.loadedEntries = loadedEntries
-        self.knownSizes = knownSizes
-    }
-}
-
-/// Something worth a log line that no request reports.
-package enum CatalogEvent: Sendable {
-    /// A corrupt or newer database was set aside under this path and a new one begun.
-    case databaseSetAside(path: String, reason: String)
-    /// Entries of a page could not be understood and are missing.
-    case entriesUnreadable(count: Int, listing: ListingKey, page: Int)
-    /// The database could not be written; answers are served from memory.
-    case notStored(reason: String)
-}
-
-/// Why the catalog could not answer.
-package enum CatalogError: Error, Hashable, Sendable {
-    /// The service (or the calendar) says that it does not exist.
-    case noSuchListing
-    case needsSignIn
-    /// The source could not answer and nothing is stored.
-    case source(SourceError)
-    /// The image host does not tell this picture's length; only downloading it will.
-    case sizeNotTold
-    /// The database cannot be used.
-    case database(String)
 }

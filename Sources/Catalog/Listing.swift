@@ -1,57 +1,75 @@
 package import Rankings
+internal import Synchronization
 
 /// The entries of one directory: append-only, paged in as it is read.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. `entries`, `isComplete`, `entry(named:)` and `size(at:)` only take a lock for microseconds; they never wait.
+/// Any thread may call. `entries`, `isComplete`, `entry(at:)`, `index(named:)` and `size(at:)` only take a lock for microseconds;
+/// they never wait. Waiters are resumed, and pages asked for, outside the lock.
 package final class Listing: Sendable {
     package let key: ListingKey
+    let pages: any ListingPages
+    let owner: any ListingOwner
+    let state: Mutex<ListingState>
 
-    init(key: ListingKey) {
+    init(key: ListingKey, pages: any ListingPages, owner: any ListingOwner, state: sending ListingState) {
         self.key = key
+        self.pages = pages
+        self.owner = owner
+        self.state = Mutex(state)
     }
 
     /// The entries known now, in order; an index once given keeps its entry.
     package var entries: [ListingEntry] {
-        fatalError("written by the owner of Catalog")
+        state.withLock { $0.table.entries }
+    }
+
+    /// How many entries are known now.
+    package var count: Int {
+        state.withLock { $0.table.entries.count }
+    }
+
+    /// The entry at an index, if known.
+    package func entry(at index: Int) -> ListingEntry? {
+        state.withLock { $0.table.entries.indices.contains(index) ? $0.table.entries[index] : nil }
     }
 
     /// Whether no further entry will come.
     package var isComplete: Bool {
-        fatalError("written by the owner of Catalog")
+        state.withLock { $0.paging.isComplete }
     }
 
     /// Whether this listing can never change again (a past day, complete): kernel and clients may cache it.
     package var isFrozen: Bool {
-        fatalError("written by the owner of Catalog")
+        Freshness.isFrozen(key, isComplete: isComplete, now: owner.now)
     }
 
     /// When its content last changed, in Unix seconds: the directory's modification time.
-    package var modified: Int64 {
-        fatalError("written by the owner of Catalog")
-    }
-
-    /// Waits until the entry at `index` is there or the end is known, then returns all entries known.
     ///
-    /// Asks for one page ahead; a reader that goes on behind the first page gets all remaining pages asked at once.
-    package func entries(reaching index: Int) async throws(CatalogError) -> [ListingEntry] {
-        fatalError("written by the owner of Catalog: \(index)")
+    /// A ranking changes when it is published, an author's works when one is uploaded; reading further pages changes neither.
+    package var modified: Int64 {
+        switch key {
+        case .ranking(_, let day): Freshness.published(day)
+        case .author: state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
+        }
     }
 
-    /// The index of a name among the known entries, compared by bytes. Never waits.
+    /// The index of a name among the known entries, compared by bytes.
+    ///
+    /// Never waits.
     package func index(named name: [UInt8]) -> Int? {
-        fatalError("written by the owner of Catalog: \(name)")
+        state.withLock { $0.table.position(of: name) }
     }
 
-    /// The index of a name; asks for further pages while the name may still come (a rank behind the known ones).
-    package func find(named name: [UInt8]) async throws(CatalogError) -> Int? {
-        fatalError("written by the owner of Catalog: \(name)")
-    }
-
-    /// The size of an entry's picture in bytes, if known. Never waits.
+    /// The size of an entry's picture in bytes, if known.
+    ///
+    /// Never waits.
     package func size(at index: Int) -> Int64? {
-        fatalError("written by the owner of Catalog: \(index)")
+        state.withLock { state in
+            guard state.table.sizes.indices.contains(index), state.table.sizes[index] > 0 else { return nil }
+            return state.table.sizes[index]
+        }
     }
 
     /// Finds out an entry's size: from the database, by HEAD, by a one-byte range; coalesced.
@@ -59,29 +77,51 @@ package final class Listing: Sendable {
     /// - Parameters:
     ///   - index: The entry.
     ///   - wholeListing: A walk was recognised: ask for every entry's size at once.
+    /// - Returns: The size in bytes.
     /// - Throws: `.sizeNotTold` if the host tells no length.
     package func resolveSize(at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
-        fatalError("written by the owner of Catalog: \(index) \(wholeListing)")
+        try await owner.resolveSize(in: self, at: index, wholeListing: wholeListing)
     }
 }
 
-/// An entry as it is kept in memory: small, because a hundred thousand of them may be looked at.
-package struct ListingEntry: Sendable {
-    /// The file name, made when the entry was first listed and frozen since.
-    package let name: String
-    /// The place in the ranking; 0 where the listing has no ranks.
-    package let rank: Int32
-    package let picture: PictureID
-    /// The source's reference to the picture, for `RankingSource.location`.
-    package let reference: String
-    /// Whether the service withholds the picture (reading it is EACCES).
-    package let isWithheld: Bool
+/// What a listing needs from the catalog it belongs to.
+protocol ListingOwner: AnyObject, Sendable {
+    /// Wall clock in Unix seconds.
+    var now: Int64 { get }
 
-    package init(name: String, rank: Int32, picture: PictureID, reference: String, isWithheld: Bool) {
-        self.name = name
-        self.rank = rank
-        self.picture = picture
-        self.reference = reference
-        self.isWithheld = isWithheld
+    var rendition: Rendition { get }
+
+    /// Asks for a page in the background and hands the outcome to `Listing.arrived`.
+    func ask(page: Int, of listing: Listing)
+
+    /// Stores what was appended, and learns the sizes of it that are known.
+    func appended(_ write: ListingWrite, to listing: Listing)
+
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64
+}
+
+/// A listing's content and who waits for more of it.
+struct ListingState: Sendable {
+    struct Waiter: Sendable {
+        /// The entry waited for.
+        let index: Int
+        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+    }
+
+    var table: EntryTable
+    var paging: Paging<PageContent>
+    /// When the whole of it was last asked for, in Unix seconds.
+    var fetched: Int64
+    var waiters: [UInt64: Waiter] = [:]
+    var lastWaiter: UInt64 = 0
+    /// When a walk over all sizes was last seen, in Unix seconds; nil for never.
+    var walked: Int64?
+    /// How many entries the walk has asked the sizes of.
+    var walkedCount = 0
+
+    init(table: EntryTable, paging: Paging<PageContent>, fetched: Int64) {
+        self.table = table
+        self.paging = paging
+        self.fetched = fetched
     }
 }

@@ -7,7 +7,7 @@ package import Dispatch
 /// ```swift
 /// actor Store {
 ///     private let executor = SerialQueueExecutor(label: "catalog")
-///     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+///     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 /// }
 /// ```
 ///

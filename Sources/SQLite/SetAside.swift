@@ -12,6 +12,11 @@ package struct SetAside: Hashable, Sendable {
     /// Where it lies now.
     package let path: String
     package let reason: String
+
+    package init(path: String, reason: String) {
+        self.path = path
+        self.reason = reason
+    }
 }
 
 extension Connection {

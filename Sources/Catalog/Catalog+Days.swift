@@ -1,0 +1,70 @@
+package import Rankings
+internal import Synchronization
+
+extension Catalog {
+    /// The newest published day of a mode: from memory, or asked once after each noon JST; offline the newest stored.
+    package func newestDay(of mode: RankingMode) async throws(CatalogError) -> Day {
+        let now = now
+        if let newest = known.withLock({ $0.newest[mode] }), !newest.mustAsk(now: now) { return newest.day }
+        return try await newestFlights.value(for: mode) { [self] in
+            do throws(SourceError) {
+                return .success(try await askNewestDay(of: mode))
+            } catch {
+                if let day = newestKnownDay(of: mode, failedAt: now) { return .success(day) }
+                return .failure(CatalogError(listing: error))
+            }
+        }
+    }
+
+    /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones.
+    ///
+    /// Never waits, never asks.
+    package func listedDays(of mode: RankingMode) -> [Day] {
+        let now = now
+        return known.withLock { known in
+            let stored = known.stored.lazy.compactMap { key -> Day? in
+                guard case .ranking(mode, let day) = key else { return nil }
+                return day
+            }
+            let end = known.newest[mode]?.listedEnd(now: now) ?? Day.newestPublished(atUnixSeconds: now)
+            return ListedDays.days(mode: mode, end: end, recent: configuration.days, stored: stored)
+        }
+    }
+
+    private func askNewestDay(of mode: RankingMode) async throws(SourceError) -> Day {
+        guard source.modes.contains(mode) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
+        let isKnown = known.withLock { $0.newest[mode] != nil }
+        let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
+        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: ContinuousClock.now + patience)
+        let newest = NewestDay(day: page.day, asked: now)
+        known.withLock { $0.newest[mode] = newest }
+        outbox.add([.newest(mode, newest)])
+        adopt(page, as: .ranking(mode, page.day))
+        return page.day
+    }
+
+    /// Keeps the page that came with the newest day as that day's first, so that it is not asked for again.
+    private func adopt(_ page: RankingPage, as key: ListingKey) {
+        let isThere = known.withLock { known in
+            known.refused[key] = nil
+            return known.stored.contains(key)
+        }
+        guard case .ranking(let mode, let day) = key, !isThere, loaded[key] == nil else { return }
+        let pages = RankingPages(mode: mode, day: day, source: source, timeout: configuration.timeout)
+        guard let content = try? pages.content(of: page, number: 1) else { return }
+        _ = begin(key, pages, first: content, last: nil)
+    }
+
+    /// The newest day named by the service before, or stored; remembers that asking failed.
+    private func newestKnownDay(of mode: RankingMode, failedAt now: Int64) -> Day? {
+        known.withLock { known in
+            let stored = known.stored.compactMap { key -> Day? in
+                guard case .ranking(mode, let day) = key else { return nil }
+                return day
+            }.max()
+            guard known.newest[mode] != nil else { return stored }
+            known.newest[mode]?.failed = now
+            return known.newest[mode]?.day
+        }
+    }
+}

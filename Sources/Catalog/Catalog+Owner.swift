@@ -1,0 +1,41 @@
+import Rankings
+internal import Synchronization
+
+extension Catalog: ListingOwner {
+    var now: Int64 { configuration.now() }
+
+    var rendition: Rendition { configuration.rendition }
+
+    func ask(page: Int, of listing: Listing) {
+        inBackground { [self] in
+            let outcome: Result<PageContent, CatalogError>
+            do throws(SourceError) {
+                let content = try await listing.pages.page(page)
+                reportUnreadable(content, listing.key, page: page)
+                outcome = .success(content)
+            } catch { outcome = .failure(Self.pageError(error)) }
+            listing.arrived(page, outcome)
+        }
+    }
+
+    func appended(_ write: ListingWrite, to listing: Listing) {
+        // A refreshed listing has taken this one's place: its rows are the ones to keep.
+        guard loaded.isCurrent(listing) else { return }
+        outbox.add([.listing(write)])
+        if !write.rows.isEmpty { learnSizes(of: write.rows.map(\.entry), in: listing) }
+    }
+
+    func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
+        guard content.unreadable > 0 else { return }
+        report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
+    }
+
+    /// What a failed page means: only "past the end" ends a listing; that a day is gone does not take back what was listed.
+    private static func pageError(_ error: SourceError) -> CatalogError {
+        switch error {
+        case .pastTheEnd: .noSuchListing
+        case .needsSignIn: .needsSignIn
+        default: .source(error)
+        }
+    }
+}

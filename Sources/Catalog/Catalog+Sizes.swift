@@ -1,0 +1,91 @@
+package import Rankings
+import SQLite
+internal import Synchronization
+
+extension Catalog {
+    /// Keeps a size that was learnt by downloading.
+    package func setSize(_ size: Int64, of picture: PictureID) {
+        guard size > 0 else { return }
+        for listing in loaded.all { listing.setSize(size, of: picture) }
+        outbox.add([.size(size, picture)])
+    }
+
+    /// Forgets a size that turned out wrong, so that it is asked again.
+    package func forgetSize(of picture: PictureID) {
+        for listing in loaded.all { listing.setSize(0, of: picture) }
+        outbox.add([.noSize(picture)])
+    }
+
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+        if let size = listing.size(at: index) { return size }
+        guard let entry = listing.entry(at: index) else { throw .noSuchListing }
+        if wholeListing { askSizes(of: listing.continueWalk(now: now), in: listing) }
+        return try await sizeFlights.value(for: entry.picture) { [self] in await askSize(of: entry, in: listing) }
+    }
+
+    /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
+    func learnSizes(of entries: [ListingEntry], in listing: Listing) {
+        inBackground { [self] in
+            await learnStoredSizes(of: entries, in: listing)
+            askSizes(of: listing.entriesForWalk(now: now), in: listing)
+        }
+    }
+
+    /// Asks for many sizes at once: those in the database with one call, the others from the image host.
+    private func askSizes(of entries: [ListingEntry], in listing: Listing) {
+        guard !entries.isEmpty else { return }
+        inBackground { [self] in
+            let unknown = await learnStoredSizes(of: entries, in: listing)
+            for entry in unknown {
+                sizeFlights.start(entry.picture) { await self.probeSize(of: entry, in: listing) }
+            }
+        }
+    }
+
+    /// Sets the sizes that the database knows; returns the entries that it does not know.
+    @discardableResult
+    private func learnStoredSizes(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
+        guard let sizes = try? await store.sizes(of: entries.map(\.picture)) else { return entries }
+        for (entry, size) in zip(entries, sizes) where size > 0 { listing.setSize(size, of: entry.picture) }
+        return zip(entries, sizes).filter { $0.1 == 0 }.map(\.0)
+    }
+
+    private func askSize(of entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
+        if let size = try? await store.sizes(of: [entry.picture]).first, size > 0 {
+            listing.setSize(size, of: entry.picture)
+            return .success(size)
+        }
+        return await probeSize(of: entry, in: listing)
+    }
+
+    private func probeSize(of entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
+        // Somebody may have downloaded or asked it since this was planned.
+        if let index = listing.state.withLock({ $0.table.position(of: entry.picture.work) }),
+            let size = listing.size(at: index)
+        {
+            return .success(size)
+        }
+        do throws(CatalogError) {
+            let size = try await probe.size(at: location(of: entry))
+            setSize(size, of: entry.picture)
+            return .success(size)
+        } catch { return .failure(error) }
+    }
+
+    private func location(of entry: ListingEntry) async throws(CatalogError) -> PictureLocation {
+        if entry.isWithheld { throw .sizeNotTold }
+        let picture = entry.picture
+        if let location = source.location(
+            of: picture.work, picture: entry.reference, page: picture.page, rendition: picture.rendition)
+        {
+            return location
+        }
+        guard picture.rendition == .original else { throw .sizeNotTold }
+        do throws(SourceError) {
+            let originals = try await source.originals(
+                of: picture.work, deadline: ContinuousClock.now + configuration.timeout)
+            guard originals.indices.contains(picture.page) else { throw .notFound }
+            return originals[picture.page]
+        } catch { throw .source(error) }
+    }
+}

@@ -1,0 +1,91 @@
+import Rankings
+
+/// When what is known must be asked again: pure rules over Unix seconds.
+enum Freshness {
+    /// How long "the service does not have it" holds: the service may publish late, and a mistyped name may be tried twice.
+    static let refusalSeconds: Int64 = 300
+    /// How long "the newest day is still yesterday's" holds after noon.
+    static let lateSeconds: Int64 = 300
+    /// How long a failed asking keeps the older answer: shorter, because a network comes back at any time.
+    static let failedSeconds: Int64 = 60
+    /// After how long an author's works are asked again: six hours, a few looks a day.
+    static let authorSeconds: Int64 = 6 * 3600
+
+    /// Whether something that happened at `moment` is still within its time.
+    ///
+    /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
+    static func holds(since moment: Int64, seconds: Int64, now: Int64) -> Bool {
+        now >= moment && now - moment < seconds
+    }
+
+    /// Whether the calendar alone rules a listing out.
+    static func isImpossible(_ key: ListingKey, now: Int64) -> Bool {
+        switch key {
+        case .ranking(let mode, let day):
+            day < Day.first(of: mode) || day > Day.newestPublished(atUnixSeconds: now)
+        case .author(let author):
+            author.rawValue <= 0
+        }
+    }
+
+    /// Whether a complete listing can never change: a day older than the newest one, whose works may still be moved for an hour.
+    static func isFrozen(_ key: ListingKey, isComplete: Bool, now: Int64) -> Bool {
+        guard isComplete, case .ranking(_, let day) = key else { return false }
+        return day < Day.newestPublished(atUnixSeconds: now)
+    }
+
+    /// Whether a listing that is there should be compared with the service's before it is shown.
+    static func needsRefresh(_ key: ListingKey, fetched: Int64, now: Int64) -> Bool {
+        switch key {
+        case .ranking: false
+        case .author: !holds(since: fetched, seconds: authorSeconds, now: now)
+        }
+    }
+
+    /// The moment a day's ranking appears, in Unix seconds: noon in Japan of the day after.
+    static func published(_ day: Day) -> Int64 {
+        day.advanced(by: 1).beginsAtUnixSeconds + 12 * 3600
+    }
+}
+
+/// What is known of a mode's newest day.
+struct NewestDay: Hashable, Sendable {
+    /// The newest day that the service has named.
+    var day: Day
+    /// When it named it, in Unix seconds.
+    var asked: Int64
+    /// When asking failed since; nil after an answer.
+    var failed: Int64?
+
+    /// Whether the service must be asked before this is given as the answer.
+    func mustAsk(now: Int64) -> Bool {
+        let expected = Day.newestPublished(atUnixSeconds: now)
+        guard day < expected else { return false }
+        if let failed, Freshness.holds(since: failed, seconds: Freshness.failedSeconds, now: now) { return false }
+        let askedSinceNoon = asked <= now && Day.newestPublished(atUnixSeconds: asked) >= expected
+        return !(askedSinceNoon && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
+    }
+
+    /// The last of the days to list without asking: the calendar's, unless the service was asked since that day's noon.
+    func listedEnd(now: Int64) -> Day {
+        let expected = Day.newestPublished(atUnixSeconds: now)
+        let latestAsking = max(asked, failed ?? asked)
+        guard latestAsking <= now else { return max(day, expected) }
+        return Day.newestPublished(atUnixSeconds: latestAsking) >= expected ? day : max(day, expected)
+    }
+}
+
+/// Which days a mode's directory shows.
+enum ListedDays {
+    /// The recent days up to `end` and the stored ones, oldest first, each once.
+    static func days(mode: RankingMode, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
+        let first = Day.first(of: mode)
+        var days = Set(stored)
+        for back in 0..<max(0, recent) {
+            let day = end.advanced(by: -back)
+            guard day >= first else { break }
+            days.insert(day)
+        }
+        return days.sorted()
+    }
+}

@@ -1,0 +1,31 @@
+internal import Synchronization
+import Rankings
+
+/// What a catalog knows without asking the database.
+struct Known: Sendable {
+    var stored: Set<ListingKey>
+    var newest: [RankingMode: NewestDay]
+    /// How many pictures' sizes are stored.
+    var sizes: Int
+    /// When the service said that a listing does not exist, in Unix seconds.
+    var refused: [ListingKey: Int64] = [:]
+    /// When refreshing a listing failed, in Unix seconds.
+    var refreshFailed: [ListingKey: Int64] = [:]
+}
+
+/// The knowledge behind a lock, shared by the catalog and its database's callbacks.
+///
+/// ## Concurrency
+///
+/// Any thread may call; the lock is held for microseconds.
+final class SharedKnown: Sendable {
+    private let known: Mutex<Known>
+
+    init(_ known: Known) {
+        self.known = Mutex(known)
+    }
+
+    func withLock<Value: Sendable>(_ body: (inout Known) -> Value) -> Value {
+        known.withLock { body(&$0) }
+    }
+}

@@ -1,0 +1,147 @@
+import Rankings
+internal import Synchronization
+
+extension Listing {
+    /// Waits until the entry at `index` is there or the end is known, then returns all entries known.
+    ///
+    /// Asks for one page ahead; a reader that goes on behind the first page gets all remaining pages asked at once.
+    package func entries(reaching index: Int) async throws(CatalogError) -> [ListingEntry] {
+        let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
+            let known = state.table.entries.count
+            let pages = state.paging.ask(reaching: index, known: known)
+            return (index < known || state.paging.isComplete ? state.table.entries : nil, pages)
+        }
+        ask(pages)
+        if let entries { return entries }
+        let waiter = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                wait(for: index, as: waiter, continuation)
+                // Cancelled before it waited: the handler below found nothing to remove.
+                if Task.isCancelled { leave(waiter) }
+            }
+        } onCancel: {
+            leave(waiter)
+        }.get()
+    }
+
+    /// The index of a name; asks for further pages while the name may still come (a rank behind the known ones).
+    package func find(named name: [UInt8]) async throws(CatalogError) -> Int? {
+        guard let number = Self.leadingNumber(of: name) else { return index(named: name) }
+        while true {
+            let (found, known, lastRank, isComplete) = state.withLock { state in
+                (
+                    state.table.position(of: name), state.table.entries.count, state.table.lastRank,
+                    state.paging.isComplete
+                )
+            }
+            if let found { return found }
+            guard !isComplete, pages.mayHold(number, lastRank: lastRank) else { return nil }
+            _ = try await entries(reaching: known)
+        }
+    }
+
+    /// The number that a name of an entry begins with, as in `001-Title.jpg`; nil for other names (`.hidden`, `desktop.ini`).
+    static func leadingNumber(of name: [UInt8]) -> Int64? {
+        let digits = name.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !digits.isEmpty, name.dropFirst(digits.count).first == UInt8(ascii: "-") else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
+    }
+
+    // MARK: - Pages
+
+    /// The outcome of a page that was asked for; `.noSuchListing` means that it lies behind the last one.
+    func arrived(_ page: Int, _ outcome: Result<PageContent, CatalogError>) {
+        let (write, resumptions, pages) = state.withLock { state -> (ListingWrite?, [Resumption], [Int]) in
+            switch outcome {
+            case .success(let content): state.paging.arrive(page, content, last: content.last)
+            case .failure(.noSuchListing): state.paging.arrivePastTheEnd(page)
+            case .failure(let error): state.paging.fail(page, error)
+            }
+            let write = appendWhatCame(&state)
+            return (write, satisfied(&state), askForRest(&state))
+        }
+        // The rows are on their way to the database before anyone sees the entries, so that their records can be asked for.
+        if let write { owner.appended(write, to: self) }
+        for resumption in resumptions { resumption.continuation.resume(returning: resumption.outcome) }
+        ask(pages)
+    }
+
+    /// The header as it is to be stored now.
+    static func header(_ state: ListingState, pages: any ListingPages) -> ListingHeader {
+        ListingHeader(
+            isComplete: state.paging.isComplete, nextPage: state.paging.next, lastPage: state.paging.last,
+            entryCount: state.table.entries.count, fetched: state.fetched,
+            remaining: pages.remaining(from: state.paging.next))
+    }
+
+    private struct Resumption {
+        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+        let outcome: Result<[ListingEntry], CatalogError>
+    }
+
+    private func appendWhatCame(_ state: inout ListingState) -> ListingWrite? {
+        let first = state.table.entries.count
+        let (next, wasComplete) = (state.paging.next, state.paging.isComplete)
+        var rows: [ListingRow] = []
+        while let (_, content) = state.paging.takeNext() {
+            rows += state.table.append(content.works, rendition: owner.rendition)
+        }
+        guard state.paging.next != next || state.paging.isComplete != wasComplete else { return nil }
+        return ListingWrite(
+            key: key, firstPosition: first, rows: rows, header: Self.header(state, pages: pages))
+    }
+
+    /// The waiters that need wait no longer: their entry is there, the end is known, or the next page failed.
+    private func satisfied(_ state: inout ListingState) -> [Resumption] {
+        let failure = state.paging.takeFailure()
+        let (known, isComplete, entries) = (state.table.entries.count, state.paging.isComplete, state.table.entries)
+        var resumptions: [Resumption] = []
+        for (id, waiter) in state.waiters {
+            if waiter.index < known || isComplete {
+                resumptions.append(Resumption(continuation: waiter.continuation, outcome: .success(entries)))
+            } else if let failure {
+                resumptions.append(Resumption(continuation: waiter.continuation, outcome: .failure(failure)))
+            } else {
+                continue
+            }
+            state.waiters[id] = nil
+        }
+        return resumptions
+    }
+
+    /// What those who still wait need beyond the pages under way.
+    private func askForRest(_ state: inout ListingState) -> [Int] {
+        guard let index = state.waiters.values.map(\.index).max() else { return [] }
+        return state.paging.ask(reaching: index, known: state.table.entries.count)
+    }
+
+    private func ask(_ pages: [Int]) {
+        for page in pages { owner.ask(page: page, of: self) }
+    }
+
+    // MARK: - Waiters
+
+    private func wait(
+        for index: Int, as waiter: UInt64,
+        _ continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+    ) {
+        let (entries, pages) = state.withLock { state -> ([ListingEntry]?, [Int]) in
+            let known = state.table.entries.count
+            // The page may have come, or failed, since the first look.
+            if index < known || state.paging.isComplete { return (state.table.entries, []) }
+            state.waiters[waiter] = ListingState.Waiter(index: index, continuation: continuation)
+            return (nil, state.paging.ask(reaching: index, known: known))
+        }
+        if let entries { continuation.resume(returning: .success(entries)) }
+        ask(pages)
+    }
+
+    private func leave(_ waiter: UInt64) {
+        let removed = state.withLock { $0.waiters.removeValue(forKey: waiter) }
+        removed?.continuation.resume(returning: .failure(.cancelled))
+    }
+}

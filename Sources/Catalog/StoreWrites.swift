@@ -1,0 +1,55 @@
+import Rankings
+
+/// A change on its way to the database.
+enum StoreWrite: Sendable {
+    case listing(ListingWrite)
+    case size(Int64, PictureID)
+    case noSize(PictureID)
+    case newest(RankingMode, NewestDay)
+}
+
+/// Rows to append to a stored listing, with its new header.
+struct ListingWrite: Sendable {
+    let key: ListingKey
+    /// Whether rows stored before go first.
+    var replaces = false
+    /// The position of the first of `rows`.
+    let firstPosition: Int
+    let rows: [ListingRow]
+    let header: ListingHeader
+}
+
+/// An entry as it is stored.
+struct ListingRow: Sendable {
+    let entry: ListingEntry
+    let previousRank: Int?
+    /// The whole record; nil if it is stored already.
+    let work: Work?
+}
+
+/// How far a listing has come.
+struct ListingHeader: Hashable, Sendable {
+    var isComplete: Bool
+    var nextPage: Int
+    var lastPage: Int?
+    var entryCount: Int
+    /// When the service was last asked for the whole of it, in Unix seconds.
+    var fetched: Int64
+    /// An author's works that were not asked for yet, newest first.
+    var remaining: [WorkID]
+}
+
+/// A listing as it comes from the database.
+struct StoredListing: Sendable {
+    var header: ListingHeader
+    var entries: [ListingEntry]
+    /// Sizes in bytes by position; 0 for unknown.
+    var sizes: [Int64]
+}
+
+/// What is loaded when the catalog opens.
+struct StoredOverview: Sendable {
+    var keys: Set<ListingKey> = []
+    var newest: [RankingMode: NewestDay] = [:]
+    var sizes = 0
+}
