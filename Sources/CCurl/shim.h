@@ -17,6 +17,9 @@ typedef size_t (*rankfs_curl_write)(char *_Nonnull bytes, size_t size, size_t co
 typedef curl_socket_t (*rankfs_curl_open)(
     void *_Nonnull context, curlsocktype purpose, struct curl_sockaddr *_Nonnull address);
 
+// CURL_GLOBAL_DEFAULT is an expression, which Swift does not import.
+static inline CURLcode rankfs_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+
 static inline CURLcode rankfs_curl_easy_setopt_long(CURL *_Nonnull easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
 }

@@ -1,4 +1,12 @@
+import CCurl
+import Glibc
+import Synchronization
+
 /// The transport over libcurl: one thread owns the multi handle.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The thread runs from `init` to `shutdown`; it sleeps without waking while nothing is under way.
 package final class CurlTransport: Transport {
     /// Limits and rules of a transport.
     package struct Configuration: Sendable {
@@ -7,6 +15,8 @@ package final class CurlTransport: Transport {
         /// The value of `User-Agent:`.
         package var userAgent: String
         /// A proxy URL, or nil for none; the environment is not asked.
+        ///
+        /// A proxy connects in our place, so that the addresses behind names are its own concern.
         package var proxy: String?
         /// Exact hosts that may be asked and redirected to, lower case; `https` only.
         package var hosts: Set<String>
@@ -31,21 +41,79 @@ package final class CurlTransport: Transport {
         }
     }
 
+    /// libcurl's global set-up, done once in the process (curl_global_init(3)).
+    private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
+
+    private let mailbox: CurlMailbox
+    /// Nil once joined.
+    private let thread: Mutex<pthread_t?>
+
+    /// Starts the transport's thread.
+    ///
+    /// - Throws: `.refused` if an origin does not parse, or if libcurl or the thread cannot be started.
     package init(_ configuration: Configuration) throws(HTTPError) {
-        fatalError("written by the owner of HTTP: \(configuration)")
+        let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
+        guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
+            throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
+        }
+        let mailbox = unsafe CurlMailbox(multi: multi)
+        let loop = unsafe CurlLoop(multi: multi, mailbox: mailbox, book: book, configuration: configuration)
+        guard let thread = CurlThread.start(loop) else {
+            _ = mailbox.close()
+            _ = unsafe curl_multi_cleanup(multi)
+            throw .refused("No thread can be started for the network; is the limit of processes reached?")
+        }
+        self.mailbox = mailbox
+        self.thread = Mutex(thread)
+    }
+
+    deinit {
+        shutdown()
     }
 
     package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        fatalError("written by the owner of HTTP: \(request.url) \(sink)")
+        let id = mailbox.makeID()
+        if !mailbox.post(.start(id, request, sink)) { sink.finish(.failure(.cancelled)) }
+        return CurlTransfer(id: id, mailbox: mailbox)
     }
 
     /// Transfers under way and waiting, for status displays.
-    package var transferCounts: (active: Int, queued: Int) {
-        fatalError("written by the owner of HTTP")
-    }
+    package var transferCounts: (active: Int, queued: Int) { mailbox.counts }
 
     /// Cancels everything, wakes the loop and joins its thread.
+    ///
+    /// Blocks for as long as sinks take to hear of the end. Requests started later end with `.cancelled` at once. From
+    /// within a sink the thread is not waited for, since it is the caller.
     package func shutdown() {
-        fatalError("written by the owner of HTTP")
+        let running = thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        guard let running else { return }
+        _ = mailbox.post(.shutdown)
+        if pthread_equal(running, pthread_self()) != 0 {
+            pthread_detach(running)
+        } else {
+            pthread_join(running, nil)
+        }
+    }
+}
+
+/// A transfer as its owner sees it: a number that the loop knows.
+private final class CurlTransfer: Transfer {
+    let id: Int
+    let mailbox: CurlMailbox
+
+    init(id: Int, mailbox: CurlMailbox) {
+        self.id = id
+        self.mailbox = mailbox
+    }
+
+    func setPriority(_ priority: TransferPriority) {
+        _ = mailbox.post(.setPriority(id, priority))
+    }
+
+    func cancel() {
+        _ = mailbox.post(.cancel(id))
     }
 }

@@ -1,0 +1,200 @@
+/// Reads the headers of one answer and holds the body against them.
+///
+/// libcurl reports success for several answers that contradict themselves (two lengths, an unasked encoding, a range that
+/// was not asked for), so every answer passes here before a sink sees a byte. Pure: lines and counts in, events out.
+struct AnswerCheck {
+    /// All header lines of one answer together, in bytes: many times what a server sends, and a bound on memory.
+    static let headerBytesLimit = 64 * 1024
+    /// Header lines of one answer, interim answers and trailers included.
+    static let headerLinesLimit = 200
+
+    /// What a header line completed.
+    enum Event {
+        case none
+        /// The final head, checked; the body follows.
+        case head(HTTPHead)
+        /// A redirect; its body is of no interest.
+        case redirect(location: String)
+    }
+
+    private enum Phase {
+        case status
+        case headers(status: Int)
+        case body
+    }
+
+    private let method: HTTPRequest.Method
+    private let range: (first: Int64, last: Int64?)?
+    private let bodyLimit: Int64
+    private let acceptsCompression: Bool
+    private let host: String
+
+    private var phase = Phase.status
+    private var headers: [(name: String, value: String)] = []
+    private var headerBytes = 0
+    private var headerLines = 0
+    /// Bytes that the headers promise, before any decoding; nil if they do not tell.
+    private var promised: Int64?
+    private var isEncoded = false
+    private var received: Int64 = 0
+
+    init(_ request: HTTPRequest, host: String) {
+        method = request.method
+        range = request.range
+        bodyLimit = request.bodyLimit
+        acceptsCompression = request.acceptsCompression
+        self.host = host
+    }
+
+    /// Whether the head is complete.
+    var headSeen: Bool {
+        if case .body = phase { true } else { false }
+    }
+
+    /// Takes one header line as received, line end included.
+    mutating func line(_ raw: some Collection<UInt8>) throws(HTTPError) -> Event {
+        headerBytes += raw.count
+        headerLines += 1
+        guard headerBytes <= Self.headerBytesLimit, headerLines <= Self.headerLinesLimit else {
+            throw invalid("the headers are longer than any real answer's")
+        }
+        let line = raw.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+        switch phase {
+        case .status:
+            phase = .headers(status: try status(line))
+            headers = []
+            return .none
+        case .headers(let status):
+            if !line.isEmpty {
+                headers.append(try header(line))
+                return .none
+            }
+            if (100..<200).contains(status) {
+                guard status != 101 else { throw invalid("the server switches protocols unasked") }
+                phase = .status
+                return .none
+            }
+            return try headEnded(status)
+        case .body:
+            // Trailers of a chunked body: counted above, of no use.
+            return .none
+        }
+    }
+
+    /// Counts bytes of the body, after decoding.
+    mutating func body(_ count: Int) throws(HTTPError) {
+        received += Int64(count)
+        guard received <= bodyLimit else { throw .tooLarge }
+    }
+
+    /// Judges an answer that libcurl takes for complete.
+    ///
+    /// - Parameter transferred: Bytes of the body on the wire, before decoding.
+    /// - Throws: `.broken` if bytes are missing or too many, `.invalidAnswer` if there was no head.
+    func end(transferred: Int64) throws(HTTPError) {
+        guard headSeen else { throw invalid("the answer has no headers") }
+        guard method == .get, let promised else { return }
+        let count = isEncoded ? transferred : received
+        guard count == promised else {
+            throw .broken("\(host): the answer ended after \(count) of \(promised) bytes.")
+        }
+    }
+
+    private func invalid(_ reason: String) -> HTTPError {
+        .invalidAnswer("\(host): \(reason).")
+    }
+
+    private func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
+        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3,
+            let status = decimal(words[1]), status >= 100
+        else { throw invalid("the answer does not begin with a status line") }
+        return Int(status)
+    }
+
+    private func header(_ line: some Collection<UInt8>) throws(HTTPError) -> (name: String, value: String) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw invalid("a header has no name") }
+        let name = line[..<colon]
+        guard !name.isEmpty, name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw invalid("a header has no proper name")
+        }
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var value = Array(line[line.index(after: colon)...].drop(while: isBlank))
+        while let last = value.last, isBlank(last) { value.removeLast() }
+        let lowered = name.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
+        return (String(decoding: lowered, as: UTF8.self), String(decoding: value, as: UTF8.self))
+    }
+
+    private mutating func headEnded(_ status: Int) throws(HTTPError) -> Event {
+        phase = .body
+        let head = HTTPHead(status: status, headers: headers)
+        let length = try contentLength()
+        if length != nil, head["transfer-encoding"] != nil { throw invalid("two lengths contradict each other") }
+        if [301, 302, 303, 307, 308].contains(status), let location = head["location"] {
+            return .redirect(location: location)
+        }
+        try checkEncoding()
+        promised = status == 204 || status == 304 ? nil : length
+        if status == 206 { try checkRange(head["content-range"], length: length) }
+        if method == .get, let promised, promised > bodyLimit { throw .tooLarge }
+        return .head(head)
+    }
+
+    /// The one length told, however often it is told.
+    private func contentLength() throws(HTTPError) -> Int64? {
+        var length: Int64?
+        for header in headers where header.name == "content-length" {
+            for part in header.value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                let digits = part.drop { $0 == UInt8(ascii: " ") }
+                guard let value = decimal(digits) else { throw invalid("the length is not a number") }
+                if let length, length != value { throw invalid("two lengths contradict each other") }
+                length = value
+            }
+        }
+        return length
+    }
+
+    private mutating func checkEncoding() throws(HTTPError) {
+        let encodings = headers.filter { $0.name == "content-encoding" }.map { $0.value.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+        guard !encodings.isEmpty else { return }
+        guard acceptsCompression, encodings == ["gzip"] else { throw invalid("the body is encoded unasked") }
+        isEncoded = true
+    }
+
+    /// `bytes first-last/total` must be what was asked, shortened only by the end of the whole.
+    private mutating func checkRange(_ text: String?, length: Int64?) throws(HTTPError) {
+        guard let range else { throw invalid("a part came where the whole was asked") }
+        guard let text, text.hasPrefix("bytes ") else { throw invalid("a part came without telling which") }
+        let parts = text.utf8.dropFirst(6).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let ends = parts.first?.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false) ?? []
+        guard parts.count == 2, ends.count == 2, let first = decimal(ends[0]), let last = decimal(ends[1]),
+            first == range.first, last >= first, last < Int64.max
+        else { throw invalid("another part came than the one asked") }
+        let total = decimal(parts[1])
+        guard total != nil || parts[1].elementsEqual("*".utf8) else {
+            throw invalid("the whole length is not a number")
+        }
+        if let asked = range.last {
+            guard last == asked || (last < asked && (total == nil || total == last + 1)) else {
+                throw invalid("another part came than the one asked")
+            }
+        } else if let total, total != last + 1 {
+            throw invalid("another part came than the one asked")
+        }
+        if let total, total <= last { throw invalid("the part ends behind the whole") }
+        guard !isEncoded else { throw invalid("a part is encoded") }
+        if let length, length != last - first + 1 { throw invalid("the part's length contradicts its range") }
+        promised = last - first + 1
+    }
+
+    private func decimal(_ digits: some Collection<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+            value = value * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return value
+    }
+}

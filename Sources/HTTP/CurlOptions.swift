@@ -1,0 +1,52 @@
+import CCurl
+
+/// Sets every option of an exchange; what is not set here is libcurl's default.
+struct CurlOptions {
+    /// Bytes taken from a socket at once: fewer calls for pictures; libcurl's default for small answers.
+    private static let bulkBufferBytes = 128 * 1024
+    /// Idle time after which a connection is probed, in seconds, so that one that a router forgot is found out.
+    private static let keepAliveSeconds = 60
+
+    let userAgent: String
+    /// Empty for none; then the environment is not asked either (CURLOPT_PROXY(3)).
+    let proxy: String
+    let connectTimeout: Duration
+
+    func apply(_ flight: Flight, to easy: CurlEasy) {
+        let request = flight.request
+        easy.setCallbacks(flight)
+        easy.set(CURLOPT_URL, flight.target.url)
+        easy.set(CURLOPT_PROTOCOLS_STR, flight.target.isSecure ? "https" : "http")
+        easy.set(CURLOPT_FOLLOWLOCATION, 0)
+        easy.set(CURLOPT_NOSIGNAL, 1)
+        easy.set(CURLOPT_NETRC, 0)
+        easy.set(CURLOPT_PROXY, proxy)
+        easy.set(CURLOPT_NOPROXY, "")
+        easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        easy.set(CURLOPT_HTTP09_ALLOWED, 0)
+        easy.set(CURLOPT_USERAGENT, userAgent)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connectTimeout / .milliseconds(1))))
+        easy.set(CURLOPT_TCP_KEEPALIVE, 1)
+        easy.set(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
+        if request.method == .head { easy.set(CURLOPT_NOBODY, 1) }
+        if request.acceptsCompression { easy.set(CURLOPT_ACCEPT_ENCODING, "gzip") }
+        switch request.transferClass {
+        case .metadata:
+            easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            if flight.target.isSecure { easy.set(CURLOPT_PIPEWAIT, 1) }
+        case .bulk:
+            easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+            easy.set(CURLOPT_BUFFERSIZE, Self.bulkBufferBytes)
+        }
+        easy.setHeaders(headerLines(flight))
+    }
+
+    private func headerLines(_ flight: Flight) -> [String] {
+        var lines = flight.headers
+        if let range = flight.request.range {
+            lines.append("Range: bytes=\(range.first)-" + (range.last.map(String.init) ?? ""))
+            if let validator = flight.request.ifRange { lines.append("If-Range: \(validator)") }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,45 @@
+/// Whether and when a failed request is sent again.
+///
+/// Exponential back-off with full jitter: the wait before try n+1 is random between 0 and `base * 2^(n-1)`, so that many clients
+/// that failed together do not come back together.
+package struct RetryPolicy: Sendable {
+    /// What came of a try.
+    package enum Outcome: Sendable {
+        case failed(HTTPError)
+        /// - Parameter retryAfter: The `Retry-After` of the answer, in seconds, if it has one.
+        case answered(status: Int, retryAfter: Int64?)
+    }
+
+    /// Tries in all, the first included: four fit a deadline of 15 s with waits of about 0.4 s, 0.8 s and 1.6 s at most.
+    package var tries = 4
+    /// The longest wait before the second try.
+    package var base = Duration.milliseconds(400)
+    /// The longest wait that jitter may choose.
+    package var ceiling = Duration.seconds(5)
+
+    package init() {}
+
+    /// Decides on another try.
+    ///
+    /// A 503 with `Retry-After` is waited for as long as it says, if that fits.
+    ///
+    /// - Parameters:
+    ///   - outcome: What came of the last try.
+    ///   - triesMade: Tries so far, at least 1.
+    ///   - remaining: Time left until the deadline.
+    ///   - random: A number from 0 to 1.
+    /// - Returns: The time to wait before the next try, or nil to let the outcome stand.
+    package func delay(
+        after outcome: Outcome, triesMade: Int, remaining: Duration, random: Double
+    ) -> Duration? {
+        guard triesMade < tries else { return nil }
+        var wait = min(base * (1 << min(triesMade - 1, 16)), ceiling) * random
+        switch outcome {
+        case .failed(.unreachable), .failed(.broken): break
+        case .answered(status: 503, retryAfter: let seconds?): wait = .seconds(max(0, seconds))
+        case .answered(status: 500, _), .answered(status: 502...504, _): break
+        default: return nil
+        }
+        return wait < remaining ? wait : nil
+    }
+}

@@ -1,0 +1,98 @@
+import HTTP
+import Synchronization
+
+/// A sink that remembers everything, and waits for the end or for some bytes.
+final class Recorder: ResponseSink {
+    struct Record: Sendable {
+        var head: HTTPHead?
+        var body: [UInt8] = []
+        var result: Result<Void, HTTPError>?
+        var finishes = 0
+    }
+
+    private struct State {
+        var record = Record()
+        var accepts = true
+        var watchers: [(@Sendable (Record) -> Bool, CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let onFinish: (@Sendable () -> Void)?
+
+    init(accepts: Bool = true, onFinish: (@Sendable () -> Void)? = nil) {
+        self.onFinish = onFinish
+        state.withLock { $0.accepts = accepts }
+    }
+
+    var record: Record { state.withLock { $0.record } }
+
+    func end() async -> Record {
+        await wait { $0.result != nil }
+        return record
+    }
+
+    func waitForBody(_ count: Int) async {
+        await wait { $0.body.count >= count }
+    }
+
+    private func wait(_ condition: @escaping @Sendable (Record) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let now = state.withLock { state in
+                if condition(state.record) { return true }
+                state.watchers.append((condition, continuation))
+                return false
+            }
+            if now { continuation.resume() }
+        }
+    }
+
+    private func change(_ body: (inout Record) -> Void) -> Bool {
+        let (ready, accepts) = state.withLock { state in
+            body(&state.record)
+            let record = state.record
+            let ready = state.watchers.filter { $0.0(record) }
+            state.watchers.removeAll { $0.0(record) }
+            return (ready, state.accepts)
+        }
+        for watcher in ready { watcher.1.resume() }
+        return accepts
+    }
+
+    func head(_ head: HTTPHead) -> Bool {
+        change { $0.head = head }
+    }
+
+    func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let copy = Array(bytes)
+        return change { $0.body += copy }
+    }
+
+    func finish(_ result: Result<Void, HTTPError>) {
+        onFinish?()
+        _ = change { record in
+            record.result = result
+            record.finishes += 1
+        }
+    }
+}
+
+/// The kind of an outcome, without its sentence.
+enum Kind: String, Sendable {
+    case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, refused, cancelled
+
+    init(_ result: Result<Void, HTTPError>?) {
+        switch result {
+        case nil: fatalError("no result")
+        case .success: self = .success
+        case .failure(.unreachable): self = .unreachable
+        case .failure(.timedOut): self = .timedOut
+        case .failure(.broken): self = .broken
+        case .failure(.invalidAnswer): self = .invalidAnswer
+        case .failure(.tooLarge): self = .tooLarge
+        case .failure(.redirectRefused): self = .redirectRefused
+        case .failure(.untrusted): self = .untrusted
+        case .failure(.refused): self = .refused
+        case .failure(.cancelled): self = .cancelled
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import HTTP
+import Testing
+
+@Suite("CurlTransport on good answers", .timeLimit(.minutes(1)))
+struct TransportTests {
+    @Test func getsAWholeBody() async throws {
+        let bench = try Bench()
+        bench.server.script("/a", answer("hello", headers: ["Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"]))
+        let record = await bench.fetch(bench.request("/a", headers: ["Referer: https://example.org/"]))
+        #expect(Kind(record.result) == .success)
+        #expect(record.head?.status == 200)
+        #expect(record.head?["last-modified"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(record.body == Array("hello".utf8))
+        #expect(record.finishes == 1)
+        let request = try #require(bench.server.requests.first)
+        #expect(request.contains("Referer: https://example.org/\r\n"))
+        #expect(request.contains("User-Agent: rankfs-test\r\n"))
+        #expect(!request.contains("Accept-Encoding"))
+    }
+
+    @Test func headHasALengthAndNoBody() async throws {
+        let bench = try Bench()
+        bench.server.script("/a", "HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n")
+        let record = await bench.fetch(bench.request("/a", .head, transferClass: .metadata))
+        #expect(Kind(record.result) == .success)
+        #expect(record.head?["content-length"] == "1234")
+        #expect(record.body.isEmpty)
+    }
+
+    @Test func streamsBytesAsTheyCome() async throws {
+        let bench = try Bench()
+        bench.server.script(
+            "/slow",
+            [
+                .send(Array("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc".utf8)), .gate("rest"),
+                .send(Array("def".utf8)),
+            ])
+        let recorder = Recorder()
+        _ = bench.transport.start(bench.request("/slow"), sink: recorder)
+        await recorder.waitForBody(3)
+        #expect(recorder.record.result == nil)
+        bench.server.open("rest")
+        #expect(await recorder.end().body == Array("abcdef".utf8))
+    }
+
+    @Test func reusesItsConnection() async throws {
+        let bench = try Bench()
+        bench.server.script("/a", answer("x"))
+        for _ in 0..<5 { #expect(Kind(await bench.fetch(bench.request("/a")).result) == .success) }
+        #expect(bench.server.connections == 1)
+    }
+
+    @Test func cancellingClosesTheConnection() async throws {
+        let bench = try Bench()
+        bench.server.script("/hang", [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na".utf8)), .hang])
+        let recorder = Recorder()
+        let transfer = bench.transport.start(bench.request("/hang"), sink: recorder)
+        await recorder.waitForBody(1)
+        transfer.cancel()
+        #expect(Kind(await recorder.end().result) == .cancelled)
+        transfer.cancel()
+        await bench.server.waitForClientGone("/hang")
+        #expect(recorder.record.finishes == 1)
+    }
+}
