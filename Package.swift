@@ -77,7 +77,7 @@ let package = Package(
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings"]),
-        tests("ProgramTests", ["rankfs", "Rankings"]),
+        tests("ProgramTests", ["rankfs", "Rankings", "Fuse"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]
 )

@@ -1,3 +1,4 @@
+import Fuse
 import Testing
 
 @testable import rankfs
@@ -7,21 +8,21 @@ import Glibc
 #endif
 
 @Suite struct MountDecisionTests {
-    private let own = MountEntry.parse("1 2 0:3 / /m ro - fuse.rankfs pixiv ro")
-    private let other = MountEntry.parse("1 2 0:3 / /m rw shared:1 master:2 - tmpfs tmp rw")
+    private let own = [MountTable.Mount(path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv")]
+    private let other = [MountTable.Mount(path: Array("/m".utf8), type: "tmpfs", source: "tmp")]
 
-    @Test func tableLines() {
-        let table = """
-            36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-            37 35 0:44 / /home/u/My\\040Pictures\\134x ro,nosuid shared:7 - fuse.rankfs pixiv ro,user_id=0
-            garbage
-            38 35 0:44 / /short - fuse.rankfs
-            39 35 0:44 / /a\\999b ro - fuse.rankfs demo ro
-            """
-        let entries = MountEntry.parse(table)
-        #expect(entries.map(\.mountPoint) == ["/mnt2", "/home/u/My Pictures\\x", "/a\\999b"])
-        #expect(entries.map(\.isOwn) == [false, true, true])
-        #expect(entries.map(\.source) == ["/dev/root", "pixiv", "demo"])
+    @Test func ourMountsAreFoundByType() {
+        let table = MountTable(
+            text: Array(
+                """
+                36 35 98:0 / /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+                37 35 0:44 / /home/u/My\\040Pictures ro,nosuid shared:7 - fuse.rankfs pixiv ro,user_id=0
+                38 35 0:44 / /mnt2 ro - fuse.rankfs demo ro
+                39 35 0:44 / /mnt2/x ro - fuse.sshfs pixiv ro
+                """.utf8))
+        #expect(table.ownMountPoints == ["/home/u/My Pictures", "/mnt2"])
+        #expect(table.stack(at: "/mnt2").map(\.type) == ["ext3", "fuse.rankfs"])
+        #expect(table.stack(at: "/mnt").isEmpty)
     }
 
     @Test func emptyFoldersAreMountedOn() {
@@ -35,7 +36,7 @@ import Glibc
     }
 
     @Test func everythingElseIsRefusedWithItsReason() {
-        let cases: [([MountEntry], MountPoint.Look, String)] = [
+        let cases: [([MountTable.Mount], MountPoint.Look, String)] = [
             (own, .directory(isEmpty: true), "already mounted"), (own, .directory(isEmpty: false), "already mounted"),
             (own, .silent, "busy"), ([], .directory(isEmpty: false), "not empty"), ([], .missing, "does not exist"),
             ([], .notADirectory, "not a folder"), ([], .failed(EACCES), "Permission denied"),

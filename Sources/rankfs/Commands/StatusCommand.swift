@@ -1,3 +1,4 @@
+import Fuse
 import Glibc
 
 /// `rankfs status`: what is mounted and what it is doing.
@@ -24,7 +25,7 @@ enum StatusCommand {
     }
 
     private static func mounted() throws(ProgramError) -> [String] {
-        let own = MountEntry.all().filter(\.isOwn).map(\.mountPoint)
+        let own = MountTable.current().ownMountPoints
         guard !own.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }

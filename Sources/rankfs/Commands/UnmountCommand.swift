@@ -1,3 +1,4 @@
+import Fuse
 import Glibc
 
 /// `rankfs unmount`: unmounts, and clears what a crash left.
@@ -9,7 +10,7 @@ enum UnmountCommand {
         guard let canonical = MountPoint.canonical(path) else {
             throw ProgramError(.mountFailure, "\(shown) does not exist; `rankfs status` lists what is mounted.")
         }
-        let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
+        let mounts = MountTable.current().stack(at: canonical)
         guard mounts.last?.isOwn == true else {
             throw ProgramError(
                 .mountFailure, "\(shown) is not a mount of rankfs; `rankfs status` lists those there are.")

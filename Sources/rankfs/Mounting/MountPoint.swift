@@ -1,4 +1,5 @@
 import CLinux
+import Fuse
 import Glibc
 
 /// Whether a folder can be mounted on: the facts, and the pure decision over them.
@@ -23,7 +24,7 @@ struct MountPoint: Hashable, Sendable {
     }
 
     /// Decides from the mounts on exactly this path (top last) and a look at it.
-    static func decide(path: String, mounts: [MountEntry], look: Look) -> Decision {
+    static func decide(path: String, mounts: [MountTable.Mount], look: Look) -> Decision {
         let shown = LogText.escaped(path)
         if let top = mounts.last, top.isOwn {
             switch look {
@@ -58,7 +59,7 @@ struct MountPoint: Hashable, Sendable {
         }
         // Each round removes one dead mount; stacks of them are rare.
         for _ in 0..<8 {
-            let mounts = MountEntry.all().filter { $0.mountPoint == canonical }
+            let mounts = MountTable.current().stack(at: canonical)
             switch decide(
                 path: canonical, mounts: mounts, look: look(at: canonical, mounts: mounts, patience: patience))
             {
@@ -78,7 +79,7 @@ struct MountPoint: Hashable, Sendable {
     }
 
     /// Looks at a folder without waiting longer than `patience` for whatever is mounted there.
-    static func look(at path: String, mounts: [MountEntry], patience: Duration) -> Look {
+    static func look(at path: String, mounts: [MountTable.Mount], patience: Duration) -> Look {
         // Listing a folder of systemd's automount would wait for the very mount that is being made.
         let listing = mounts.last?.type != "autofs"
         // The attributes of a dead mount's root may be cached, so stat(2) alone can succeed; statfs(2) always asks.

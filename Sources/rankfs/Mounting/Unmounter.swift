@@ -1,4 +1,5 @@
 import CLinux
+import Fuse
 import Glibc
 
 /// Takes mounts away: with umount2(2) where that is allowed, with fusermount3(1) where it is not.
@@ -8,17 +9,16 @@ enum Unmounter {
 
     /// Detaches a mount at once, also a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
-        try end(path, flags: Int32(MNT_DETACH), helperFlags: ["-u", "-z", "-q"])
+        if !Unmount.lazily(path) {
+            let shown = LogText.escaped(path)
+            throw ProgramError(.mountFailure, "\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
+        }
     }
 
     /// Unmounts; a busy mount stays.
     static func unmount(_ path: String) throws(ProgramError) {
-        try end(path, flags: 0, helperFlags: ["-u", "-q"])
-    }
-
-    private static func end(_ path: String, flags: Int32, helperFlags: [String]) throws(ProgramError) {
-        // The numbers are the kernel's: never follow a link that was put in the folder's place.
-        if unsafe umount2(path, flags | Int32(UMOUNT_NOFOLLOW)) == 0 { return }
+        // Never follows a link that was put in the folder's place.
+        if unsafe umount2(path, Int32(UMOUNT_NOFOLLOW)) == 0 { return }
         let failure = Files.Failure.last()
         let shown = LogText.escaped(path)
         switch failure.code {
@@ -30,12 +30,10 @@ enum Unmounter {
         guard let helper = helpers.first(where: { unsafe access($0, X_OK) == 0 }) else {
             throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
-        do throws(Files.Failure) {
-            let process = try ChildProcess.start(helper, ["fusermount3"] + helperFlags + ["--", path], inheriting: nil)
-            guard ChildProcess.wait(for: process).status == 0 else { throw Files.Failure(code: EBUSY) }
-        } catch {
-            throw busy(shown)
-        }
+        let arguments = ["fusermount3", "-u", "-q", "--", path]
+        guard let process = try? ChildProcess.start(helper, arguments, inheriting: nil),
+            ChildProcess.wait(for: process).status == 0
+        else { throw busy(shown) }
     }
 
     private static func busy(_ shown: String) -> ProgramError {

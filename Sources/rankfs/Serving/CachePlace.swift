@@ -3,13 +3,11 @@ import Glibc
 
 /// Where a mount keeps what it stores.
 struct CachePlace: Hashable, Sendable {
-    /// The root of it all, private to the user.
+    /// The root of it all, private to the user: the image cache's own directory, which marks it against backups.
     let directory: String
 
     /// The catalog's directory.
     var catalog: String { directory + "/catalog" }
-    /// The image cache's directory.
-    var pictures: String { directory + "/pictures" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
     var log: String { directory + "/rankfs.log" }

@@ -66,9 +66,9 @@ final class Parts: Sendable {
         }
     }
 
-    /// The origins that the user named, and the embedded one.
+    /// The origins that the user named, and the embedded one; a proxy is no origin.
     private static func trusted(_ settings: Settings, origin: String?) -> Set<String> {
-        var origins = Set([settings.apiURL, settings.imageURL, settings.proxy].compactMap { $0?.origin })
+        var origins = Set([settings.apiURL, settings.imageURL].compactMap { $0?.origin })
         if let origin { origins.insert(origin) }
         return origins
     }
@@ -77,10 +77,12 @@ final class Parts: Sendable {
         _ settings: Settings, place: CachePlace, network: Duration, transport: CurlTransport, log: Log
     ) throws(ProgramError) -> ImageCache {
         let configuration = ImageCache.Configuration(
-            directory: place.pictures, budget: settings.cacheSize, freeFloor: settings.cacheFree,
+            directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
-        for attempt in 0... {
+        var attempt = 0
+        while true {
+            attempt += 1
             do throws(ImageCacheError) {
                 return try ImageCache(configuration, transport: transport) { log.record($0) }
             } catch {
@@ -94,11 +96,10 @@ final class Parts: Sendable {
                 case .unusable(let sentence): throw ProgramError(.cannotCreate, sentence)
                 default:
                     throw ProgramError(
-                        .cannotCreate, "the cache \(LogText.escaped(place.pictures)) cannot be used: \(error).")
+                        .cannotCreate, "the cache \(LogText.escaped(place.directory)) cannot be used: \(error).")
                 }
             }
         }
-        throw ProgramError(.unavailable, "unreachable")
     }
 
     /// Six seconds in all: the five that a stopping daemon may take, and one more.

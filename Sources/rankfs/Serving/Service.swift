@@ -35,6 +35,7 @@ struct Service {
         try place.prepare()
         leaveCaller()
         raiseDescriptorLimit()
+        FuseLog.send { log.info("libfuse: \($0)") }
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.
         Patience.wait {}
 

@@ -67,8 +67,8 @@ final class Stopper: Sendable {
         let mountPoint = mountPoint
         DispatchQueue(label: "rankfs.watchdog").async {
             usleep(UInt32(Self.patience.components.seconds) * 1_000_000 + 500_000)
-            if MountEntry.all().contains(where: { $0.mountPoint == mountPoint && $0.isOwn }) {
-                try? Unmounter.detach(mountPoint)
+            if MountTable.current().stack(at: mountPoint).last?.isOwn == true {
+                Unmount.lazily(mountPoint)
             }
             _exit(ExitStatus.success.rawValue)
         }
