@@ -54,6 +54,7 @@ final class Parts: Sendable {
         source = PixivSource(
             client: HTTPClient(transport: transport), gate: gate, apiURL: apiURL, imageURL: imageURL)
         cache = try Self.openCache(settings, place: place, network: network, transport: transport, log: log)
+        InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: network, source: source, transport: transport, log: log)
     }
