@@ -85,8 +85,13 @@ struct UserAnswers: Sendable {
         return .envelope(
             .object([
                 ("works", .map(works)),
-                ("zoneConfig", .object([])),
-                ("extraData", .object([("meta", .object([("title", .string(universe.name(of: user)))]))])),
+                ("zoneConfig", PageFurniture.zones),
+                (
+                    "extraData",
+                    PageFurniture.meta(
+                        title: "\(universe.name(of: user)) - pixiv", description: "",
+                        page: "users/\(user.rawValue)")
+                ),
             ]))
     }
 
@@ -100,13 +105,21 @@ struct UserAnswers: Sendable {
         let region: JSON = .object([
             ("name", "日本"), ("region", "JP"), ("prefecture", "13"), ("privacyLevel", "0"),
         ])
-        let hidden: JSON = .object([("name", .null), ("privacyLevel", .null)])
+        func told(_ text: JSON) -> JSON { .object([("name", text), ("privacyLevel", "0")]) }
+        let workspace = ["Pc", "Tool", "Tablet", "Mouse", "Desktop", "Music", "Desk", "Chair"]
+        let group: JSON = .object([
+            ("id", "3282"), ("title", "風景を描く人"),
+            ("iconUrl", "https://i.pximg.net/c/128x128/imgaz/2012/09/12/23/08/46/group_icon_3282_square1200.jpg"),
+        ])
         return [
             ("following", .number(user.rawValue % 400)), ("followedBack", false),
             ("comment", .string("\(name)です。\r\nよろしく！")), ("commentHtml", .string("\(name)です。<br />よろしく！")),
-            ("webpage", .null), ("social", .array([])), ("canSendMessage", true), ("region", region),
-            ("age", hidden), ("birthDay", hidden), ("gender", hidden), ("job", hidden), ("workspace", .null),
-            ("official", false), ("group", .null),
+            ("webpage", .null),
+            ("social", .object([("twitter", .object([("url", .string("https://twitter.com/\(user.rawValue)"))]))])),
+            ("canSendMessage", true), ("region", region), ("age", told("23歳")), ("birthDay", told("12月16日")),
+            ("gender", told("女性")), ("job", told("教員")),
+            ("workspace", .object(workspace.map { ("userWorkspace" + $0, "") })), ("official", false),
+            ("group", .array([group])),
         ]
     }
 }

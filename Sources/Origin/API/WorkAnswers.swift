@@ -101,7 +101,7 @@ struct WorkAnswers: Sendable {
             return ("\(id.rawValue)", BriefWork.json(universe.record(slot)))
         }
         return [
-            ("storableTags", .array([])),
+            ("storableTags", .array(["EZQqoW9r8g"])),
             ("userId", .string("\(work.author.rawValue)")),
             ("userName", .string(work.authorName)),
             ("userAccount", .string("user_\(work.author.rawValue)")),
@@ -126,18 +126,13 @@ struct WorkAnswers: Sendable {
             ("pollData", .null), ("seriesNavData", .null), ("descriptionBoothId", .null),
             ("descriptionYoutubeId", .null), ("comicPromotion", .null), ("fanboxPromotion", .null),
             ("contestBanners", .array([])), ("isBookmarkable", true), ("bookmarkData", .null),
-            ("contestData", .null), ("zoneConfig", .object([])),
+            ("contestData", .null), ("zoneConfig", PageFurniture.zones),
             (
                 "extraData",
-                .object([
-                    (
-                        "meta",
-                        .object([
-                            ("title", .string("\(work.title) - \(work.authorName)")),
-                            ("canonical", .string("https://www.pixiv.net/artworks/\(work.id.rawValue)")),
-                        ])
-                    )
-                ])
+                PageFurniture.meta(
+                    title: "\(work.title) - \(work.authorName)のイラスト - pixiv",
+                    description: "この作品 「\(work.title)」 は「\(work.authorName)」さんのイラストです。",
+                    page: "artworks/\(work.id.rawValue)")
             ),
             ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
             ("isUnlisted", false), ("request", .null), ("commentOff", 0), ("aiType", 0), ("reuploadDate", .null),

@@ -1,0 +1,137 @@
+import Testing
+
+@testable import Origin
+
+/// The origin's answers have the shape of the recorded ones: the same keys, the same JSON types.
+@Suite struct ShapeTests {
+    private let universe = Universe(seed: 1)
+
+    private func answer(_ target: String) throws -> JSONNode {
+        let request = Request(method: "GET", target: target)
+        let answer = try #require(Routes.answer(request, universe: universe, now: noon))
+        guard case .bytes(let bytes) = answer.body else { throw Missing() }
+        return try #require(JSONNode(bytes))
+    }
+
+    private struct Missing: Error {}
+
+    private func recorded(_ paths: String...) throws -> [JSONNode] {
+        try paths.map { try #require(JSONNode(try payload($0))) }
+    }
+
+    @Test func rankings() throws {
+        let ours = try answer("/ranking.php?format=json&mode=daily&date=20220501&p=1")
+        let theirs = try recorded("web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json")
+        // `prev` is false on the first page; `next_date` only on the newest day
+        #expect(Shape.differences(ours, theirs) == [])
+    }
+
+    @Test func authors() throws {
+        let plain = try recorded("ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585.json")
+        #expect(Shape.differences(try answer("/ajax/user/1001"), plain) == [])
+        let full = try recorded("ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585-full1.json")
+        #expect(Shape.differences(try answer("/ajax/user/1001?full=1"), full) == [])
+    }
+
+    @Test(arguments: [1001, 1002, 1003, 1004]) func listsOfWorks(user: Int) throws {
+        let theirs = try recorded(
+            "ajax-user-profile-all/CWHer-PixivCrawler-user.json",
+            "ajax-user-profile-all/Nandaka-PixivUtil2-all-14095911.json",
+            "ajax-user-profile-all/daydreamer-json-pixiv-ajax-api-docs-9153585.json")
+        let differences = Shape.differences(try answer("/ajax/user/\(user)/profile/all"), theirs)
+        // an author without works: no recording has one, PHP writes [] then as it does for `manga`
+        #expect(differences == (user == 1003 ? ["$.body.illusts: array"] : []))
+    }
+
+    @Test func works() throws {
+        let theirs = try recorded(
+            "ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274.json",
+            "ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238.json")
+        #expect(Shape.differences(try answer("/ajax/illust/900000005"), theirs) == [])
+    }
+
+    @Test func briefRecords() throws {
+        let theirs = try recorded("ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274.json")
+        let briefs = try #require(theirs[0]["body"]?["userIllusts"]).children.filter { $0["id"] != nil }
+        let ours = try answer(
+            "/ajax/user/1001/profile/illusts?ids%5B%5D=900000005&work_category=illust&is_first_page=0")
+        let brief = try #require(ours["body"]?["works"]?["900000005"])
+        #expect(Shape.differences(brief, briefs) == [])
+    }
+
+    @Test func pages() throws {
+        let theirs = try recorded("ajax-illust-pages/CWHer-PixivCrawler-93172108.json")
+        #expect(Shape.differences(try answer("/ajax/illust/900000005/pages"), theirs) == [])
+    }
+
+    @Test func errors() throws {
+        let theirs = try recorded("ajax-error/NebulaeWisdom-anybooru-404-no-such-illust.json")
+        for target in ["/ajax/illust/5", "/ajax/illust/5/pages", "/ajax/user/5/profile/all", "/ajax/nothing"] {
+            #expect(Shape.differences(try answer(target), theirs) == [])
+        }
+        let outside = try recorded("web-ranking-error/NebulaeWisdom-anybooru-404-page-out-of-range.json")
+        #expect(Shape.differences(try answer("/ranking.php?p=11"), outside) == [])
+    }
+
+    @Test func upToAHundredNumbersAtOnce() throws {
+        func status(_ count: Int) throws -> Int {
+            let ids = (0..<count).map { "ids[]=\(900_000_000 + $0)" }.joined(separator: "&")
+            let target = "/ajax/user/1001/profile/illusts?\(ids)&work_category=illustManga&is_first_page=0"
+            let request = Request(method: "GET", target: target)
+            return try #require(Routes.answer(request, universe: universe, now: noon)).status
+        }
+        #expect(try status(100) == 200)
+        #expect(try status(101) == 400)
+        #expect(try status(0) == 400)
+    }
+}
+
+/// Compares a value with recorded ones, place by place.
+enum Shape {
+    static func differences(_ ours: JSONNode, _ recorded: [JSONNode], path: String = "$") -> [String] {
+        let name = typeName(ours)
+        guard recorded.contains(where: { typeName($0) == name }) else { return ["\(path): \(name)"] }
+        switch ours.value {
+        case .array(let elements):
+            let known = recorded.flatMap(\.children)
+            if known.isEmpty { return [] }
+            return unique(elements.flatMap { differences($0, known, path: path + "[]") })
+        case .object(let members):
+            let known = recorded.filter { typeName($0) == "object" }
+            if members.contains(where: { Int($0.key) != nil }) {
+                let values = known.flatMap(\.children)
+                return unique(members.flatMap { differences($0.node, values, path: path + ".<id>") })
+            }
+            var found = members.flatMap { member -> [String] in
+                let values = known.compactMap { $0[member.key] }
+                let place = "\(path).\(member.key)"
+                return values.isEmpty ? ["\(place) is extra"] : differences(member.node, values, path: place)
+            }
+            for key in known.first.map(keys) ?? [] where known.allSatisfy({ $0[key] != nil }) && ours[key] == nil {
+                found.append("\(path).\(key) is missing")
+            }
+            return found
+        default:
+            return []
+        }
+    }
+
+    private static func keys(_ node: JSONNode) -> [String] {
+        if case .object(let members) = node.value { members.map(\.key) } else { [] }
+    }
+
+    private static func unique(_ texts: [String]) -> [String] {
+        Array(Set(texts)).sorted()
+    }
+
+    private static func typeName(_ node: JSONNode) -> String {
+        switch node.value {
+        case .object: "object"
+        case .array: "array"
+        case .string: "string"
+        case .number: "number"
+        case .bool: "bool"
+        case .null: "null"
+        }
+    }
+}
