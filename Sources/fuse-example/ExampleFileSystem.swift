@@ -9,12 +9,15 @@ import Synchronization
 /// | `hello.txt` | a line, at once |
 /// | `later.txt` | the same, from a task |
 /// | `big` | a file of the disk, by descriptor |
+/// | `raw` | the same, past the page cache |
 /// | `cut` | the same, but longer than that file: EIO behind its end |
 /// | `silent` | no answer, until interrupted or the deadline has passed |
 /// | `stubborn` | the same from a task that does not listen to its cancellation |
+/// | `unheard` | as `silent`, past the page cache: every reader asks for itself |
 /// | `dropped` | EIO, because its reply is dropped |
 /// | `link` | a symbolic link to `hello.txt` |
 /// | `lookups` | how many lookups the kernel has not forgotten, of the names but this one |
+/// | `waiting` | how many reads of the silent files wait |
 /// | `names` | a directory of a thousand names |
 /// | `mixed` | the same, with attributes for every second name only |
 ///
@@ -25,7 +28,7 @@ final class ExampleFileSystem: FileSystem {
     /// Inode numbers of the root's children; those of names begin at `firstName` and `firstMixed`.
     enum Inode: UInt64, CaseIterable {
         case root = 1
-        case hello, later, big, cut, silent, stubborn, dropped, link, lookups, names, mixed
+        case hello, later, big, raw, cut, silent, stubborn, unheard, dropped, link, lookups, waiting, names, mixed
 
         var name: String {
             switch self {
@@ -43,11 +46,14 @@ final class ExampleFileSystem: FileSystem {
     private static let nameCount: UInt64 = 1000
     /// Nothing changes, so the kernel may keep everything.
     private static let day = Duration.seconds(86_400)
+    /// Read past the page cache.
+    private static let live = [Inode.raw, .lookups, .waiting, .unheard]
     /// Bytes that `cut` promises beyond its end.
     private static let missing: Int64 = 65_536
 
     private let descriptor: Int32
     private let size: Int64
+    private let waiting = Atomic(0)
     private let counts = Mutex<[UInt64: UInt64]>([:])
 
     /// - Parameters:
@@ -83,13 +89,13 @@ final class ExampleFileSystem: FileSystem {
     }
 
     func open(_ request: OpenRequest, reply: OpenReply) {
-        let isCount = request.inode == Inode.lookups.rawValue
-        reply.opened(handle: 0, keepCache: !isCount, directIO: isCount, cacheDirectory: false)
+        let isLive = Self.live.contains { $0.rawValue == request.inode }
+        reply.opened(handle: 0, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
     }
 
     func read(_ request: ReadRequest, reply: DataReply) {
         switch Inode(rawValue: request.inode) {
-        case .big, .cut:
+        case .big, .raw, .cut:
             let end = attributes(of: request.inode).size
             let count = max(0, min(Int64(request.size), end - request.offset))
             reply.file(descriptor, offset: request.offset, count: Int(count))
@@ -98,24 +104,25 @@ final class ExampleFileSystem: FileSystem {
                 await Task.yield()
                 reply.bytes(Self.part(of: Self.text, request))
             }
-        case .silent:
-            reply.later { () async throws(Errno) in
-                // Sleeps until it is cancelled; then EINTR was answered already.
+        case .silent, .unheard:
+            beSilent(reply) {
+                // Until it is cancelled; EINTR was answered then.
                 try? await Task.sleep(for: Self.day)
-                throw .EINTR
             }
         case .stubborn:
-            reply.later { () async throws(Errno) in
-                // The sleep of a task that nobody cancels: the worst that a task can do.
+            beSilent(reply) {
+                // A task that nobody cancels: the worst that one can wait for.
                 await Task { try? await Task.sleep(for: Self.day) }.value
             }
         case .dropped:
             return
         case .lookups:
             let total = counts.withLock { counts in
-                counts.filter { $0.key != Inode.lookups.rawValue }.values.reduce(0, +)
+                counts.filter { $0.key != request.inode }.values.reduce(0, +)
             }
             reply.bytes(Self.part(of: Array("\(total)\n".utf8), request))
+        case .waiting:
+            reply.bytes(Self.part(of: Array("\(waiting.load(ordering: .relaxed))\n".utf8), request))
         default:
             reply.bytes(Self.part(of: Self.text, request))
         }
@@ -164,6 +171,16 @@ final class ExampleFileSystem: FileSystem {
         reply.result(0, output: request.input.reversed())
     }
 
+    /// Never answers; counts those who wait for it.
+    private func beSilent(_ reply: DataReply, _ wait: @escaping @Sendable () async -> Void) {
+        waiting.add(1, ordering: .relaxed)
+        reply.later { () async throws(Errno) in
+            await wait()
+            self.waiting.subtract(1, ordering: .relaxed)
+            throw .EINTR
+        }
+    }
+
     // MARK: - The tree
 
     private func count(_ inode: UInt64) {
@@ -201,7 +218,7 @@ final class ExampleFileSystem: FileSystem {
         case .link:
             kind = .link
             length = Int64(Inode.hello.name.utf8.count)
-        case .big:
+        case .big, .raw:
             length = size
         case .cut:
             length = size + Self.missing

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import Fuse
+
+@Suite(.timeLimit(.minutes(1)))
+struct DeadlineTests {
+    let recorder = Recorder()
+    let timer = ManualTimer()
+
+    @Test func workThatNeverEndsIsAnsweredAtTheDeadline() {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let gate = Gate()
+        DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
+        #expect(waiting.count == 1)
+        timer.advance(by: .seconds(29))
+        #expect(recorder.answers.isEmpty)
+        timer.advance(by: .seconds(1))
+        #expect(recorder.answers == [.failure(.ETIMEDOUT)])
+        #expect(waiting.count == 0)
+        gate.open()
+    }
+
+    @Test func oneTimerServesAllRequests() async {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let gate = Gate()
+        let second = Recorder()
+        DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
+        timer.advance(by: .seconds(10))
+        DataReply(waiting: waiting, answer: second.record).later { () async throws(Errno) in await gate.pass() }
+        #expect(timer.count == 1)
+        timer.advance(by: .seconds(20))
+        #expect(recorder.answers == [.failure(.ETIMEDOUT)])
+        #expect(second.answers.isEmpty)
+        timer.advance(by: .seconds(10))
+        #expect(second.answers == [.failure(.ETIMEDOUT)])
+        #expect(timer.count == 0)
+        gate.open()
+    }
+
+    @Test func anAnsweredRequestNoLongerWaits() async {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let reply = DataReply(waiting: waiting, answer: recorder.record)
+        reply.later { () async throws(Errno) in reply.bytes([]) }
+        _ = await recorder.first()
+        #expect(waiting.count == 0)
+        timer.advance(by: .seconds(60))
+        #expect(recorder.answers.count == 1)
+    }
+
+    @Test func stoppingAnswersWhatWaitsAndWhatComesAfter() {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let gate = Gate()
+        let late = Recorder()
+        DataReply(waiting: waiting, answer: recorder.record).later { () async throws(Errno) in await gate.pass() }
+        waiting.stop()
+        #expect(recorder.answers == [.failure(.EINTR)])
+        DataReply(waiting: waiting, answer: late.record).later { () async throws(Errno) in await gate.pass() }
+        #expect(late.answers == [.failure(.EINTR)])
+        gate.open()
+    }
+}

@@ -1,0 +1,179 @@
+import Testing
+
+@testable import Fuse
+
+@Suite struct ReplyPhaseTests {
+    @Test func theOwnerAnswersOnce() {
+        var phase = ReplyPhase.waiting
+        let verdicts = [phase.answer(), phase.answer()]
+        #expect(verdicts == [.deliver, .trap])
+    }
+
+    @Test func anOvertakenOwnerAnswersIntoTheVoidOnce() {
+        var phase = ReplyPhase.waiting
+        let verdicts = [phase.overtake(), phase.overtake(), phase.answer(), phase.answer()]
+        #expect(verdicts == [.deliver, .discard, .discard, .trap])
+    }
+
+    @Test func nobodyOvertakesAnAnswer() {
+        var phase = ReplyPhase.waiting
+        let verdicts = [phase.answer(), phase.overtake(), phase.settle()]
+        #expect(verdicts == [.deliver, .discard, .discard])
+    }
+
+    @Test func settlingAnswersOnlyWhatIsOpen() {
+        var open = ReplyPhase.waiting
+        var overtaken = ReplyPhase.waiting
+        let verdicts = [open.settle(), overtaken.overtake(), overtaken.settle()]
+        #expect(verdicts == [.deliver, .deliver, .discard])
+    }
+}
+
+@Suite struct FailedReadsTests {
+    private func read(_ inode: UInt64, _ offset: Int64, size: Int = 4096) -> ReadRequest {
+        ReadRequest(
+            inode: inode, handle: 0, offset: offset, size: size, caller: Caller(user: 0, group: 0, process: 0))
+    }
+
+    @Test func theFirstPageOfAFailedReadAheadFailsAtOnce() {
+        var reads = FailedReads()
+        reads.remember(.ETIMEDOUT, of: read(1, 0, size: 131_072), at: .seconds(5))
+        #expect(reads.error(for: read(1, 0), at: .seconds(5)) == .ETIMEDOUT)
+        #expect(reads.error(for: read(1, 126_976), at: .seconds(5)) == .ETIMEDOUT)
+    }
+
+    @Test func otherBytesAndOtherFilesAreAsked() {
+        var reads = FailedReads()
+        reads.remember(.ETIMEDOUT, of: read(1, 0, size: 131_072), at: .seconds(5))
+        #expect(reads.error(for: read(1, 131_072), at: .seconds(5)) == nil)
+        #expect(reads.error(for: read(2, 0), at: .seconds(5)) == nil)
+    }
+
+    @Test func aPersonWhoTriesAgainIsServed() {
+        var reads = FailedReads()
+        reads.remember(.EIO, of: read(1, 0), at: .seconds(5))
+        #expect(reads.error(for: read(1, 0), at: .seconds(5) + FailedReads.memory) == nil)
+    }
+}
+
+@Suite struct DirectoryReplyTests {
+    private func add(_ reply: DirectoryReply, _ index: Int, attributes: Attributes? = nil) -> Bool {
+        reply.add(
+            Array("name-\(index)".utf8), inode: UInt64(index + 100), kind: .file, nextOffset: Int64(index + 1),
+            attributes: attributes.map { ($0, .seconds(1), .seconds(1)) })
+    }
+
+    @Test func entriesAreAddedUntilTheBufferIsFull() {
+        let recorder = Recorder()
+        // 24 bytes and a name of 6, rounded up to 32 (linux/fuse.h).
+        let reply = DirectoryReply(size: 100, wantsAttributes: false, answer: recorder.record)
+        #expect((0..<5).map { add(reply, $0) } == [true, true, true, false, false])
+        reply.send()
+        guard case .directory(let entries) = recorder.answers.first else {
+            Issue.record("no directory was answered: \(recorder.answers)")
+            return
+        }
+        #expect(entries.map(\.inode) == [100, 101, 102])
+    }
+
+    @Test func theRecorderAndTheKernelHaveRoomForTheSame() {
+        for withAttributes in [false, true] {
+            var packer = KernelPacker(size: 1000, withAttributes: withAttributes)
+            let recorder = DirectoryReply(size: 1000, wantsAttributes: withAttributes) { _ in }
+            var counts = [0, 0]
+            for length in 1...100 {
+                let name = [UInt8](repeating: 97, count: length)
+                let entry = DirectoryEntry(name: name, inode: 7, kind: .file, nextOffset: 1)
+                if packer.add(entry, entryTimeout: .zero, attributesTimeout: .zero) { counts[0] += 1 }
+                if recorder.add(name, inode: 7, kind: .file, nextOffset: 1, attributes: nil) { counts[1] += 1 }
+            }
+            #expect(counts[0] == counts[1])
+            #expect(counts[0] > 0)
+        }
+    }
+
+    @Test func onlyPackedEntriesWithAttributesCount() {
+        var packer = KernelPacker(size: 400, withAttributes: true)
+        let known = DirectoryEntry(
+            name: [97], inode: 5, kind: .file, nextOffset: 1, attributes: .example(inode: 5))
+        let unknown = DirectoryEntry(name: [98], inode: 6, kind: .file, nextOffset: 2)
+        let found = [known, unknown, known].map { packer.add($0, entryTimeout: .zero, attributesTimeout: .zero) }
+        #expect(found == [true, true, false])
+        #expect(packer.counted == [5])
+    }
+
+    @Test func dotsAreNeverCounted() {
+        let recorder = Recorder()
+        let reply = DirectoryReply(wantsAttributes: true, answer: recorder.record)
+        let known = Attributes.example(inode: 1, kind: .directory)
+        #expect(
+            reply.add([46, 46], inode: 1, kind: .directory, nextOffset: 1, attributes: (known, .zero, .zero)))
+        reply.send()
+        let entry = DirectoryEntry(name: [46, 46], inode: 1, kind: .directory, nextOffset: 1)
+        #expect(recorder.answers == [.directory([entry])])
+    }
+
+    @Test func attributesAreLeftOutWhereNobodyAsked() {
+        let recorder = Recorder()
+        let reply = DirectoryReply(wantsAttributes: false, answer: recorder.record)
+        #expect(add(reply, 0, attributes: .example(inode: 100)))
+        reply.send()
+        let entry = DirectoryEntry(name: Array("name-0".utf8), inode: 100, kind: .file, nextOffset: 1)
+        #expect(recorder.answers == [.directory([entry])])
+    }
+}
+
+@Suite struct SentenceTests {
+    @Test func errorsSpeakAsTheSystemDoes() {
+        #expect(Errno.ENOENT.description == "No such file or directory")
+        #expect(Errno(rawValue: 99_999).description.contains("99999"))
+    }
+
+    @Test func commasInOptionsAreEscaped() {
+        #expect(SessionHandle.escaped(#"fsname=a,b\c"#) == #"fsname=a\,b\\c"#)
+    }
+
+    @Test func anUnknownOptionIsNamed() {
+        let lines = ["unknown option(s): `", "-o", "frobnicate=1'"]
+        let error = MountFailure(mountPoint: "/m", lines: lines, errno: 0).ofOptions
+        #expect(error.message.contains("frobnicate=1"))
+        #expect(error.errno == .EINVAL)
+    }
+
+    @Test func aMountPointThatIsMissingOrAFileIsExplained() {
+        #expect(MountFailure.obstacle(at: "/nonexistent/here")?.message.contains("mkdir -p") == true)
+        #expect(MountFailure.obstacle(at: "/etc/passwd")?.errno == .ENOTDIR)
+        #expect(MountFailure.obstacle(at: "/") == nil)
+    }
+}
+
+@Suite struct MountTableTests {
+    private let text = """
+        22 28 0:20 / /proc rw,nosuid shared:12 - proc proc rw
+        42 27 0:39 / /tmp/with\\040space\\134 ro,nosuid,nodev - fuse.rankfs pixiv rw,user_id=0,allow_other
+        43 27 0:40 / /twice rw - ext4 /dev/a rw
+        44 43 0:41 / /twice rw shared:1 master:2 - fuse.rankfs demo rw
+        not a line of this file
+        45 27 0:42 /
+        """
+
+    @Test func namesAreUnescaped() throws {
+        let mount = try #require(MountTable(text: Array(text.utf8)).mount(at: #"/tmp/with space\"#.utf8))
+        #expect(mount.type == "fuse.rankfs")
+        #expect(mount.source == "pixiv")
+        #expect(mount.options == ["ro", "nosuid", "nodev"])
+        #expect(mount.superOptions == ["rw", "user_id=0", "allow_other"])
+    }
+
+    @Test func theTopmostMountIsFound() throws {
+        let table = MountTable(text: Array(text.utf8))
+        #expect(table.mount(at: "/twice".utf8)?.source == "demo")
+        #expect(table.mount(at: "/nowhere".utf8) == nil)
+        #expect(table.mounts.count == 4)
+    }
+
+    @Test func thisMachineHasARoot() {
+        #expect(MountTable.current().mount(at: "/".utf8) != nil)
+        #expect(!MountTable.isStale("/"))
+    }
+}

@@ -1,0 +1,139 @@
+import CLinux
+import Foundation
+import Fuse
+
+/// `fuse-example` mounted in a process of its own, at a place of its own.
+///
+/// Every call blocks: use it on a thread, through ``onThread(_:)``, never in a task.
+final class ExampleMount: @unchecked Sendable {
+    // `@unchecked` because used on one thread at a time.
+    let directory: URL
+    let daemon = Process()
+    let file: URL
+    private var readers: [Process] = []
+
+    var path: String { directory.appending(path: "mount").path }
+
+    init(deadline: Duration = .seconds(30), fileSize: Int = 1 << 20) throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "fuse-tests-\(UUID().uuidString)")
+        file = directory.appending(path: "file")
+        try FileManager.default.createDirectory(
+            at: directory.appending(path: "mount"), withIntermediateDirectories: true)
+        try Data((0..<fileSize).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }).write(to: file)
+        let output = Pipe()
+        daemon.executableURL = Self.products.appending(path: "fuse-example")
+        let milliseconds = deadline.components.seconds * 1000 + deadline.components.attoseconds / 1_000_000_000_000_000
+        daemon.arguments = [path, file.path, String(milliseconds)]
+        daemon.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        daemon.standardOutput = output
+        try daemon.run()
+        let line = output.fileHandleForReading.availableData
+        guard line == Data("ready\n".utf8) else { throw Trouble(text: "fuse-example did not mount") }
+    }
+
+    /// Leaves nothing behind: no mount, no process, no file.
+    func end() {
+        kill(daemon.processIdentifier, SIGTERM)
+        if !poll(upTo: 5, { !daemon.isRunning }) { kill(daemon.processIdentifier, SIGKILL) }
+        if isMounted { Unmount.lazily(path) }
+        for reader in readers where reader.isRunning { reader.terminate() }
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    var isMounted: Bool {
+        MountTable.current().mount(at: path.utf8) != nil
+    }
+
+    /// The whole of a file, or errno.
+    func read(_ name: String) -> Result<[UInt8], Errno> {
+        let descriptor = open("\(path)/\(name)", O_RDONLY)
+        guard descriptor >= 0 else { return .failure(Errno(rawValue: errno)) }
+        defer { close(descriptor) }
+        var result: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 100_000)
+        while true {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            guard count >= 0 else { return .failure(Errno(rawValue: errno)) }
+            guard count > 0 else { return .success(result) }
+            result += piece[..<count]
+        }
+    }
+
+    /// A file that shows a number.
+    func number(in name: String) throws -> Int? {
+        Int(String(decoding: try read(name).get(), as: UTF8.self).trimmingCharacters(in: .newlines))
+    }
+
+    /// Waits until so many reads of silent files wait in the daemon.
+    func waitForReaders(_ count: Int) throws {
+        guard try poll({ try number(in: "waiting") == count }) else {
+            throw Trouble(text: "\(try number(in: "waiting") ?? 0) readers wait, not \(count)")
+        }
+    }
+
+    /// Starts a process that reads a file, as a person would.
+    func startReader(of name: String) throws -> Process {
+        let reader = try start("/bin/cat", ["\(path)/\(name)"])
+        readers.append(reader)
+        return reader
+    }
+
+    /// The lines that a command prints; its arguments are paths in the mount if they do not begin with a dash.
+    func lines(of command: String, _ arguments: [String]) throws -> [String] {
+        let output = Pipe()
+        let process = try start(command, arguments.map { $0.hasPrefix("-") ? $0 : "\(path)/\($0)" }, output: output)
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    private func start(_ command: String, _ arguments: [String], output: Pipe? = nil) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: command)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output ?? FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// Where SwiftPM puts executables: beside the bundle of tests.
+    private static var products: URL {
+        if let bundle = CommandLine.arguments.first(where: { $0.contains(".xctest") }),
+            let end = bundle.range(of: ".xctest")
+        {
+            return URL(filePath: String(bundle[..<end.upperBound])).deletingLastPathComponent()
+        }
+        return URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../.build/debug")
+    }
+}
+
+struct Trouble: Error {
+    let text: String
+}
+
+/// Runs work that blocks on a thread of its own: the cooperative pool has as many threads as CPUs.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread {
+            // A thread inherits its maker's mask, and the pool's threads block every signal: the processes started
+            // here would never hear of SIGINT and SIGTERM.
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
+            continuation.resume(with: Result { try work() })
+        }.start()
+    }
+}
+
+/// Mounts the example, runs `body` on a thread, and clears everything away.
+func withExample<Value: Sendable>(
+    deadline: Duration = .seconds(30), _ body: @escaping @Sendable (ExampleMount) throws -> Value
+) async throws -> Value {
+    try await onThread {
+        let mount = try ExampleMount(deadline: deadline)
+        defer { mount.end() }
+        return try body(mount)
+    }
+}

@@ -1,0 +1,210 @@
+import CLinux
+import Foundation
+import Testing
+
+@testable import Fuse
+
+/// Real mounts, each in a process of its own.
+@Suite(
+    .serialized, .timeLimit(.minutes(1)),
+    .enabled(if: access("/dev/fuse", R_OK | W_OK) == 0, "needs /dev/fuse"))
+struct MountedTests {
+    private static let text = Array("Hello from a file system.\n".utf8)
+
+    @Test func readsTheRightBytes() async throws {
+        try await withExample { mount in
+            #expect(mount.read("hello.txt") == .success(Self.text))
+            #expect(mount.read("later.txt") == .success(Self.text))
+            #expect(mount.read("link") == .success(Self.text))
+            let expected = [UInt8](try Data(contentsOf: mount.file))
+            #expect(mount.read("big") == .success(expected))
+        }
+    }
+
+    @Test func everyOffsetAndSizeOfAFileIsRight() async throws {
+        try await withExample { mount in
+            let expected = [UInt8](try Data(contentsOf: mount.file))
+            let descriptor = open("\(mount.path)/raw", O_RDONLY)
+            defer { close(descriptor) }
+            // Around the size up to which a copy is sent, and across the end.
+            for size in [1, 4095, 4096, 8192, 8193, 65_536, 131_072] {
+                for offset in [0, 1, 8191, 500_001, expected.count - size, expected.count - 1] {
+                    var bytes = [UInt8](repeating: 0, count: size)
+                    let count = pread(descriptor, &bytes, size, off_t(offset))
+                    #expect(Array(bytes.prefix(max(0, count))) == Array(expected[offset...].prefix(size)))
+                }
+            }
+        }
+    }
+
+    @Test func aFileShorterThanPromisedIsEIOAndNeverShort() async throws {
+        try await withExample { mount in
+            #expect(mount.read("cut") == .failure(.EIO))
+        }
+    }
+
+    @Test func aDroppedReplyIsEIO() async throws {
+        try await withExample { mount in
+            #expect(mount.read("dropped") == .failure(.EIO))
+        }
+    }
+
+    @Test func listsNamesAndAttributes() async throws {
+        try await withExample { mount in
+            let expected = (0..<1000).map { "name-\($0)" }
+            for directory in ["names", "mixed"] {
+                let names = try mount.lines(of: "/bin/ls", ["-U", directory])
+                #expect(names == expected)
+                let long = try mount.lines(of: "/bin/ls", ["-lU", directory])
+                #expect(long.count == 1001)
+                #expect(long.dropFirst().allSatisfy { $0.hasPrefix("-r--r--r-- 1 ") && $0.contains(" 26 ") })
+            }
+        }
+    }
+
+    @Test func metadataIsWhatTheFileSystemSays() async throws {
+        try await withExample { mount in
+            var status = stat()
+            #expect(stat("\(mount.path)/hello.txt", &status) == 0)
+            #expect(status.st_size == 26)
+            #expect(status.st_blocks == 1)
+            #expect(status.st_mtim.tv_sec == 1_600_000_000)
+            #expect(status.st_mtim.tv_nsec == 0)
+            #expect(lstat("\(mount.path)/link", &status) == 0)
+            #expect(status.st_mode & S_IFMT == S_IFLNK)
+            var room = statvfs()
+            #expect(statvfs(mount.path, &room) == 0)
+            #expect(room.f_namemax == 255)
+            #expect(room.f_blocks * room.f_frsize == 4096 << 20)
+        }
+    }
+
+    @Test func extendedAttributes() async throws {
+        try await withExample { mount in
+            let file = "\(mount.path)/hello.txt"
+            var value = [UInt8](repeating: 0, count: 16)
+            #expect(getxattr(file, "user.colour", nil, 0) == 4)
+            #expect(getxattr(file, "user.colour", &value, value.count) == 4)
+            #expect(value.prefix(4).elementsEqual("blue".utf8))
+            #expect(getxattr(file, "user.colour", &value, 2) == -1 && errno == ERANGE)
+            #expect(getxattr(file, "user.smell", &value, value.count) == -1 && errno == ENODATA)
+            #expect(getxattr(file, "security.selinux", &value, value.count) == -1 && errno == ENODATA)
+            #expect(listxattr(file, &value, value.count) == 12)
+        }
+    }
+
+    @Test func nothingCanBeWritten() async throws {
+        try await withExample { mount in
+            let file = "\(mount.path)/hello.txt"
+            let refusals: [(String, Int)] = [
+                ("create", Int(open("\(mount.path)/new", O_CREAT | O_WRONLY, 0o600))),
+                ("open", Int(open(file, O_WRONLY))), ("truncate", Int(open(file, O_RDONLY | O_TRUNC))),
+                ("mkdir", Int(mkdir("\(mount.path)/new", 0o700))), ("unlink", Int(unlink(file))),
+                ("rmdir", Int(rmdir("\(mount.path)/names"))), ("chmod", Int(chmod(file, 0o600))),
+                ("rename", Int(rename(file, "\(mount.path)/new"))),
+                ("symlink", Int(symlink("a", "\(mount.path)/new"))), ("link", Int(link(file, "\(mount.path)/new"))),
+                ("setxattr", Int(setxattr(file, "user.colour", "red", 3, 0))),
+                ("removexattr", Int(removexattr(file, "user.colour"))),
+                ("mkfifo", Int(mkfifo("\(mount.path)/new", 0o600))),
+            ]
+            for (name, result) in refusals {
+                #expect(result == -1, "\(name) succeeded")
+            }
+            #expect(unlink(file) == -1 && errno == EROFS)
+            #expect(open(file, O_WRONLY) == -1 && errno == EROFS)
+            #expect(open("\(mount.path)/new", O_CREAT | O_WRONLY, 0o600) == -1 && errno == EROFS)
+        }
+    }
+
+    @Test(arguments: ["silent", "stubborn", "unheard"])
+    func anInterruptFreesReadersOfASilentFile(name: String) async throws {
+        try await withExample { mount in
+            let first = try mount.startReader(of: name)
+            try mount.waitForReaders(1)
+            // Waits for the page that the first one has asked for, or asks for itself.
+            let second = try mount.startReader(of: name)
+            for reader in [second, first] {
+                reader.interrupt()
+                #expect(poll { !reader.isRunning })
+            }
+            #expect(mount.read("hello.txt") == .success(Self.text))
+        }
+    }
+
+    @Test(arguments: ["silent", "stubborn", "unheard"])
+    func theDeadlineAnswersForASilentFile(name: String) async throws {
+        try await withExample(deadline: .milliseconds(200)) { mount in
+            #expect(mount.read(name) == .failure(.ETIMEDOUT))
+        }
+    }
+
+    @Test func stoppingWithAHundredReadersEndsAndUnmounts() async throws {
+        try await withExample { mount in
+            let readers = try (0..<100).map { _ in try mount.startReader(of: "unheard") }
+            try mount.waitForReaders(100)
+            mount.daemon.terminate()
+            #expect(poll(upTo: 5) { !mount.daemon.isRunning })
+            #expect(mount.daemon.terminationStatus == 0)
+            #expect(!mount.isMounted)
+            #expect(poll { readers.allSatisfy { !$0.isRunning } })
+        }
+    }
+
+    @Test func stoppingWhileAFileIsOpenEnds() async throws {
+        try await withExample { mount in
+            let descriptor = open("\(mount.path)/hello.txt", O_RDONLY)
+            defer { close(descriptor) }
+            mount.daemon.terminate()
+            #expect(poll(upTo: 5) { !mount.daemon.isRunning })
+            #expect(!mount.isMounted)
+        }
+    }
+
+    @Test func anUnmountFromOutsideEndsTheDaemon() async throws {
+        try await withExample { mount in
+            #expect(Unmount.lazily(mount.path))
+            #expect(poll { !mount.daemon.isRunning })
+            #expect(mount.daemon.terminationStatus == 0)
+        }
+    }
+
+    @Test func aDaemonThatDiedLeavesAStaleMount() async throws {
+        try await withExample { mount in
+            #expect(!MountTable.isStale(mount.path))
+            kill(mount.daemon.processIdentifier, SIGKILL)
+            #expect(poll { !mount.daemon.isRunning })
+            #expect(MountTable.isStale(mount.path))
+            #expect(MountTable.current().mount(at: mount.path.utf8)?.type == "fuse.example")
+            #expect(Unmount.lazily(mount.path))
+            #expect(!mount.isMounted)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can drop caches"))
+    func everyLookupIsForgotten() async throws {
+        try await withExample { mount in
+            _ = try mount.lines(of: "/bin/ls", ["-l", "names", "mixed"])
+            let counted = try mount.number(in: "lookups") ?? 0
+            #expect(counted >= 1000)
+            let isForgotten = try poll {
+                try Data("2".utf8).write(to: URL(filePath: "/proc/sys/vm/drop_caches"), options: [])
+                return try mount.number(in: "lookups") == 0
+            }
+            #expect(isForgotten)
+        }
+    }
+
+    @Test func aMissingMountPointAndAnUnknownOptionAreExplained() async throws {
+        try await onThread {
+            let configuration = Session.Configuration(
+                mountPoint: "/tmp", options: ["frobnicate=1"], deadline: .seconds(1), debug: false)
+            let error = #expect(throws: SessionError.self) {
+                _ = try Session(configuration, fileSystem: Nothing())
+            }
+            #expect(error?.message.contains("frobnicate=1") == true)
+        }
+    }
+}
+
+/// Only the defaults.
+private struct Nothing: FileSystem {}
