@@ -35,7 +35,8 @@ package final class Session: Sendable {
 
     private enum Phase {
         case mounted
-        case running
+        /// The thread is in the loop, and therefore exists.
+        case running(pthread_t)
         case ended
     }
 
@@ -77,7 +78,7 @@ package final class Session: Sendable {
 
     deinit {
         // Mounted and never run: nobody else is in the session.
-        guard phase.withLock({ $0 == .mounted }) else { return }
+        guard phase.withLock({ if case .mounted = $0 { true } else { false } }) else { return }
         handle.unmount()
         handle.destroy(dispatcher: dispatcher)
     }
@@ -87,13 +88,14 @@ package final class Session: Sendable {
     /// Blocks the calling thread, which must not be a task's. When this returns the file system is unmounted.
     package func run() throws(SessionError) {
         let isFirst = phase.withLock { phase in
-            guard phase == .mounted else { return false }
-            phase = .running
+            guard case .mounted = phase else { return false }
+            phase = .running(pthread_self())
             return true
         }
         guard isFirst else {
             throw SessionError(message: "A session can be run once; mount a new one.", errno: .EINVAL)
         }
+        Wakeup.prepareThread()
         let result = handle.loop(workers: Self.workers)
         end()
         // -ENODEV is how a worker hears of the unmount.
@@ -109,6 +111,7 @@ package final class Session: Sendable {
     package func stop() {
         dispatcher.waiting.stop()
         enter { handle in handle.exit() }
+        wakeLoop()
     }
 
     /// Tells the kernel to forget the attributes and the cached pages of an inode.
@@ -130,10 +133,22 @@ package final class Session: Sendable {
         dispatcher.waiting.count
     }
 
+    /// Interrupts the loop's sleep, so that it sees the session's end: again and again, because a signal that comes between
+    /// its look and its sleep is lost.
+    private func wakeLoop() {
+        let isRunning = phase.withLock { phase in
+            guard case .running(let thread) = phase else { return false }
+            Wakeup.interrupt(thread)
+            return true
+        }
+        guard isRunning else { return }
+        Wakeup.queue.asyncAfter(deadline: .now() + Wakeup.interval) { [weak self] in self?.wakeLoop() }
+    }
+
     /// Uses libfuse's session, if it has not ended; it will not end meanwhile.
     private func enter(_ body: (SessionHandle) -> Void) {
         let isOpen = phase.withLock { phase in
-            guard phase != .ended else { return false }
+            if case .ended = phase { return false }
             dispatcher.outstanding.enter()
             return true
         }

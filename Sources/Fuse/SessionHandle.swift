@@ -58,14 +58,9 @@ internal import CFuse3
         return unsafe rankfs_fuse_session_loop_mt(session, configuration)
     }
 
-    /// Ends the loop, also if all workers sleep in a read of `/dev/fuse`.
-    ///
-    /// libfuse looks at its flag only between two requests, and a lazy unmount with open files brings none. So the kernel is
-    /// asked for a byte of the root's page cache: its answer, "none", arrives as a request, wakes one worker, and
-    /// that one's end wakes the loop, which cancels the others.
+    /// Ends the loop the next time that it looks, which it does between two requests and when it is interrupted.
     func exit() {
         unsafe fuse_session_exit(session)
-        unsafe fuse_lowlevel_notify_retrieve(session, fuse_ino_t(FUSE_ROOT_ID), 1, 0, nil)
     }
 
     /// The kernel forgets the attributes and pages of an inode.
