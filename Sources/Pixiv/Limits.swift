@@ -4,6 +4,8 @@ package enum Limits {
     package static let pages = 999
     /// Ranks; the longest ranking has 500.
     static let ranks: ClosedRange<Int64> = 1...99_999
+    /// Times in Unix seconds, to the end of the year 9999.
+    static let times: ClosedRange<Int64> = 0...253_402_300_799
     /// Pixels of an edge; the service allows 20,000.
     static let pixels: ClosedRange<Int64> = 0...1_000_000
     /// Tags of a work; the service allows 10.

@@ -46,7 +46,7 @@ package struct PixivSource: RankingSource {
         let path = "/ranking.php?format=json&mode=\(mode.rawValue)\(date)&p=\(page)"
         let answer: WebAPI.Answer
         do {
-            answer = try await api.ask(path, deadline: deadline)
+            answer = try await api.ask(path, forMembers: mode.needsSignIn, deadline: deadline)
         } catch {
             throw mode.needsSignIn ? error.ofSignedInMode : error
         }
@@ -123,9 +123,6 @@ package struct PixivSource: RankingSource {
 extension SourceError {
     /// What an error means where only signed-in users get an answer: others get a refusal or a page in place of JSON.
     fileprivate var ofSignedInMode: SourceError {
-        switch self {
-        case .limited(nil), .unreadable: .needsSignIn
-        default: self
-        }
+        if case .unreadable = self { .needsSignIn } else { self }
     }
 }

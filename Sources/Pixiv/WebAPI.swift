@@ -42,12 +42,15 @@ struct WebAPI: Sendable {
     ///
     /// - Parameters:
     ///   - path: From the slash on.
+    ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
     ///   - deadline: When to give up.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
     /// - Throws: `SourceError`; a limit has closed the gate before.
-    func ask(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
-        if case .answer(let answer) = try await askOnce(path, deadline: deadline) { return answer }
-        switch try await askOnce(path, deadline: deadline) {
+    func ask(
+        _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> Answer {
+        if case .answer(let answer) = try await askOnce(path, forMembers, deadline) { return answer }
+        switch try await askOnce(path, forMembers, deadline) {
         case .answer(let answer): return answer
         case .garbled(let reason): throw .unreadable(reason)
         }
@@ -59,7 +62,9 @@ struct WebAPI: Sendable {
         case garbled(String)
     }
 
-    private func askOnce(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> Outcome {
+    private func askOnce(
+        _ path: String, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> Outcome {
         let response: HTTPResponse
         do {
             try await gate.pass(.reader, deadline: deadline)
@@ -70,6 +75,7 @@ struct WebAPI: Sendable {
         } catch {
             throw SourceError(error)
         }
+        if forMembers, response.head.status == 403 { return .answer(Answer(status: 403, json: .null)) }
         try obeyLimits(response)
         guard JSONReader.looksLikeObject(response.body) else {
             // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
@@ -91,7 +97,7 @@ struct WebAPI: Sendable {
         case 429:
             break
         case 403 where !JSONReader.looksLikeObject(response.body):
-            throw .limited(retryAfter: pause)
+            break
         case 500...:
             guard pause != nil else {
                 throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")

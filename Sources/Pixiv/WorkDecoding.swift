@@ -22,7 +22,7 @@ package enum WorkDecoding {
         fields.ratings = entry["rating_count"].isNull ? entry["total_score"] : entry["rating_count"]
         fields.url = entry["url"].text
         fields.maskReason = entry["mask_reason"].text
-        fields.uploaded = entry["illust_upload_timestamp"].number
+        fields.uploaded = entry["illust_upload_timestamp"].number(in: Limits.times)
         guard let work = fields.work else { return nil }
         return ListedWork(
             rank: Int(rank), previousRank: entry["yes_rank"].number(in: Limits.ranks).map { Int($0) }, work: work)
@@ -59,7 +59,12 @@ enum Withheld {
         guard let name = url.split(separator: "/").last, name.hasPrefix("limit_") else { return nil }
         let words = name.prefix { $0 != "." }.split(separator: "_").prefix(2)
         let reason = words.joined(separator: "_")
-        return reason.utf8.count <= 64 && reason.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? reason : unnamed
+        return plain(reason)
+    }
+
+    /// A reason that is one short word of ASCII, as all seen are; any other text is not shown.
+    static func plain(_ reason: String) -> String {
+        reason.utf8.count <= 64 && reason.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? reason : unnamed
     }
 }
 
@@ -97,7 +102,8 @@ private struct Fields {
     var work: Work? {
         guard let id, id > 0 else { return nil }
         let path = url.flatMap { PicturePath(url: $0) }
-        let withheld = maskReason.flatMap { $0.isEmpty ? nil : $0 } ?? url.flatMap(Withheld.reason(ofPlaceholder:))
+        let reason = maskReason.flatMap { $0.isEmpty ? nil : Withheld.plain($0) }
+        let withheld = reason ?? url.flatMap(Withheld.reason(ofPlaceholder:))
         // A path of another work would show its picture under this one's name.
         let known = path.flatMap { $0.work.rawValue == id ? $0 : nil }
         guard known != nil || withheld != nil else { return nil }

@@ -165,6 +165,14 @@ struct SlotTests {
         }
     }
 
+    @Test("a reason that is no plain word, and a time beyond all bounds, are not passed on")
+    func strangeReason() throws {
+        let slot =
+            "{\"rank\":1,\"illust_id\":5,\"mask_reason\":\"a\\nb\",\"illust_upload_timestamp\":9223372036854775807}"
+        let work = try #require(try page(slot).entries.first?.work)
+        #expect(work.withheld == "withheld" && work.uploaded == 0)
+    }
+
     @Test("a blurred thumbnail hides nothing")
     func blurred() throws {
         #expect(try page(entry(1, 5, ",\"is_masked\":true")).entries.first?.work.withheld == nil)

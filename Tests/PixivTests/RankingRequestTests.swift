@@ -107,6 +107,18 @@ struct RankingRequestTests {
         }
     }
 
+    @Test("a limit is a limit also where only members may look")
+    func limitedMembers() async throws {
+        let mode = try #require(RankingMode(rawValue: "r18g"))
+        let service = FakeService(status: 429, "<html>")
+        let source = service.source()
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
+            } == .limited(retryAfter: nil))
+        #expect(service.closings == [120])
+    }
+
     @Test("a page in place of JSON is asked for once more")
     func askedAgain() async throws {
         for nonsense in ["<!DOCTYPE html><html>", "", "[]", "{\"contents\":[", "null", "{} {}"] {

@@ -47,7 +47,9 @@ struct RefusalTests {
 
     @Test("a refusal by the front server is a limit, one with a reason is told")
     func forbidden() async {
-        #expect(await ask(FakeService(status: 403, "<html>")) == .limited(retryAfter: nil))
+        let refusing = FakeService(status: 403, "<html>")
+        #expect(await ask(refusing) == .limited(retryAfter: nil))
+        #expect(refusing.closings == [120])
         guard
             case .unreadable(let reason) = await ask(
                 FakeService(status: 403, "{\"error\":true,\"message\":\"no\\u0000\\u202e way\",\"body\":[]}"))
