@@ -52,12 +52,14 @@ struct AnswerCheck {
     }
 
     /// Takes one header line as received, line end included.
-    mutating func line(_ raw: some Collection<UInt8>) throws(HTTPError) -> Event {
+    mutating func line(_ raw: some BidirectionalCollection<UInt8>) throws(HTTPError) -> Event {
         headerBytes += raw.count
         headerLines += 1
         guard headerBytes <= Self.headerBytesLimit, headerLines <= Self.headerLinesLimit else {
             throw invalid("the headers are longer than any real answer's")
         }
+        // What libcurl had when the connection ended is no line.
+        guard raw.last == UInt8(ascii: "\n") else { throw cutOff }
         let line = raw.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         switch phase {
         case .status:
@@ -90,14 +92,18 @@ struct AnswerCheck {
     /// Judges an answer that libcurl takes for complete.
     ///
     /// - Parameter transferred: Bytes of the body on the wire, before decoding.
-    /// - Throws: `.broken` if bytes are missing or too many, `.invalidAnswer` if there was no head.
+    /// - Throws: `.broken` if bytes are missing or too many, or there was no whole head.
     func end(transferred: Int64) throws(HTTPError) {
-        guard headSeen else { throw invalid("the answer has no headers") }
+        guard headSeen else { throw cutOff }
         guard method == .get, let promised else { return }
         let count = isEncoded ? transferred : received
         guard count == promised else {
             throw .broken("\(host): the answer ended after \(count) of \(promised) bytes.")
         }
+    }
+
+    private var cutOff: HTTPError {
+        .broken("\(host): the connection ended within the headers.")
     }
 
     private func invalid(_ reason: String) -> HTTPError {

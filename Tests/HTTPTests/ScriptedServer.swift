@@ -84,12 +84,13 @@ final class ScriptedServer: Sendable {
     func waitForNoConnections() async { await wait { $0.open.isEmpty } }
 
     func stop() {
-        let open = state.withLock { state in
+        // Under the lock, where descriptors are closed too: a number that was reused belongs to somebody else.
+        state.withLock { state in
+            guard !state.stopped else { return }
             state.stopped = true
-            return state.open
+            for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            shutdown(listener, Int32(SHUT_RDWR))
         }
-        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
-        shutdown(listener, Int32(SHUT_RDWR))
     }
 
     private func wait(_ condition: @escaping @Sendable (borrowing State) -> Bool) async {
@@ -137,14 +138,17 @@ final class ScriptedServer: Sendable {
             if stopped { shutdown(descriptor, Int32(SHUT_RDWR)) }
             Self.thread { [self] in
                 serve(descriptor)
-                // Closed under the lock, so that `stop` never shuts a reused number down.
                 change { state in
                     state.open.remove(descriptor)
                     Glibc.close(descriptor)
                 }
             }
         }
-        Glibc.close(listener)
+        state.withLock { state in
+            // From here on `stop` has nothing to shut down, however accepting ended.
+            state.stopped = true
+            _ = Glibc.close(listener)
+        }
     }
 
     private func serve(_ descriptor: Int32) {

@@ -1,0 +1,120 @@
+import HTTP
+import Testing
+import TestSupport
+
+@Suite("HTTPClient", .timeLimit(.minutes(1)))
+struct ClientTests {
+    private let transport = HeldTransport()
+    private let clock = ManualClock()
+
+    private func client(random: Double = 1) -> HTTPClient {
+        HTTPClient(
+            transport: transport, policy: RetryPolicy(), time: TimeSource(clock), wallClock: { 0 }, random: { random })
+    }
+
+    private func request(seconds: Int64 = 15) -> HTTPRequest {
+        HTTPRequest(
+            url: "https://a/", transferClass: .metadata, deadline: clock.now.advanced(by: .seconds(seconds)),
+            bodyLimit: 100)
+    }
+
+    private func send(_ client: HTTPClient, _ request: HTTPRequest) -> Task<Result<HTTPResponse, HTTPError>, Never> {
+        Task {
+            do throws(HTTPError) {
+                return .success(try await client.send(request))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    @Test func collectsAnAnswer() async throws {
+        let task = send(client(), request())
+        let held = await transport.waitForRequest(at: 0)
+        held.head(200, [("a", "b")])
+        held.body([1, 2])
+        held.body([3])
+        held.finish()
+        let response = try await task.value.get()
+        #expect(response.head["a"] == "b")
+        #expect(response.body == [1, 2, 3])
+    }
+
+    @Test func statusesThatArePermanentAreReturnedAtOnce() async throws {
+        for status in [301, 400, 403, 404, 416, 429, 501] {
+            let task = send(client(), request())
+            await transport.waitForRequests(transport.requests.count + 1).last?.respond(status: status)
+            #expect(try await task.value.get().head.status == status)
+        }
+        #expect(clock.sleeperCount == 0)
+    }
+
+    @Test(arguments: [HTTPError.timedOut, .tooLarge, .invalidAnswer("x"), .untrusted("x"), .redirectRefused("x")])
+    func errorsThatArePermanentAreThrownAtOnce(_ error: HTTPError) async throws {
+        let task = send(client(), request())
+        await transport.waitForRequest(at: 0).fail(error)
+        let result = await task.value
+        #expect(throws: error) { try result.get() }
+    }
+
+    @Test func triesAgainAndGivesTheLastOutcome() async throws {
+        let task = send(client(), request())
+        await transport.waitForRequest(at: 0).fail(.unreachable("x"))
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(399))
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .milliseconds(1))
+        await transport.waitForRequest(at: 1).respond(status: 502)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(800))
+        let third = await transport.waitForRequest(at: 2)
+        third.head(200)
+        third.body([9])
+        third.fail(.broken("x"))
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(1600))
+        await transport.waitForRequest(at: 3).respond(status: 503)
+        let response = try await task.value.get()
+        #expect(response.head.status == 503)
+        #expect(response.body.isEmpty)
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func cancellingEndsTheTransfer() async throws {
+        let task = send(client(), request())
+        let held = await transport.waitForRequest(at: 0)
+        task.cancel()
+        await held.waitForEnd()
+        #expect(held.isCancelled)
+        let result = await task.value
+        #expect(throws: HTTPError.cancelled) { try result.get() }
+    }
+
+    @Test func cancellingEndsTheWaitBetweenTries() async throws {
+        let task = send(client(), request())
+        await transport.waitForRequest(at: 0).fail(.broken("x"))
+        await clock.waitForSleepers(1)
+        task.cancel()
+        let result = await task.value
+        #expect(throws: HTTPError.cancelled) { try result.get() }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func policyKeepsInsideItsBounds() {
+        let policy = RetryPolicy()
+        func delay(_ outcome: RetryPolicy.Outcome, tries: Int = 1, left: Double = 100, random: Double = 1) -> Duration?
+        {
+            policy.delay(after: outcome, triesMade: tries, remaining: .seconds(left), random: random)
+        }
+        #expect(delay(.failed(.broken("")), random: 0) == .zero)
+        #expect(delay(.failed(.broken("")), tries: 3, random: 0.5) == .milliseconds(800))
+        #expect(delay(.failed(.broken("")), tries: 4) == nil)
+        #expect(delay(.failed(.broken("")), left: 0.4) == nil)
+        #expect(delay(.failed(.cancelled)) == nil)
+        #expect(delay(.answered(status: 503, retryAfter: 7)) == .seconds(7))
+        #expect(delay(.answered(status: 503, retryAfter: 7), left: 7) == nil)
+        #expect(delay(.answered(status: 503, retryAfter: nil)) == .milliseconds(400))
+        #expect(delay(.answered(status: 500, retryAfter: 7)) == .milliseconds(400))
+        #expect(delay(.answered(status: 200, retryAfter: nil)) == nil)
+    }
+}

@@ -1,0 +1,162 @@
+import Dispatch
+import Glibc
+import HTTP
+import Testing
+
+@Suite("CurlTransport with many transfers", .timeLimit(.minutes(1)))
+struct ConcurrencyTests {
+    private let held = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"
+
+    /// Answers that send their head and half their body, and the rest once the gate of their name opens.
+    private func hold(_ bench: Bench, _ paths: [String]) {
+        for path in paths {
+            bench.server.script(path, [.send(Array(held.utf8)), .gate(path), .send([UInt8(ascii: "b")])])
+        }
+    }
+
+    @Test func neverMoreBulkConnectionsThanAllowed() async throws {
+        let bench = try Bench(connections: 3)
+        let paths = (0..<9).map { "/\($0)" }
+        hold(bench, paths)
+        let recorders = paths.map { _ in Recorder() }
+        for (path, recorder) in zip(paths, recorders) {
+            _ = bench.transport.start(bench.request(path), sink: recorder)
+        }
+        await bench.server.waitForRequests(3)
+        #expect(bench.server.paths.sorted() == ["/0", "/1", "/2"])
+        bench.server.open("/1")
+        await bench.server.waitForRequests(4)
+        #expect(bench.server.paths.last == "/3")
+        for path in paths { bench.server.open(path) }
+        for recorder in recorders { #expect(Kind(await recorder.end().result) == .success) }
+        #expect(bench.server.connections == 3)
+    }
+
+    @Test func aReaderPreemptsAPreloadWhichThenMayResume() async throws {
+        let bench = try Bench(connections: 1)
+        hold(bench, ["/preload", "/reader"])
+        let preload = Recorder()
+        let reader = Recorder()
+        _ = bench.transport.start(bench.request("/preload", priority: .preload), sink: preload)
+        await preload.waitForBody(1)
+        _ = bench.transport.start(bench.request("/reader"), sink: reader)
+        #expect(Kind(await preload.end().result) == .broken)
+        bench.server.open("/reader")
+        #expect(Kind(await reader.end().result) == .success)
+    }
+
+    @Test func aPreloadWithoutAnAnswerBeginsAgainUnseen() async throws {
+        let bench = try Bench(connections: 1)
+        bench.server.script("/preload", [.hang])
+        hold(bench, ["/reader"])
+        let preload = Recorder()
+        let reader = Recorder()
+        _ = bench.transport.start(bench.request("/preload", priority: .preload), sink: preload)
+        await bench.server.waitForRequests(1)
+        _ = bench.transport.start(bench.request("/reader"), sink: reader)
+        await reader.waitForBody(1)
+        bench.server.script("/preload", answer("later"))
+        bench.server.open("/reader")
+        #expect(await preload.end().body == Array("later".utf8))
+        #expect(bench.server.paths == ["/preload", "/reader", "/preload"])
+    }
+
+    @Test func raisingAQueuedPreloadLetsItGoFirst() async throws {
+        let bench = try Bench(connections: 1)
+        hold(bench, ["/first"])
+        for path in ["/b", "/c", "/d"] { bench.server.script(path, answer("x")) }
+        let first = Recorder()
+        _ = bench.transport.start(bench.request("/first"), sink: first)
+        await first.waitForBody(1)
+        let recorders = [Recorder(), Recorder(), Recorder()]
+        _ = bench.transport.start(bench.request("/b", priority: .preload), sink: recorders[0])
+        let raised = bench.transport.start(bench.request("/c", priority: .preload), sink: recorders[1])
+        _ = bench.transport.start(bench.request("/d"), sink: recorders[2])
+        raised.setPriority(.reader)
+        bench.server.open("/first")
+        for recorder in recorders { #expect(Kind(await recorder.end().result) == .success) }
+        #expect(bench.server.paths == ["/first", "/c", "/d", "/b"])
+    }
+
+    @Test func shutdownEndsEverything() async throws {
+        let bench = try Bench(connections: 2)
+        bench.server.script("/hang", [.hang])
+        let recorders = (0..<10).map { _ in Recorder() }
+        for recorder in recorders { _ = bench.transport.start(bench.request("/hang"), sink: recorder) }
+        await bench.server.waitForRequests(2)
+        let transport = bench.transport
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                transport.shutdown()
+                continuation.resume()
+            }
+        }
+        for recorder in recorders {
+            #expect(Kind(recorder.record.result) == .cancelled)
+            #expect(recorder.record.finishes == 1)
+        }
+        // Later requests end at once, and a second shutdown is nothing.
+        #expect(Kind(await bench.fetch(bench.request("/hang")).result) == .cancelled)
+        transport.shutdown()
+        #expect(transport.transferCounts == (0, 0))
+        await bench.server.waitForNoConnections()
+    }
+
+    @Test func aSinkMayCancelOthersAndStartMore() async throws {
+        let bench = try Bench(connections: 1)
+        bench.server.script("/a", answer("x"))
+        bench.server.script("/hang", [.hang])
+        let other = Recorder()
+        let next = Recorder()
+        let transfer = bench.transport.start(bench.request("/hang", transferClass: .metadata), sink: other)
+        let (transport, request) = (bench.transport, bench.request("/a"))
+        let first = Recorder {
+            transfer.cancel()
+            _ = transport.start(request, sink: next)
+        }
+        _ = transport.start(request, sink: first)
+        #expect(Kind(await first.end().result) == .success)
+        #expect(Kind(await other.end().result) == .cancelled)
+        #expect(Kind(await next.end().result) == .success)
+    }
+
+    @Test func twoHundredAtOnceLeaveNothingOpen() async throws {
+        let bench = try Bench(connections: 8)
+        bench.server.script("/a", answer(String(repeating: "x", count: 10_000)))
+        bench.server.script("/hang", [.hang])
+        let kinds = await withTaskGroup(of: Kind.self) { group in
+            for index in 0..<200 {
+                let request = bench.request("/a", transferClass: index % 2 == 0 ? .bulk : .metadata)
+                group.addTask { Kind(await bench.fetch(request).result) }
+            }
+            for _ in 0..<20 {
+                let request = bench.request("/hang", transferClass: .metadata)
+                group.addTask {
+                    let recorder = Recorder()
+                    bench.transport.start(request, sink: recorder).cancel()
+                    return Kind(await recorder.end().result)
+                }
+            }
+            return await group.reduce(into: [Kind: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(kinds == [.success: 200, .cancelled: 20])
+        // 8 for bulk, 32 for metadata, and one for each cancelled one that had got as far.
+        #expect(bench.server.connections <= 60)
+        let transport = bench.transport
+        transport.shutdown()
+        await bench.server.waitForNoConnections()
+        #expect(sockets(to: bench.server.port) == 0)
+    }
+
+    /// Sockets of this process that are connected to this port of the loopback.
+    private func sockets(to port: UInt16) -> Int {
+        (0..<Int32(4096)).filter { descriptor in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+            }
+            return status == 0 && UInt16(bigEndian: address.sin_port) == port
+        }.count
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import HTTP
+
+@Suite("Dates, Retry-After and pace")
+struct DateAndPaceTests {
+    @Test(
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Fri, 01 Mar 2024 00:00:00 GMT", 1_709_251_200), ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
+        ] as [(String, Int64)])
+    func readsDates(text: String, seconds: Int64) {
+        #expect(HTTPDate.seconds(from: text) == seconds)
+    }
+
+    @Test(arguments: [
+        "", "now", "Sun, 06 Nov 1994 08:49:37 CET", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+        "Thu, 29 Feb 2023 00:00:00 GMT", "Sun, 31 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
+        "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ", "Sün, 6 Nov 1994 08:49:37 GMT",
+    ])
+    func refusesOtherTexts(text: String) {
+        #expect(HTTPDate.seconds(from: text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("120", 120), (" 5 ", 5), ("3601", 3600), ("99999999999999999999999", 3600),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 77), ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
+            ("Mon, 07 Nov 1994 08:49:37 GMT", 3600), ("soon", nil), ("", nil), ("-5", nil), ("1.5", nil),
+        ] as [(String, Int64?)])
+    func readsRetryAfter(text: String, seconds: Int64?) {
+        #expect(RetryAfter.seconds(from: text, now: 784_111_700) == seconds)
+    }
+
+    @Test func aCrawlingTransferIsFoundAndALivingOneIsNot() {
+        let start = ContinuousClock.now
+        // Four seconds: at least 4096 bytes in any four looks.
+        var living = PaceMeter(window: .seconds(4), now: start)
+        var crawling = living
+        var stalling = living
+        stalling.received(1_000_000)
+        for second in 1...3 {
+            let now = start.advanced(by: .seconds(second))
+            living.received(1024)
+            crawling.received(1023)
+            let verdicts = [living.crawls(at: now), crawling.crawls(at: now), stalling.crawls(at: now)]
+            #expect(verdicts == [false, false, false])
+        }
+        living.received(1024)
+        crawling.received(1023)
+        let fourth = start.advanced(by: .seconds(4))
+        let verdicts = [living.crawls(at: fourth), crawling.crawls(at: fourth), stalling.crawls(at: fourth)]
+        #expect(verdicts == [false, true, false])
+        // The first second's million no longer counts; and a look that comes too early sees nothing.
+        let later = [stalling.crawls(at: start.advanced(by: .seconds(5))), crawling.crawls(at: fourth)]
+        #expect(later == [true, false])
+    }
+}

@@ -1,0 +1,121 @@
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import HTTP
+
+@Suite("TokenBucketGate", .timeLimit(.minutes(1)))
+struct GateTests {
+    private let clock = ManualClock()
+
+    /// A gate of one token, then one a second; wall time starts at 1000 and follows the clock.
+    private func gate(
+        burst: Int = 1, closedUntil: Int64? = nil, onClose: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) -> TokenBucketGate {
+        let (clock, start) = (clock, clock.now)
+        return TokenBucketGate(
+            burst: burst, perSecond: 1, closedUntil: closedUntil,
+            now: { 1000 + (clock.now - start).components.seconds }, onClose: onClose, time: TimeSource(clock))
+    }
+
+    private func pass(
+        _ gate: TokenBucketGate, _ priority: TransferPriority = .reader, seconds: Int64 = 60
+    ) -> Task<HTTPError?, Never> {
+        let deadline = clock.now.advanced(by: .seconds(seconds))
+        return Task {
+            do throws(HTTPError) {
+                try await gate.pass(priority, deadline: deadline)
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    @Test func aBurstThenASteadyRate() async {
+        let gate = gate(burst: 3)
+        for _ in 0..<3 { #expect(await pass(gate).value == nil) }
+        let fourth = pass(gate)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(999))
+        #expect(gate.state.tokens < 1)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(2))
+        #expect(await fourth.value == nil)
+        clock.advance(by: .seconds(100))
+        #expect(gate.state.tokens == 3)
+    }
+
+    @Test func whatCannotBeInTimeIsToldAtOnce() async {
+        let gate = gate()
+        #expect(await pass(gate).value == nil)
+        #expect(await pass(gate, seconds: 0).value == .timedOut)
+        let waiting = pass(gate, seconds: 2)
+        await clock.waitForSleepers(1)
+        // Its turn would be in two seconds.
+        #expect(await pass(gate, seconds: 1).value == .timedOut)
+        waiting.cancel()
+        #expect(await waiting.value == .cancelled)
+    }
+
+    @Test func aCancelledWaiterTakesNoToken() async {
+        let gate = gate()
+        #expect(await pass(gate).value == nil)
+        let first = pass(gate)
+        await clock.waitForSleepers(1)
+        first.cancel()
+        #expect(await first.value == .cancelled)
+        let second = pass(gate)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(1))
+        #expect(await second.value == nil)
+    }
+
+    @Test func coolDownsCloseAreToldAndAreCapped() async {
+        let told = Told()
+        let gate = gate(burst: 5) { told.add($0) }
+        gate.close(forSeconds: 30)
+        gate.close(forSeconds: 10)
+        gate.close(forSeconds: -1)
+        #expect(gate.state.closedUntil == 1030)
+        #expect(await pass(gate, seconds: 29).value == .timedOut)
+        let waiting = pass(gate, seconds: 31)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(30))
+        #expect(await waiting.value == nil)
+        gate.close(forSeconds: 1_000_000)
+        #expect(gate.state.closedUntil == 4630)
+        #expect(told.all == [1030, 4630])
+    }
+
+    @Test func aCoolDownSurvivesARestartButNotAClockSetBack() {
+        #expect(gate(closedUntil: 1010).state.closedUntil == 1010)
+        #expect(gate(closedUntil: 900).state.closedUntil == nil)
+        #expect(gate(closedUntil: 9_000_000).state.closedUntil == 4600)
+    }
+
+    @Test func readersGoBeforePreloadsThenFirstComeFirstServed() {
+        let now = ContinuousClock.now
+        let late = now.advanced(by: .seconds(600))
+        var bucket = TokenBucket(burst: 1, perSecond: 1, closedUntil: nil, now: now)
+        bucket.join(1, priority: .preload, deadline: late)
+        bucket.join(2, priority: .reader, deadline: late)
+        bucket.join(3, priority: .reader, deadline: late)
+        func poll(_ id: Int, after seconds: Int64 = 0) -> TokenBucket.Decision {
+            bucket.poll(id, now: now.advanced(by: .seconds(seconds)), wall: 0)
+        }
+        #expect(poll(1) == .wait(.seconds(1)))
+        #expect(poll(3) == .wait(.seconds(1)))
+        #expect(poll(2) == .go)
+        #expect(poll(1, after: 1) != .go)
+        #expect(poll(3, after: 1) == .go)
+        #expect(poll(1, after: 2) == .go)
+        #expect(poll(1, after: 2) == .tooLate)
+    }
+}
+
+private final class Told: Sendable {
+    private let values = Mutex<[Int64]>([])
+    var all: [Int64] { values.withLock { $0 } }
+    func add(_ value: Int64) { values.withLock { $0.append(value) } }
+}
