@@ -28,12 +28,22 @@ extension Core {
     /// The disk has so many bytes free: evicts down to the floor.
     mutating func diskHas(free: Int64, actions: inout [Action]) {
         let lacking = configuration.freeFloor - free
-        guard lacking > 0 else { return }
         let evicted = evict(lacking, sparesUnread: false, actions: &actions)
-        if evicted < lacking {
+        let wasLow = diskLack > 0
+        diskLack = max(0, lacking - evicted)
+        if diskLack > 0 {
             queued = []
             refused("the disk has less than \(configuration.freeFloor) bytes free", actions: &actions)
+        } else if wasLow {
+            stores(actions: &actions)
         }
+    }
+
+    /// Evicts what became free to go when a reader left.
+    mutating func trim(actions: inout [Action]) {
+        makeRoom(for: 0, isPreload: false, actions: &actions)
+        diskLack -= evict(diskLack, sparesUnread: false, actions: &actions)
+        diskLack = max(0, diskLack)
     }
 
     @discardableResult

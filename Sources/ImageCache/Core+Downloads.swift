@@ -29,7 +29,8 @@ extension Core {
             actions.append(.reopen(key, file))
         }
         downloads[key] = Download(
-            flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader, reserved: size)
+            number: makeID(), flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader,
+            reserved: size)
         makeRoom(for: 0, isPreload: isPreload, actions: &actions)
         return nil
     }
@@ -64,8 +65,8 @@ extension Core {
         let keys = downloads.filter { matches($0.value.flight) }
         // Those who wait go first, then the older ones.
         let order = keys.sorted {
-            ($0.value.flight.waiters.isEmpty ? 1 : 0, $0.value.flight.lastProgress)
-                < ($1.value.flight.waiters.isEmpty ? 1 : 0, $1.value.flight.lastProgress)
+            ($0.value.flight.waiters.isEmpty ? 1 : 0, $0.value.number)
+                < ($1.value.flight.waiters.isEmpty ? 1 : 0, $1.value.number)
         }
         for (key, _) in order {
             guard let starts = downloads[key]?.flight.plan(idle: idle, nextID: &nextID) else { continue }
@@ -152,9 +153,10 @@ extension Core {
             follow(preload.completed(neighbours.index, in: neighbours.directory), neighbours, actions: &actions)
         }
         makeRoom(for: 0, isPreload: false, actions: &actions)
-        if download.file.isInMemory || length > configuration.budget {
+        if download.file.isInMemory || length > configuration.budget || diskLack > 0 {
             downloads[key] = nil
             actions.append(.unlink(download.file))
+            actions.append(.checkDisk)
         } else {
             actions.append(.commit(key, download.file, length: length))
         }

@@ -236,6 +236,6 @@ extension Core {
         }
         downloads[handle.key]?.flight.handles.remove(id)
         release(handle.key, now: now, actions: &actions)
-        makeRoom(for: 0, isPreload: false, actions: &actions)
+        trim(actions: &actions)
     }
 }

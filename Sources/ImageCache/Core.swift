@@ -18,6 +18,8 @@ enum Action: Sendable {
     case removePartial(FileKey)
     /// Move a whole picture to its place.
     case commit(FileKey, FlightFile, length: Int64)
+    /// Compare the free disk with its floor.
+    case checkDisk
     /// Remove stored files and their rows.
     case remove([FileKey])
     /// Ask the neighbours for the pictures at these places and queue them.
@@ -38,6 +40,8 @@ enum WaitResult: Sendable {
 struct Core: Sendable {
     /// A download and what belongs to it.
     struct Download {
+        /// Grows with each download: their order.
+        let number: UInt64
         var flight: Flight
         let picture: PictureRequest
         var file: FlightFile
@@ -116,6 +120,8 @@ struct Core: Sendable {
     /// Until when the image host wants no requests.
     var limitedUntil: ContinuousClock.Instant?
     var isStoring = true
+    /// Bytes that the disk lacks to its floor and that eviction could not free.
+    var diskLack: Int64 = 0
     var isClosed = false
     var receivedBytes: Int64 = 0
     var preloadedCount = 0

@@ -36,6 +36,7 @@ extension ImageCache {
         case .unlink(let file): file.unlink()
         case .removePartial(let key): store.removePartial(key)
         case .commit(let key, let file, let length): commit(key, file, length: length)
+        case .checkDisk: disk.async { [self] in checkDisk() }
         case .remove(let keys): remove(keys)
         case .planPreloads(let neighbours, let places):
             let pictures = places.compactMap { neighbours.picture($0) }

@@ -1,0 +1,67 @@
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct EvictionTests {
+    static func key(_ number: Int) -> FileKey { FileKey(high: 0, low: UInt64(number)) }
+
+    @Test func theLeastRecentlyUsedGoesFirstAndProtectedOnesStay() {
+        var index = StoredIndex()
+        for number in 0..<6 { index.insert(Self.key(number), length: 1000 - 128, isUnread: number == 2, now: 0) }
+        index.touch(Self.key(0), now: 0)
+        let victims = index.evict(bytes: 2500, sparesUnread: true) { $0 == Self.key(1) }
+        #expect(victims.map(\.key) == [3, 4, 5].map(Self.key))
+        #expect(index.bytes == 3000)
+        // Used since the order was made: met again, and last.
+        index.insert(Self.key(9), length: 872, isUnread: false, now: 0)
+        #expect(index.evict(bytes: 1, sparesUnread: false) { _ in false }.map(\.key) == [Self.key(0)])
+        #expect(index.evict(bytes: 10_000, sparesUnread: false) { _ in false }.map(\.key) == [1, 2, 9].map(Self.key))
+        #expect(index.bytes == 0)
+        #expect(index.evict(bytes: 1, sparesUnread: false) { _ in false }.isEmpty)
+    }
+
+    @Test func theCacheKeepsToItsBudgetAndOpenFilesSurvive() async throws {
+        let bench = try Bench(budget: 50_000)
+        let bytes = Sample.jpeg(10_000)
+        try await bench.store(Sample.picture(1, size: 10_000), bytes)
+        let open = try bench.open(Sample.picture(1, size: 10_000))
+        _ = try open.availableBytes(offset: 0, count: 10)
+        for number in 2..<20 {
+            try await bench.store(Sample.picture(Int64(number), size: 10_000), bytes)
+            #expect(bench.cache.status().storedBytes <= 50_000)
+        }
+        #expect(try open.availableBytes(offset: 0, count: 10_000)?.content == bytes)
+        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == 10_000)
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == nil)
+        await bench.settle()
+        let found = try ImageCache.inspect(directory: bench.scratch.cache)
+        #expect(found.pictures == bench.cache.status().storedPictures)
+        #expect(found.bytes <= 50_000)
+        #expect(bench.cache.status().evicted == 15)
+        open.close()
+    }
+
+    @Test func aPictureLargerThanTheBudgetIsServedAndNotKept() async throws {
+        let bench = try Bench(budget: 50_000)
+        let bytes = Sample.jpeg(80_000)
+        let open = try bench.open(Sample.picture(1, size: 80_000))
+        async let whole = open.bytes(offset: 0, count: 80_000)
+        await bench.transport.waitForRequest(at: 0).answer(bytes)
+        #expect(try await whole.content == bytes)
+        #expect(try open.availableBytes(offset: 5, count: 5)?.content == Array(bytes[5..<10]))
+        open.close()
+        await bench.settle()
+        #expect(bench.cache.status().storedPictures == 0)
+        #expect(try ImageCache.inspect(directory: bench.scratch.cache).partialPictures == 0)
+    }
+
+    @Test func theFreeFloorIsKept() async throws {
+        let bench = try Bench(freeFloor: .max)
+        try await bench.store(Sample.picture(1, size: 10_000), Sample.jpeg(10_000))
+        await bench.settle()
+        #expect(bench.cache.status().storedPictures == 0)
+        #expect(bench.events.texts.contains { $0.contains("notStoring") })
+    }
+}

@@ -1,0 +1,199 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// What an origin may do wrong; each is an error, keeps nothing, and is right again once the origin is.
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    enum Fault: String, CaseIterable, Sendable {
+        case html200, json200, anotherFormat, noTrailer, shortLength, longLength, twoLengths, negativeLength
+        case tooLong, gzip, unasked206, gone, refused, serverErrors, garbage, truncatedWithoutVersion, empty, limited
+        case redirected, untrusted, transportTooLarge
+    }
+
+    static let size = 20_000
+    static let bytes = Sample.jpeg(size)
+
+    static func headers(_ more: (name: String, value: String)...) -> [(name: String, value: String)] {
+        Bench.imageHeaders + more
+    }
+
+    /// Plays a fault; returns whether the cache may ask again by itself.
+    static func play(_ fault: Fault, on request: HeldRequest) {
+        let length = (name: "content-length", value: "\(size)")
+        switch fault {
+        case .html200: request.respond(headers: [(name: "content-type", value: "text/html")], body: [0x3C])
+        case .json200: request.respond(headers: [(name: "content-type", value: "application/json")], body: [0x7B])
+        case .anotherFormat:
+            request.respond(headers: Bench.imageHeaders, body: [0x89, 0x50, 0x4E, 0x47] + bytes.dropFirst(4))
+        case .noTrailer: request.respond(headers: Bench.imageHeaders, body: bytes.dropLast() + [0])
+        case .shortLength: request.respond(headers: Bench.imageHeaders, body: Array(bytes.dropLast()))
+        case .longLength: request.head(200, headers((name: "content-length", value: "\(size + 1)")))
+        case .twoLengths: request.head(200, headers(length, (name: "content-length", value: "\(size / 2)")))
+        case .negativeLength: request.head(200, headers((name: "content-length", value: "-1")))
+        case .tooLong:
+            if request.head(200, headers()), request.body(bytes + [0]) { request.finish() }
+        case .gzip: request.head(200, headers(length, (name: "content-encoding", value: "gzip")))
+        case .unasked206:
+            request.head(206, headers((name: "content-range", value: "bytes 0-19999/20000")))
+        case .gone: request.head(404)
+        case .refused: request.head(403)
+        case .serverErrors: request.head(503)
+        case .garbage: request.fail(.invalidAnswer("no status line"))
+        case .truncatedWithoutVersion:
+            request.head(200, [(name: "content-type", value: "image/jpeg"), length])
+            request.body(Array(bytes[..<5000]))
+            request.fail(.broken("closed"))
+        case .empty: request.respond(headers: Bench.imageHeaders, body: [])
+        case .limited: request.head(429, [(name: "retry-after", value: "60")])
+        case .redirected: request.fail(.redirectRefused("a redirect to a loopback address"))
+        case .untrusted: request.fail(.untrusted("certificate"))
+        case .transportTooLarge: request.fail(.tooLarge)
+        }
+    }
+
+    @Test(arguments: Fault.allCases) func isAnErrorAndKeepsNothing(_ fault: Fault) async throws {
+        let bench = try Bench()
+        let picture = Sample.picture(1, size: Int64(Self.size))
+        let open = try bench.open(picture)
+        let answering = Task {
+            // As often as it is asked for again, it answers the same; the number of tries is bounded.
+            for index in 0..<20 {
+                let request = await bench.transport.waitForRequest(at: index)
+                if Task.isCancelled { return }
+                Self.play(fault, on: request)
+                bench.advance(.seconds(1))
+            }
+        }
+        let error = await failure { try await open.bytes(offset: 0, count: Self.size) }
+        #expect(error != nil)
+        switch fault {
+        case .gone: #expect(error == .gone)
+        case .limited: #expect(error == .limited(retryAfter: 60))
+        case .refused: #expect(error == .refused("the image host answered 403"))
+        default: if case .damaged = error {} else { Issue.record("\(fault): \(String(describing: error))") }
+        }
+        open.close()
+        let asked = bench.transport.requests.count
+        #expect(asked <= 5)
+        await bench.settle()
+        #expect(bench.cache.storedSize(of: picture.id) == nil)
+        answering.cancel()
+        bench.advance(.seconds(700))
+        let again = try bench.open(picture)
+        async let whole = again.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: asked).answer(Self.bytes)
+        #expect(try await whole.content == Self.bytes)
+        again.close()
+    }
+
+    @Test func aBrokenConnectionGoesOnWhereItStopped() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let whole = open.bytes(offset: 0, count: Self.size)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size)
+        request.body(Array(Self.bytes[..<7000]))
+        request.fail(.broken("reset"))
+        let rest = await bench.transport.waitForRequest(at: 1)
+        #expect(rest.asked == "7000-19999")
+        #expect(rest.request.ifRange == Bench.version)
+        rest.answer(Self.bytes)
+        #expect(try await whole.content == Self.bytes)
+        open.close()
+    }
+
+    @Test func aServerWithoutRangesIsTakenFromTheBeginning() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let whole = open.bytes(offset: 0, count: Self.size)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size)
+        request.body(Array(Self.bytes[..<7000]))
+        request.fail(.broken("reset"))
+        await bench.transport.waitForRequest(at: 1).respond(headers: Bench.imageHeaders, body: Self.bytes)
+        #expect(try await whole.content == Self.bytes)
+        #expect(bench.transport.requests.count == 2)
+        open.close()
+    }
+
+    @Test func anotherRangeThanAskedForIsRefused() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size)
+        request.body(Array(Self.bytes[..<7000]))
+        request.fail(.broken("reset"))
+        let rest = await bench.transport.waitForRequest(at: 1)
+        let wrong = Self.headers((name: "content-range", value: "bytes 6000-19999/20000"))
+        #expect(!rest.head(206, wrong))
+        if case .damaged = await error {} else { Issue.record("wrong bytes were taken") }
+        open.close()
+    }
+
+    @Test func twoVersionsAreNeverMixed() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let head = open.bytes(offset: 0, count: 100)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size)
+        request.body(Array(Self.bytes[..<7000]))
+        _ = try await head
+        async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
+        request.fail(.broken("reset"))
+        let newer = [
+            (name: "content-type", value: "image/jpeg"),
+            (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
+        ]
+        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(Self.size, seed: 9), headers: newer)
+        if case .damaged = await error {} else { Issue.record("versions were mixed") }
+        open.close()
+    }
+
+    @Test func anotherVersionBeforeAnyByteWasReadBeginsAgain() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let whole = open.bytes(offset: 0, count: Self.size)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size)
+        request.body(Array(Self.bytes[..<7000]))
+        request.fail(.broken("reset"))
+        let other = Sample.jpeg(Self.size, seed: 9)
+        let newer = [
+            (name: "content-type", value: "image/jpeg"),
+            (name: "last-modified", value: "Mon, 24 Apr 2023 00:00:00 GMT"),
+        ]
+        await bench.transport.waitForRequest(at: 1).respond(headers: newer, body: other)
+        await bench.transport.waitForRequest(at: 2).respond(headers: newer, body: other)
+        #expect(try await whole.content == other)
+        open.close()
+    }
+
+    @Test func aPlaceholderIsNotAskedFor() async throws {
+        let bench = try Bench()
+        var picture = Sample.picture(1, size: 100)
+        picture.location.url = "https://s.example/common/images/limit_unknown_360.png"
+        let open = try bench.open(picture)
+        if case .refused = await failure(of: { try await open.bytes(offset: 0, count: 1) }) {
+        } else {
+            Issue.record("a placeholder was taken for a picture")
+        }
+        #expect(bench.transport.requests.isEmpty)
+        open.close()
+    }
+
+    @Test func goneIsRememberedForTenMinutes() async throws {
+        let bench = try Bench()
+        let picture = Sample.picture(1, size: 100)
+        let open = try bench.open(picture)
+        async let error = failure { try await open.bytes(offset: 0, count: 1) }
+        await bench.transport.waitForRequest(at: 0).head(410)
+        #expect(await error == .gone)
+        open.close()
+        #expect(throws: ImageCacheError.gone) { try bench.open(picture) }
+        bench.advance(.seconds(601))
+        try bench.open(picture).close()
+    }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import ImageCache
+
+@Suite struct PreloadPolicyTests {
+    let start = ContinuousClock.now
+
+    /// Reads pictures whole, one after the other, with a pause before each; returns what each planned.
+    func walk(
+        _ places: [Int], pause: Duration, wasThere: Bool = true, directory: UInt64 = 1, policy: inout PreloadPolicy
+    ) -> [PreloadPolicy.Decision] {
+        var now = start
+        return places.map { place in
+            now += pause
+            var decision = policy.passed(place, in: directory, opened: now, wasThere: wasThere, isComplete: wasThere)
+            now += .milliseconds(400)
+            if decision == .nothing || decision == .drop {
+                decision = policy.completed(place, in: directory)
+            }
+            policy.finished(place, in: directory, now: now)
+            return decision
+        }
+    }
+
+    @Test func theNextTwoInTheDirectionOfTheWalk() {
+        var policy = PreloadPolicy(ordinary: 2)
+        #expect(
+            walk([1, 2, 3, 2, 1], pause: .seconds(1), policy: &policy) == [
+                .plan([2, 3]), .plan([3, 4]), .plan([4, 5]), .plan([1, 0]), .plan([0, -1]),
+            ])
+    }
+
+    @Test func nothingBeforeThePictureItselfIsComplete() {
+        var policy = PreloadPolicy(ordinary: 2)
+        #expect(policy.passed(5, in: 1, opened: start, wasThere: false, isComplete: false) == .nothing)
+        #expect(policy.completed(4, in: 1) == .nothing)
+        #expect(policy.completed(5, in: 1) == .plan([6, 7]))
+        #expect(policy.completed(5, in: 1) == .nothing)
+    }
+
+    @Test func aBulkWalkWidensStepByStepAndAPauseEndsIt() {
+        var policy = PreloadPolicy(ordinary: 2)
+        let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
+        #expect(
+            quick.map(width) == [2, 4, 8, 8, 8])
+        let slow = walk([6], pause: .seconds(9), policy: &policy)
+        #expect(slow.map(width) == [2])
+    }
+
+    @Test func aQuickStepOntoAPreloadedPictureIsNoBulkWalkYet() {
+        var policy = PreloadPolicy(ordinary: 2)
+        let steps = walk([1, 2, 3, 4], pause: .milliseconds(5), policy: &policy)
+        #expect(steps.map(width) == [2, 2, 4, 8])
+    }
+
+    @Test func aJumpDropsWhatWasPlanned() {
+        var policy = PreloadPolicy(ordinary: 2)
+        _ = walk([1, 2], pause: .seconds(1), policy: &policy)
+        #expect(policy.passed(90, in: 1, opened: start, wasThere: false, isComplete: false) == .drop)
+        #expect(policy.completed(90, in: 1) == .plan([91, 92]))
+    }
+
+    @Test func walksInTwoDirectoriesAreSeparate() {
+        var policy = PreloadPolicy(ordinary: 2)
+        _ = walk([1, 2, 3], pause: .milliseconds(5), directory: 1, policy: &policy)
+        #expect(walk([7, 6], pause: .seconds(1), directory: 2, policy: &policy) == [.plan([8, 9]), .plan([5, 4])])
+        #expect(policy.width(of: 1) == 4)
+        #expect(policy.width(of: 2) == 2)
+    }
+
+    @Test func noneIsOff() {
+        var policy = PreloadPolicy(ordinary: 0)
+        #expect(walk([1, 2, 3], pause: .zero, policy: &policy) == [.nothing, .nothing, .nothing])
+    }
+
+    @Test func walksRememberedAreBounded() {
+        var policy = PreloadPolicy(ordinary: 2)
+        for directory in 0..<1000 { _ = walk([1], pause: .seconds(1), directory: UInt64(directory), policy: &policy) }
+        #expect(policy.completed(1, in: 0) == .nothing)
+    }
+
+    private func width(_ decision: PreloadPolicy.Decision) -> Int {
+        if case .plan(let places) = decision { places.count } else { 0 }
+    }
+}

@@ -1,0 +1,118 @@
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct PreloadTests {
+    static let size = 200_000
+
+    static func neighbours(_ index: Int, directory: UInt64 = 1) -> Neighbours {
+        Neighbours(directory: directory, index: index) { place in
+            (1...50).contains(place) ? Sample.picture(Int64(place), size: Int64(size)) : nil
+        }
+    }
+
+    static func bytes(_ number: Int) -> [UInt8] { Sample.jpeg(size, seed: UInt64(number)) }
+
+    func open(_ number: Int, _ bench: Bench) throws -> OpenPicture {
+        try bench.open(Sample.picture(Int64(number), size: Int64(Self.size)), neighbours: Self.neighbours(number))
+    }
+
+    func numbers(_ bench: Bench) -> [String] {
+        bench.transport.urls.map { String($0.dropFirst("https://i.example/".count).prefix { $0 != "_" }) }
+    }
+
+    @Test func readingOneBringsTwoAndThreeThenReadingTwoBringsFour() async throws {
+        let bench = try Bench(preload: 2)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        let requests = await bench.transport.waitForRequests(3)
+        #expect(numbers(bench) == ["1", "2", "3"])
+        #expect(requests[1].request.priority == .preload && requests[2].request.priority == .preload)
+        requests[1].answer(Self.bytes(2))
+        requests[2].answer(Self.bytes(3))
+        await bench.settle()
+        first.close()
+        bench.clock.advance(by: .seconds(1))
+        let second = try open(2, bench)
+        #expect(try second.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes(2))
+        await bench.transport.waitForRequests(4)
+        #expect(numbers(bench) == ["1", "2", "3", "4"])
+        #expect(bench.cache.status().preloaded == 2)
+        second.close()
+    }
+
+    @Test func sniffingPreloadsNothing() async throws {
+        let bench = try Bench(preload: 2)
+        let first = try open(1, bench)
+        async let sniff = first.bytes(offset: 0, count: 4096)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.answer(Self.bytes(1))
+        _ = try await sniff
+        first.close()
+        await bench.settle()
+        #expect(numbers(bench) == ["1"])
+    }
+
+    @Test func aReaderTakesAPreloadOverAndGivesItBack() async throws {
+        let bench = try Bench(preload: 1)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        let preload = await bench.transport.waitForRequest(at: 1)
+        #expect(preload.priority == .preload)
+        bench.clock.advance(by: .seconds(1))
+        let second = try open(2, bench)
+        let reader = Task { try await second.bytes(offset: 0, count: Self.size) }
+        await preload.waitForPriority(.reader)
+        reader.cancel()
+        #expect(await failure { try await reader.value } == .cancelled)
+        second.close()
+        await preload.waitForPriority(.preload)
+        #expect(!preload.isCancelled)
+        preload.answer(Self.bytes(2))
+        await bench.settle()
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == Int64(Self.size))
+        #expect(numbers(bench) == ["1", "2"])
+        first.close()
+    }
+
+    @Test func aFailedPreloadIsReportedAndAReaderTriesAtOnce() async throws {
+        let bench = try Bench(preload: 1)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        await bench.transport.waitForRequest(at: 1).head(403)
+        #expect(bench.events.texts.contains { $0.contains("preloadFailed") })
+        guard case .failed = bench.cache.state(of: Sample.picture(2, size: nil).id) else {
+            Issue.record("not told")
+            return
+        }
+        let second = try open(2, bench)
+        async let two = second.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 2).answer(Self.bytes(2))
+        #expect(try await two.content == Self.bytes(2))
+        first.close()
+        second.close()
+    }
+
+    @Test func preloadsStopWhereTheBudgetEnds() async throws {
+        let bench = try Bench(budget: 500_000, preload: 2)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        await bench.transport.waitForRequest(at: 1).answer(Self.bytes(2))
+        await bench.settle()
+        // One and two fill the budget; three would push out what is open or was just brought.
+        #expect(numbers(bench) == ["1", "2"])
+        #expect(bench.cache.status().storedBytes <= 500_000)
+        first.close()
+    }
+}
