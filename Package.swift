@@ -76,7 +76,7 @@ let package = Package(
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
-        tests("OriginTests", ["Origin", "Rankings"]),
+        tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
         tests("ProgramTests", ["rankfs", "Rankings", "Fuse"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]

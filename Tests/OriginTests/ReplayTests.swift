@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import Origin
+
+@Suite(.timeLimit(.minutes(1))) struct ReplayTests {
+    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "PixivTests/Payloads").path
+
+    private func start() throws -> OriginServer {
+        try OriginServer.start { $0.replay = Self.directory }
+    }
+
+    @Test func recordedAnswersComeByteForByte() async throws {
+        let server = try start()
+        defer { server.stop() }
+        let files = [
+            "/ranking.php?format=json&mode=daily&content=all&date=20220501&p=1":
+                "web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json",
+            "/ranking.php?format=json&mode=daily": "web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json",
+            "/ajax/user/9153585": "ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585.json",
+            "/ajax/user/9153585?full=1": "ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585-full1.json",
+            "/ajax/user/14095911/profile/all": "ajax-user-profile-all/Nandaka-PixivUtil2-all-14095911.json",
+            "/ajax/user/9153585/profile/all": "ajax-user-profile-all/daydreamer-json-pixiv-ajax-api-docs-9153585.json",
+            "/ajax/user/32548944/profile/all": "ajax-user-profile-all/CWHer-PixivCrawler-user.json",
+            "/ajax/illust/32039274": "ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274.json",
+            "/ajax/illust/93172108/pages": "ajax-illust-pages/CWHer-PixivCrawler-93172108.json",
+        ]
+        for (target, file) in files {
+            let answer = await fetch(server, target)
+            #expect(answer.status == 200)
+            #expect(try answer.body == payload(file), "\(target)")
+        }
+    }
+
+    @Test(arguments: [
+        "/ranking.php?mode=daily&date=20220501&p=2", "/ranking.php?mode=daily&date=20220502", "/ranking.php?mode=male",
+        "/ajax/user/5", "/ajax/illust/5/pages", "/ajax/nothing/5",
+    ])
+    func whatNobodyRecordedIsNotThere(target: String) async throws {
+        let server = try start()
+        defer { server.stop() }
+        #expect(await fetch(server, target).status == 404)
+    }
+
+    @Test func everyPictureOfTheRecordedDayIsDrawn() throws {
+        let recordings = try Recordings(directory: Self.directory, seed: 1)
+        let day = try #require(JSONNode(try payload("web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json")))
+        let entries = try #require(day["contents"]).children
+        #expect(entries.count == 49)
+        for entry in entries {
+            let thumb = try #require(entry["url"]?.string).dropFirst("https://i.pximg.net".count)
+            let regular = String(thumb.dropFirst("/c/240x480".count))
+            for path in [String(thumb), regular] {
+                let picture = try #require(recordings.picture(at: path))
+                #expect(picture.subject.title == entry["title"]?.string)
+                #expect(picture.subject.rank.map(Int64.init) == entry["rank"]?.integer)
+                #expect(picture.modified.seconds == entry["illust_upload_timestamp"]?.integer)
+            }
+        }
+    }
+
+    @Test func pagesHaveTheirRecordedSizes() throws {
+        let recordings = try Recordings(directory: Self.directory, seed: 1)
+        let first = "/img-original/img/2021/10/02/18/47/29/93172108_p0.jpg"
+        #expect(recordings.picture(at: first)?.pixels == PixelSize(width: 6000, height: 7000))
+        let second = recordings.picture(at: first.replacing("_p0", with: "_p1"))
+        #expect(second?.pixels == PixelSize(width: 1645, height: 1920))
+        #expect(recordings.picture(at: first.replacing("_p0", with: "_p5")) == nil)
+        #expect(recordings.picture(at: first.replacing(".jpg", with: ".png")) == nil)
+    }
+
+    @Test func shortRecordsAreTheRecordedOnes() async throws {
+        let server = try start()
+        defer { server.stop() }
+        let answer = await fetch(
+            server, "/ajax/user/341433/profile/illusts?ids%5B%5D=32571298&ids%5B%5D=5&work_category=illust")
+        let works = try #require(JSONNode(answer.body)?["body"]?["works"])
+        #expect(works["32571298"]?["title"]?.string == "Happy New Year 2013")
+        #expect(works["5"] == nil)
+    }
+}
+
+@Suite struct JSONTests {
+    @Test func writesWhatItReads() throws {
+        let text = "a/\"\\\u{8}\n\r\t\u{1F468}\u{200D}é\u{2028}"
+        let node = try #require(JSONNode(JSON.object([(text, .array([.string(text), 5, .null, true]))]).bytes))
+        let elements = try #require(node[text]).children
+        #expect(elements[0].string == text)
+        #expect(elements[1].integer == 5)
+        #expect(JSON.string(text).bytes.allSatisfy { $0 < 0x80 }, "the service sends ASCII only")
+    }
+
+    @Test(arguments: ["", "{", "[1,]", "{\"a\"}", "{\"a\":1", "tru", "[1 2]", "\"a", "\"\\u12", "{}x", "[\"a\\"])
+    func refusesWhatIsNoJSON(text: String) {
+        #expect(JSONNode(Array(text.utf8)) == nil)
+    }
+
+    @Test func refusesEndlessDepth() {
+        #expect(JSONNode(Array(repeating: UInt8(ascii: "["), count: 100_000)) == nil)
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+@testable import Origin
+
+@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+    /// A picture that comes with its length, or one that does not.
+    private func path(chunked: Bool, silent: Bool? = nil) throws -> String {
+        let host = PictureHost(seed: 1, now: noon, chunks: true, laterBy: 0)
+        let universe = Universe(seed: 1)
+        return try #require(
+            PicturePath.newest { _, path in
+                func tells(_ method: String) -> Bool {
+                    let request = Request(method: method, target: path, referer: "https://www.pixiv.net/")
+                    return host.answer(request, universe.picture(at: path, now: noon)).tellsLength
+                }
+                return tells("GET") != chunked && (silent == nil || tells("HEAD") != silent)
+            }
+        ).path
+    }
+
+    @Test func theImageHostsManners() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let path = try path(chunked: false)
+        #expect(await fetch(server, path, referer: false).status == 403)
+        let whole = await fetch(server, path)
+        #expect(whole.status == 200)
+        #expect(whole["Content-Length"] == "\(whole.body.count)")
+        #expect(whole["Content-Type"] == "image/jpeg")
+        #expect(whole["ETag"] == nil)
+        #expect(whole["Accept-Ranges"] == nil)
+        #expect(whole["Cache-Control"] == "max-age=31536000")
+        #expect(whole.body.suffix(2) == [0xff, 0xd9])
+        let head = await fetch(server, path, method: "HEAD")
+        #expect(head.body.isEmpty)
+        #expect(head["Content-Length"] == whole["Content-Length"])
+        #expect(head["Last-Modified"] == whole["Last-Modified"])
+        #expect(await fetch(server, path.replacing("_p0_", with: "_p77_")).status == 404)
+        #expect(await fetch(server, "/", referer: false).status == 403)
+    }
+
+    @Test func ranges() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        for chunked in [false, true] {
+            let path = try path(chunked: chunked)
+            let whole = await fetch(server, path)
+            let part = await fetch(server, path, headers: ["Range: bytes=70000-80000"])
+            #expect(part.status == 206)
+            #expect(part["Content-Range"] == "bytes 70000-80000/\(whole.body.count)")
+            #expect(part.body.elementsEqual(whole.body[70000...80000]))
+            let beyond = await fetch(server, path, headers: ["Range: bytes=\(whole.body.count)-"])
+            #expect(beyond.status == 416)
+            #expect(beyond["Content-Range"] == "bytes */\(whole.body.count)")
+            let modified = try #require(whole["Last-Modified"])
+            let same = await fetch(server, path, headers: ["Range: bytes=0-0", "If-Range: \(modified)"])
+            #expect(same.status == 206)
+            let changed = await fetch(
+                server, path, headers: ["Range: bytes=0-0", "If-Range: Sun, 01 Jan 2012 00:00:00 GMT"])
+            #expect(changed.status == 200)
+            #expect(changed.body == whole.body)
+        }
+    }
+
+    @Test func someAnswersComeWithoutALength() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let path = try path(chunked: true, silent: true)
+        let whole = await fetch(server, path)
+        #expect(whole["Content-Length"] == nil)
+        #expect(whole["Transfer-Encoding"] == "chunked")
+        #expect(whole.isWhole)
+        #expect(whole.body.count == Universe(seed: 1).picture(at: path, now: noon)?.bytes)
+        #expect(await fetch(server, path, method: "HEAD")["Content-Length"] == nil)
+        let told = try self.path(chunked: true, silent: false)
+        #expect(await fetch(server, told, method: "HEAD")["Content-Length"] != nil)
+        let plain = try OriginServer.start { $0.chunks = false }
+        defer { plain.stop() }
+        #expect(await fetch(plain, path)["Content-Length"] == "\(whole.body.count)")
+    }
+
+    @Test func aRestartChangesNoByte() async throws {
+        let path = try path(chunked: false)
+        var bodies: [[UInt8]] = []
+        for _ in 0..<2 {
+            let server = try OriginServer.start()
+            bodies.append(await fetch(server, path).body)
+            server.stop()
+        }
+        #expect(bodies[0] == bodies[1])
+    }
+
+    @Test func everyRequestIsLogged() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try OriginServer.start { $0.log = directory.path + "/log" }
+        let path = try path(chunked: false)
+        _ = await fetch(server, path, headers: ["Range: bytes=0-9"])
+        _ = await fetch(server, "/ranking.php?format=json&mode=daily_r18")
+        server.stop()
+        let lines = try String(contentsOfFile: directory.path + "/log", encoding: .utf8).split(separator: "\n")
+        let entries = try lines.map { try #require(JSONNode(Array($0.utf8))) }
+        #expect(entries.count == 2)
+        #expect(entries[0]["path"]?.string == path)
+        #expect(entries[0]["range"]?.string == "bytes=0-9")
+        #expect(entries[0]["status"]?.integer == 206)
+        #expect(entries[0]["bytes"]?.integer == 10)
+        #expect(entries[0]["connection"]?.integer == 1)
+        #expect(entries[1]["connection"]?.integer == 2)
+        #expect(entries[1]["status"]?.integer == 403)
+        #expect(entries[1]["path"]?.string == "/ranking.php?format=json&mode=daily_r18")
+    }
+
+    @Test func stoppingEndsAnswersThatWait() async throws {
+        let server = try OriginServer.start { $0.latency = 600_000 }
+        async let answer = fetch(server, "/ranking.php")
+        // the connection may be made before or after: either way nobody is left waiting
+        server.stop()
+        #expect(await answer.status == 0)
+        server.stop()
+    }
+
+    @Test func aLimitedRateSendsEverything() async throws {
+        let server = try OriginServer.start { $0.rate = 20_000_000 }
+        defer { server.stop() }
+        let path = try path(chunked: false)
+        #expect(await fetch(server, path).body.count == Universe(seed: 1).picture(at: path, now: noon)?.bytes)
+        var limit = RateLimit(bytesPerSecond: 1000)
+        #expect(limit.allowance > 0, "sending starts at once")
+        limit.spend(1_000_000)
+        #expect(limit.allowance < 0)
+    }
+
+    @Test func aPortInUseIsOneSentence() throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let port = try #require(UInt16(server.url.split(separator: ":").last ?? ""))
+        let error = #expect(throws: OriginError.self) { try OriginServer.start { $0.port = port } }
+        #expect(error?.message.contains("\(port)") == true)
+        #expect(throws: OriginError.self) { try OriginServer.start { $0.log = "/nonexistent/log" } }
+        #expect(throws: OriginError.self) { try OriginServer.start { $0.replay = "/nonexistent" } }
+    }
+
+    @Test func portraitsAndPlaceholdersAreThere() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        #expect(await fetch(server, "/user-profile/img/2020/01/01/00/00/00/1001_50.jpg").status == 200)
+        let limited = await fetch(server, "/common/images/limit_unviewable_s.png")
+        #expect(limited.status == 200)
+        #expect(limited.body.starts(with: [0x89, 0x50, 0x4e, 0x47]))
+    }
+}
