@@ -1,0 +1,133 @@
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Directories: paged as they are read, offsets that hold, counts that come back.
+@Suite(.timeLimit(.minutes(1))) struct DirectoryTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    @Test(arguments: [(256, true), (4096, true), (4096, false), (131_072, true)])
+    func fiveHundredEntriesCrossEveryBuffer(size: Int, plus: Bool) async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(500))
+            let inode = try await bench.stat(day).inode
+            let entries = try await bench.list(inode, size: size, plus: plus)
+            #expect(
+                entries.map { String(decoding: $0.name, as: UTF8.self) } == [".", ".."]
+                    + (1...500).map { Workbench.name($0) })
+            #expect(Set(entries.map(\.inode)).count == 502)
+            #expect(entries.map(\.nextOffset) == Array(1...502))
+            #expect(entries.dropFirst(2).allSatisfy { $0.kind == .file })
+            #expect(entries[0].inode == inode)
+            let parent = try await bench.stat("ranking/daily").inode
+            #expect(entries[1].inode == parent)
+            #expect(bench.host.asked.isEmpty)
+        }
+    }
+
+    @Test func theFirstPageComesBeforeTheOthers() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
+            bench.source.hold(from: 2)
+            let inode = try await bench.stat(day).inode
+            guard case .opened(let handle, let keepCache, _, let cacheDirectory) = await bench.openDirectory(inode)
+            else {
+                Issue.record("not opened")
+                return
+            }
+            #expect(!keepCache && !cacheDirectory, "not complete yet")
+            guard case .directory(let first) = await bench.readDirectory(inode, handle, 0, size: 1 << 20) else {
+                Issue.record("not read")
+                return
+            }
+            #expect(first.count == 52)
+            async let rest = bench.readDirectory(inode, handle, 52, size: 1 << 20)
+            await bench.source.waitForQuestions(2)
+            bench.source.letPagesCome()
+            guard case .directory(let more) = await rest else {
+                Issue.record("not read")
+                return
+            }
+            #expect(more.first?.nextOffset == 53)
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+            #expect(try await bench.list(inode).count == 122)
+            guard case .opened(_, true, false, true) = await bench.openDirectory(inode) else {
+                Issue.record("a frozen day is not cached")
+                return
+            }
+        }
+    }
+
+    @Test func seekingGoesBackToTheSameEntry() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(30))
+            let inode = try await bench.stat(day).inode
+            let all = try await bench.list(inode)
+            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { return }
+            for offset in [31, 0, 17, 2, 1] {
+                guard case .directory(let entries) = await bench.readDirectory(inode, handle, Int64(offset)) else {
+                    return
+                }
+                #expect(entries.first?.name == all[offset].name)
+            }
+            #expect(await bench.readDirectory(inode, handle, 32) == .directory([]))
+            #expect(await bench.readDirectory(inode, handle, 9999) == .directory([]))
+        }
+    }
+
+    @Test func attributesComeAlongOnlyWhereTheyAreKnown() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5, withheld: [4]))
+            let known = try await bench.stat("\(day)/\(Workbench.name(2))")
+            let inode = try await bench.stat(day).inode
+            let entries = try await bench.list(inode)
+            #expect(entries.map { $0.attributes != nil } == [false, false, false, true, false, true, false])
+            #expect(entries[3].attributes == known)
+            #expect(entries[3].inode == known.inode)
+            #expect(try await bench.list(inode, plus: false).allSatisfy { $0.attributes == nil })
+            #expect(bench.host.asked == ["HEAD 1002"])
+        }
+    }
+
+    @Test func topLimitsByRank() async throws {
+        try await Workbench.with(top: 3) { bench in
+            var entries = Workbench.entries(120)
+            entries.remove(at: 1)
+            bench.source.setRanking(.daily, Workbench.day, entries)
+            let names = try await bench.names(day)
+            #expect(names == [".", "..", Workbench.name(1), Workbench.name(3)])
+            #expect(await bench.walk("\(day)/\(Workbench.name(4))").isAbsent)
+            #expect(try await bench.stat("\(day)/\(Workbench.name(3))").size > 0)
+            #expect(bench.source.asked.count == 1, "no page beyond the top")
+        }
+    }
+
+    @Test func forgettingEverythingReturnsToTheRoot() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(20, withheld: Set(1...20)))
+            var counts: [UInt64: UInt64] = [:]
+            func count(_ path: String) async {
+                var parent = InodeTable.root
+                for name in path.split(separator: "/") {
+                    guard case .entry(let found, _, _) = await bench.lookup(parent, Array(name.utf8)) else { return }
+                    counts[found.inode, default: 0] += 1
+                    parent = found.inode
+                }
+            }
+            await count("\(day)/\(Workbench.name(7))")
+            let inode = try #require(counts.keys.first { InodeNumber.of(day) == $0 })
+            for size in [300, 4096] {
+                for entry in try await bench.list(inode, size: size) where entry.attributes != nil {
+                    counts[entry.inode, default: 0] += 1
+                }
+            }
+            #expect(bench.fileSystem.figures.inodes == counts.count + 1)
+            for (inode, lookups) in counts { bench.fileSystem.forget(inode, lookups: lookups) }
+            #expect(bench.fileSystem.figures.inodes == 1)
+            #expect(bench.fileSystem.figures.handles == 0)
+            #expect(await bench.attributes(inode) == .failure(.ESTALE))
+        }
+    }
+}

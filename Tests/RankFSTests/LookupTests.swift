@@ -1,0 +1,153 @@
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// What names mean, and what they cost.
+@Suite(.timeLimit(.minutes(1))) struct LookupTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    @Test func theTreeListsWhatItShould() async throws {
+        try await Workbench.with { bench in
+            #expect(try await bench.names("") == [".", "..", "ranking", "users"])
+            #expect(try await bench.names("ranking") == [".", ".."] + RankingMode.everyone.map(\.rawValue))
+            let days = try await bench.names("ranking/daily")
+            #expect(days.prefix(3) == [".", "..", "latest"])
+            #expect(days.dropFirst(3).allSatisfy { Day($0) != nil })
+            #expect(try await bench.names("users") == [".", ".."])
+            #expect(try await bench.names(".rankfs") == [".", "..", "status.json", "version"])
+            #expect(bench.source.asked.isEmpty)
+            #expect(bench.host.asked.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "nonsense", "ranking/nonsense", "ranking/daily/2007-09-12", "ranking/daily/2999-01-01",
+        "ranking/daily/2024-05-03", "ranking/daily/2024-02-30", "ranking/daily/2024-5-1", "ranking/daily/20240501",
+        "ranking/daily/latest2", "users/0", "users/011", "users/name", ".rankfs/metrics", ".Trash", ".Trash-1000",
+        ".xdg-volume-info", "autorun.inf", ".rankfs/CACHEDIR.TAG", "status.json",
+    ])
+    func whatCannotBeIsAbsentWithoutARequest(path: String) async throws {
+        try await Workbench.with { bench in
+            #expect(await bench.walk(path).isAbsent)
+            #expect(bench.source.asked.isEmpty)
+            #expect(bench.fileSystem.figures.inodes <= 3)
+        }
+    }
+
+    @Test(arguments: [
+        ".hidden", ".directory", ".sh_thumbnails", ".Trash-1000", ".metadata", "autorun.inf", "VIDEO_TS", "BDMV",
+        "001-Title 1001.xmp", "01-a.jpg", "cover.jpg",
+    ])
+    func whatDesktopsProbeForInADayCostsNothing(name: String) async throws {
+        try await Workbench.with { bench in
+            guard case .absent(let timeout) = await bench.walk("\(day)/\(name)") else {
+                Issue.record("\(name) is there")
+                return
+            }
+            let isAnnouncement = [".hidden", ".directory", ".sh_thumbnails"].contains(name)
+            #expect(timeout == (isAnnouncement ? .zero : Limits.frozen))
+            #expect(bench.source.asked.isEmpty)
+        }
+    }
+
+    @Test func namesAreBytes() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let inode = try await bench.stat(day).inode
+            #expect(await bench.lookup(inode, [0xFF, 0xFE]).isAbsent)
+            #expect(await bench.lookup(inode, Array("001-".utf8) + [0xFF] + Array(".jpg".utf8)).isAbsent)
+            let long = [UInt8](repeating: UInt8(ascii: "a"), count: 256)
+            #expect(await bench.lookup(inode, long) == .failure(.ENAMETOOLONG))
+        }
+    }
+
+    @Test func aDayInThePastIsThereWithoutAsking() async throws {
+        try await Workbench.with { bench in
+            let attributes = try await bench.stat(day)
+            #expect(attributes.kind == .directory)
+            #expect(attributes.permissions == 0o555)
+            #expect(attributes.links == 2)
+            #expect(attributes.user == 1000 && attributes.group == 100)
+            #expect(attributes.modified == 1_714_618_800, "2024-05-02 12:00 in Japan")
+            #expect(bench.source.asked.isEmpty)
+            #expect(try await bench.stat(day) == attributes)
+        }
+    }
+
+    @Test func theNewestDayIsAsked() async throws {
+        try await Workbench.with { bench in
+            guard case .absent(let timeout) = await bench.walk("ranking/daily/2024-05-02") else {
+                Issue.record("a day that is not published is there")
+                return
+            }
+            #expect(timeout <= .seconds(300))
+            let asked = bench.source.asked.count
+            #expect(asked > 0)
+            let weekly = try #require(RankingMode(rawValue: "weekly"))
+            bench.source.setRanking(weekly, Workbench.newest, Workbench.entries(3))
+            #expect(try await bench.stat("ranking/weekly/2024-05-02").kind == .directory)
+        }
+    }
+
+    @Test func modesForMembersAreRefused() async throws {
+        try await Workbench.with { bench in
+            let ranking = try await bench.stat("ranking").inode
+            #expect(await bench.lookup(ranking, Array("daily_r18".utf8)) == .failure(.EACCES))
+            #expect(bench.source.asked.isEmpty)
+            #expect(bench.reported.count == 1)
+        }
+    }
+
+    @Test func anAuthorIsAskedOnce() async throws {
+        try await Workbench.with { bench in
+            let works = (1...5).reversed().map { Workbench.work(Int64($0)) }
+            bench.source.setAuthor(UserID(rawValue: 11), works)
+            let names = try await bench.names("users/11")
+            #expect(names.dropFirst(2).elementsEqual(works.map { "\($0.id.rawValue)-\($0.title).jpg" }))
+            let asked = bench.source.asked
+            #expect(try await bench.stat("users/11").kind == .directory)
+            #expect(bench.source.asked == asked)
+            #expect(try await bench.names("users") == [".", "..", "11"])
+            #expect(await bench.walk("users/12").isAbsent)
+            let again = bench.source.asked
+            #expect(await bench.walk("users/12").isAbsent)
+            #expect(bench.source.asked == again, "remembered for minutes")
+        }
+    }
+
+    @Test func latestPointsToTheNewestDay() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.newest, Workbench.entries(3))
+            let link = try await bench.stat("ranking/daily/latest")
+            #expect(link.kind == .link && link.size == 10 && link.permissions == 0o777)
+            #expect(bench.source.asked.isEmpty, "looking at the link asks nobody")
+            #expect(await bench.readLink(link.inode) == .link("2024-05-02"))
+            let asked = bench.source.asked.count
+            #expect(await bench.readLink(link.inode) == .link("2024-05-02"))
+            #expect(bench.source.asked.count == asked)
+            #expect(await bench.readLink(InodeTable.root) == .failure(.EINVAL))
+        }
+    }
+
+    @Test func helperFilesAreReachableAndNotListed() async throws {
+        try await Workbench.with { bench in
+            let tag = try await bench.stat("CACHEDIR.TAG")
+            let text = try await bench.contents(tag.inode)
+            #expect(Int64(text.count) == tag.size)
+            #expect(text.starts(with: HelperFile.cacheTagSignature.utf8))
+            #expect(try await bench.stat(".trackerignore").size == 0)
+            let version = try await bench.stat(".rankfs/version").inode
+            #expect(try await bench.contents(version) == Array("1.2.3\n".utf8))
+            let status = try await bench.stat(".rankfs/status.json")
+            #expect(status.size == 15)
+            #expect(try await bench.contents(status.inode, piece: 4) == Array("{\"answer\": 42}\n".utf8))
+            guard case .opened(_, let keepCache, let directIO, _) = await bench.open(status.inode) else {
+                Issue.record("not opened")
+                return
+            }
+            #expect(directIO && !keepCache)
+        }
+    }
+}

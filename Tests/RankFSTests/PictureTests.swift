@@ -1,0 +1,184 @@
+import Fuse
+import Glibc
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Sizes, bytes and attributes of pictures.
+@Suite(.timeLimit(.minutes(1))) struct PictureTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    private func withDay(
+        _ entries: [ListedWork] = Workbench.entries(5), top: Int? = nil, preload: Int = 0,
+        _ body: (Workbench) async throws -> Void
+    ) async throws {
+        try await Workbench.with(top: top, preload: preload) { bench in
+            bench.source.setRanking(.daily, Workbench.day, entries)
+            try await body(bench)
+        }
+    }
+
+    private func path(_ rank: Int) -> String {
+        "\(day)/\(Workbench.name(rank))"
+    }
+
+    @Test func statShowsWhatIsTrue() async throws {
+        try await withDay { bench in
+            let attributes = try await bench.stat(path(2))
+            #expect(attributes.size == Int64(PictureHost.picture(1002).count))
+            #expect(attributes.modified == 1_714_489_200 + 1002)
+            #expect(attributes.permissions == 0o444 && attributes.links == 1 && attributes.kind == .file)
+            #expect(attributes.inode == InodeNumber.of("ranking/daily/2024-05-01/1002_p0"))
+            #expect(bench.host.asked == ["HEAD 1002"], "one stat asks one size")
+            #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: Limits.frozen))
+            #expect(bench.host.asked.count == 1)
+        }
+    }
+
+    @Test func theSecondStatInARowAsksForAll() async throws {
+        try await withDay { bench in
+            _ = try await bench.stat(path(1))
+            _ = try await bench.stat(path(2))
+            await bench.host.waitForRequests(5)
+            #expect(Set(bench.host.asked) == Set((1001...1005).map { "HEAD \($0)" }))
+            #expect(bench.host.asked.count == 5)
+        }
+    }
+
+    @Test func aStatWhileTheDirectoryIsReadAsksForAll() async throws {
+        try await withDay { bench in
+            let inode = try await bench.stat(day).inode
+            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { return }
+            _ = await bench.readDirectory(inode, handle, 0)
+            #expect(bench.host.asked.isEmpty, "names cost no request to the image host")
+            _ = try await bench.stat(path(1))
+            await bench.host.waitForRequests(5)
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+        }
+    }
+
+    @Test func aPictureThatIsStoredNeedsNoQuestion() async throws {
+        try await withDay { bench in
+            bench.host.setManner(.withoutLengths)
+            let attributes = try await bench.stat(path(1))
+            #expect(attributes.size == Int64(PictureHost.picture(1001).count), "learnt by downloading")
+            let gets = bench.host.gets.count
+            #expect(try await bench.contents(attributes.inode) == PictureHost.picture(1001))
+            #expect(try await bench.stat(path(1)) == attributes)
+            #expect(bench.host.gets.count == gets)
+        }
+    }
+
+    @Test(arguments: [4096, 100_000, 131_072, 1_000_000])
+    func bytesAreThoseOfTheHost(piece: Int) async throws {
+        try await withDay { bench in
+            let inode = try await bench.stat(path(3)).inode
+            #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
+            #expect(try await bench.contents(inode, piece: piece) == PictureHost.picture(1003))
+            #expect(bench.host.gets == ["GET 1003"])
+            #expect(bench.fileSystem.figures.handles == 0)
+        }
+    }
+
+    @Test func readsEndWhereTheFileEnds() async throws {
+        try await withDay { bench in
+            let picture = PictureHost.picture(1001)
+            let inode = try await bench.stat(path(1)).inode
+            guard case .opened(let handle, let keepCache, let directIO, _) = await bench.open(inode) else { return }
+            #expect(keepCache && !directIO)
+            let size = Int64(picture.count)
+            #expect(await bench.read(inode, handle, size, 4096) == .bytes([]))
+            #expect(await bench.read(inode, handle, size + 1_000_000, 4096) == .bytes([]))
+            #expect(await bench.read(inode, handle, size - 10, 4096) == .bytes(Array(picture.suffix(10))))
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EBADF))
+        }
+    }
+
+    @Test(arguments: [O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC])
+    func writingIsRefused(flags: Int32) async throws {
+        try await withDay { bench in
+            let inode = try await bench.stat(path(1)).inode
+            #expect(await bench.open(inode, flags: flags) == .failure(.EROFS))
+            #expect(await bench.open(InodeTable.root) == .failure(.EISDIR))
+            #expect(await bench.openDirectory(inode) == .failure(.ENOTDIR))
+            #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.ENOTDIR))
+        }
+    }
+
+    @Test func withheldPicturesAreListedAndRefused() async throws {
+        try await withDay(Workbench.entries(3, withheld: [2])) { bench in
+            let names = try await bench.names(day)
+            #expect(names.count == 5)
+            let withheld = try await bench.stat("\(day)/\(names[3])")
+            #expect(withheld.size == 0)
+            #expect(await bench.open(withheld.inode) == .failure(.EACCES))
+            #expect(await bench.attribute(withheld.inode, "user.rankfs.withheld").text == "login_only")
+            #expect(bench.host.asked.isEmpty)
+            #expect(bench.reported.count == 1)
+            #expect(bench.reported.first?.hasPrefix("\(day)/\(names[3]): ") == true)
+            let other = try await bench.stat(path(1)).inode
+            #expect(await bench.attribute(other, "user.rankfs.withheld") == .failure(Errno(rawValue: ENODATA)))
+        }
+    }
+
+    @Test func aReaderGetsThePicturesAfterIt() async throws {
+        try await withDay(Workbench.entries(6, withheld: [2]), top: 4, preload: 2) { bench in
+            let inode = try await bench.stat(path(1)).inode
+            #expect(try await bench.contents(inode) == PictureHost.picture(1001))
+            await bench.host.waitForRequests(4)
+            #expect(bench.host.gets == ["GET 1001", "GET 1003", "GET 1004"], "the withheld one is passed over")
+            let last = try await bench.stat(path(4)).inode
+            #expect(try await bench.contents(last) == PictureHost.picture(1004))
+            #expect(bench.host.heads == ["HEAD 1001"], "what was preloaded tells its size")
+            #expect(bench.host.gets.count == 3, "nothing beyond top")
+        }
+    }
+
+    @Test func extendedAttributesAgreeWithTheRecord() async throws {
+        try await withDay { bench in
+            let inode = try await bench.stat(path(2)).inode
+            let expected = [
+                "user.xdg.origin.url": "https://fake.test/artworks/1002",
+                "user.xdg.referrer.url": "https://fake.test/", "user.dublincore.title": "Title 1002",
+                "user.dublincore.creator": "Author", "user.xdg.tags": "a,b，c", "user.mime_type": "image/jpeg",
+                "user.rankfs.work": "1002", "user.rankfs.page": "0", "user.rankfs.user": "11", "user.rankfs.rank": "2",
+                "user.rankfs.previous_rank": "3", "user.rankfs.width": "1200", "user.rankfs.height": "900",
+                "user.rankfs.views": "10", "user.rankfs.ratings": "5",
+                "user.rankfs.posted": "2024-04-30T15:16:42Z", "user.rankfs.state": "absent",
+                "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)",
+            ]
+            let asked = bench.source.asked.count + bench.host.asked.count
+            let names = try await bench.attributeNames(inode)
+            #expect(Set(names) == Set(expected.keys))
+            for (name, value) in expected { #expect(await bench.attribute(inode, name).text == value, "\(name)") }
+            for name in ["security.selinux", "system.posix_acl_access", "user.rankfs.nothing", "user.xdg.comment", ""] {
+                #expect(await bench.attribute(inode, name) == .failure(Errno(rawValue: ENODATA)), "\(name)")
+            }
+            #expect(bench.source.asked.count + bench.host.asked.count == asked)
+            let first = try await bench.stat(path(1)).inode
+            let listed = try await bench.attributeNames(first)
+            #expect(!listed.contains("user.rankfs.previous_rank"))
+            #expect(
+                await bench.attribute(first, "user.rankfs.previous_rank") == .failure(Errno(rawValue: ENODATA)))
+            #expect(try await bench.attributeNames(InodeTable.root).isEmpty)
+            #expect(await bench.attribute(InodeTable.root, "user.rankfs.rank") == .failure(Errno(rawValue: ENODATA)))
+        }
+    }
+
+    @Test func stateAndProgressAreLive() async throws {
+        try await withDay { bench in
+            let size = PictureHost.picture(1001).count
+            let inode = try await bench.stat(path(1)).inode
+            _ = try await bench.contents(inode)
+            #expect(await bench.attribute(inode, "user.rankfs.state").text == "stored")
+            #expect(await bench.attribute(inode, "user.rankfs.progress").text == "\(size)/\(size)")
+            guard case .statistics(let statistics) = await bench.statistics() else { return }
+            #expect(statistics.blocks == (1 << 30) / 4096)
+            #expect(statistics.blocks - statistics.freeBlocks <= UInt64(size / 4096 + 2))
+            #expect(statistics.freeBlocks < statistics.blocks)
+            #expect(statistics.files == 1)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Dispatch
+import HTTP
+import Synchronization
+
+/// An image host inside the process: answers HEAD, GET and ranges with made-up JPEGs, and counts what it was asked.
+final class PictureHost: Transport {
+    enum Manner: Sendable {
+        case serving
+        /// Answers come without a length, also to HEAD.
+        case withoutLengths
+        /// Bodies are shorter than HEAD said.
+        case lying
+        case unreachable
+        /// Answers wait until `answerHeld`, or for ever.
+        case holding
+        case status(Int)
+    }
+
+    private final class Sent: Transfer {
+        let sink: any ResponseSink
+        let request: HTTPRequest
+        private let isOver = Mutex(false)
+        private let queue: DispatchQueue
+
+        init(_ request: HTTPRequest, _ sink: any ResponseSink, _ queue: DispatchQueue) {
+            self.request = request
+            self.sink = sink
+            self.queue = queue
+        }
+
+        func setPriority(_ priority: TransferPriority) {}
+
+        func cancel() {
+            queue.async { self.finish(.failure(.cancelled)) }
+        }
+
+        var isFinished: Bool { isOver.withLock { $0 } }
+
+        func finish(_ result: Result<Void, HTTPError>) {
+            let first = isOver.withLock { isOver in
+                defer { isOver = true }
+                return !isOver
+            }
+            if first { sink.finish(result) }
+        }
+    }
+
+    private struct State {
+        var manner = Manner.serving
+        var asked: [String] = []
+        var held: [Sent] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "PictureHost")
+
+    /// Requests as `HEAD 12` and `GET 12`, oldest first.
+    var asked: [String] { state.withLock { $0.asked } }
+    var heads: [String] { asked.filter { $0.hasPrefix("HEAD") } }
+    var gets: [String] { asked.filter { $0.hasPrefix("GET") } }
+
+    func setManner(_ manner: Manner) {
+        state.withLock { $0.manner = manner }
+    }
+
+    /// Serves from now on, also what was held.
+    func answerHeld() {
+        let held = state.withLock { state in
+            state.manner = .serving
+            defer { state.held = [] }
+            return state.held
+        }
+        for sent in held { queue.async { Self.serve(sent, .serving) } }
+    }
+
+    /// Returns once so many requests were made.
+    func waitForRequests(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let enough = state.withLock { state in
+                if state.asked.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if enough { continuation.resume() }
+        }
+    }
+
+    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+        let sent = Sent(request, sink, queue)
+        let (manner, ready) = state.withLock { state in
+            state.asked.append("\(request.method.rawValue) \(Self.work(request.url))")
+            if case .holding = state.manner { state.held.append(sent) }
+            let ready = state.watchers.filter { $0.count <= state.asked.count }
+            state.watchers.removeAll { $0.count <= state.asked.count }
+            return (state.manner, ready)
+        }
+        for watcher in ready { watcher.continuation.resume() }
+        queue.async { Self.serve(sent, manner) }
+        return sent
+    }
+
+    /// The bytes of a work's picture: a JPEG by its first and last bytes, of a length that differs from work to work.
+    static func picture(_ work: Int64) -> [UInt8] {
+        let length = 300_000 + Int(work % 97) * 1000
+        var bytes = [UInt8](repeating: 0, count: length)
+        for index in 0..<length { bytes[index] = UInt8(truncatingIfNeeded: index &* 31 &+ index >> 8 &+ Int(work)) }
+        bytes.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xE0])
+        bytes.replaceSubrange(length - 2..<length, with: [0xFF, 0xD9])
+        return bytes
+    }
+
+    private static func work(_ url: String) -> Int64 {
+        Int64(url.split(separator: "/").last?.prefix { $0.isNumber } ?? "") ?? 0
+    }
+
+    private static func serve(_ sent: Sent, _ manner: Manner) {
+        guard !sent.isFinished else { return }
+        var whole = picture(work(sent.request.url))
+        var hasLength = true
+        var status = 200
+        switch manner {
+        case .serving: break
+        case .withoutLengths: hasLength = false
+        case .lying: if sent.request.method == .get { whole.removeLast(5000) }
+        case .unreachable: return sent.finish(.failure(.unreachable("no route to host")))
+        case .holding: return
+        case .status(let code):
+            status = code
+            whole = []
+        }
+        var headers = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: "Wed, 01 May 2024")]
+        var body = whole[...]
+        if let range = sent.request.range, hasLength, status == 200 {
+            status = 206
+            let last = min(Int(range.last ?? .max), whole.count - 1)
+            body = whole[Int(range.first)...last]
+            headers.append((name: "content-range", value: "bytes \(range.first)-\(last)/\(whole.count)"))
+        }
+        if hasLength { headers.append((name: "content-length", value: String(body.count))) }
+        guard sent.sink.head(HTTPHead(status: status, headers: headers)) else {
+            return sent.finish(.failure(.cancelled))
+        }
+        if sent.request.method == .get, !body.isEmpty {
+            guard Array(body).withUnsafeBytes({ sent.sink.body($0) }) else { return sent.finish(.failure(.cancelled)) }
+        }
+        sent.finish(.success(()))
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Fuse
+import Glibc
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// What an open directory shows.
+typealias Names = [DirectoryEntry]
+
+extension Workbench {
+    func lookup(_ parent: UInt64, _ name: [UInt8]) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.lookup(
+                LookupRequest(parent: parent, name: name, caller: Self.caller),
+                reply: EntryReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Looks up a path below the mount point, one name after the other; the answer is the last one's.
+    func walk(_ path: String) async -> Answer {
+        var parent = InodeTable.root
+        var answer = Answer.absent(timeout: .zero)
+        for name in path.split(separator: "/") {
+            answer = await lookup(parent, Array(name.utf8))
+            guard case .entry(let attributes, _, _) = answer else { return answer }
+            parent = attributes.inode
+        }
+        return answer
+    }
+
+    /// The attributes of a path that must be there.
+    func stat(_ path: String, _ place: SourceLocation = #_sourceLocation) async throws -> Attributes {
+        let answer = await walk(path)
+        guard case .entry(let attributes, _, _) = answer else {
+            Issue.record("\(path): \(answer)", sourceLocation: place)
+            throw Missing(path: path)
+        }
+        return attributes
+    }
+
+    func attributes(_ inode: UInt64) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.attributes(
+                InodeRequest(inode: inode, caller: Self.caller),
+                reply: AttributesReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    func readLink(_ inode: UInt64) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.readLink(
+                InodeRequest(inode: inode, caller: Self.caller),
+                reply: LinkReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    func open(_ inode: UInt64, flags: Int32 = O_RDONLY) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.open(
+                OpenRequest(inode: inode, flags: flags, caller: Self.caller),
+                reply: OpenReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    func read(_ inode: UInt64, _ handle: UInt64, _ offset: Int64, _ size: Int) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.read(
+                ReadRequest(inode: inode, handle: handle, offset: offset, size: size, caller: Self.caller),
+                reply: DataReply { continuation.resume(returning: Self.copied($0)) })
+        }
+    }
+
+    /// Opens, reads in pieces as the kernel does, and closes.
+    func contents(_ inode: UInt64, piece: Int = 131_072) async throws -> [UInt8] {
+        guard case .opened(let handle, _, _, _) = await open(inode) else { throw Missing(path: "inode \(inode)") }
+        defer { fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
+        var bytes: [UInt8] = []
+        while true {
+            let answer = await read(inode, handle, Int64(bytes.count), piece)
+            guard case .bytes(let more) = answer else { throw Unexpected(answer: answer) }
+            if more.isEmpty { return bytes }
+            bytes += more
+        }
+    }
+
+    func openDirectory(_ inode: UInt64) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.openDirectory(
+                OpenRequest(inode: inode, flags: O_RDONLY | O_DIRECTORY, caller: Self.caller),
+                reply: OpenReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    func readDirectory(
+        _ inode: UInt64, _ handle: UInt64, _ offset: Int64, size: Int = 4096, plus: Bool = true
+    ) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.readDirectory(
+                ReadRequest(inode: inode, handle: handle, offset: offset, size: size, caller: Self.caller),
+                reply: DirectoryReply(size: size, wantsAttributes: plus) { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Reads a whole directory and closes it.
+    func list(_ inode: UInt64, size: Int = 4096, plus: Bool = true) async throws -> Names {
+        let opened = await openDirectory(inode)
+        guard case .opened(let handle, _, _, _) = opened else { throw Unexpected(answer: opened) }
+        defer { fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle)) }
+        var entries: Names = []
+        while true {
+            let answer = await readDirectory(
+                inode, handle, entries.last?.nextOffset ?? 0, size: size, plus: plus)
+            guard case .directory(let more) = answer else { throw Unexpected(answer: answer) }
+            if more.isEmpty { return entries }
+            entries += more
+        }
+    }
+
+    func names(_ path: String) async throws -> [String] {
+        let inode = path.isEmpty ? InodeTable.root : try await stat(path).inode
+        return try await list(inode).map { String(decoding: $0.name, as: UTF8.self) }
+    }
+
+    func attribute(_ inode: UInt64, _ name: String) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.getExtendedAttribute(
+                ExtendedAttributeRequest(inode: inode, name: name, size: 65_536, caller: Self.caller),
+                reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    func attributeNames(_ inode: UInt64) async throws -> [String] {
+        let answer = await withCheckedContinuation { continuation in
+            fileSystem.listExtendedAttributes(
+                ExtendedAttributeRequest(inode: inode, name: "", size: 65_536, caller: Self.caller),
+                reply: ExtendedAttributeReply { continuation.resume(returning: $0) })
+        }
+        guard case .extendedAttribute(let bytes) = answer else { throw Unexpected(answer: answer) }
+        return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func statistics() async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.statistics(
+                InodeRequest(inode: InodeTable.root, caller: Self.caller),
+                reply: StatisticsReply { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Bytes in place of a descriptor, which is open only while the answer is given.
+    private static func copied(_ answer: Answer) -> Answer {
+        guard case .file(let descriptor, let offset, let count) = answer else { return answer }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, count, off_t(offset)) }
+        return read == count ? .bytes(bytes) : .failure(.EIO)
+    }
+
+    struct Missing: Error {
+        let path: String
+    }
+
+    struct Unexpected: Error {
+        let answer: Answer
+    }
+}
+
+extension Answer {
+    /// A value of an extended attribute as text.
+    var text: String? {
+        if case .extendedAttribute(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+
+    /// Whether a name was answered as absent.
+    var isAbsent: Bool {
+        if case .absent = self { true } else { false }
+    }
+}

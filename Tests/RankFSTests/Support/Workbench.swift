@@ -1,0 +1,95 @@
+import Catalog
+import Foundation
+import Fuse
+import HTTP
+import ImageCache
+import Rankings
+import Synchronization
+import Testing
+
+@testable import RankFS
+
+/// A file system without a mount: a source and an image host inside the process, catalogue and cache in a directory of its own.
+final class Workbench: Sendable {
+    /// 2024-05-03 12:30 in Japan: 2024-05-02 is the newest published day.
+    static let now: Int64 = 1_714_707_000
+    static let newest = Day(ordinal: 19845)
+    /// A day in the past.
+    static let day = Day(ordinal: 19844)
+    static let caller = Caller(user: 1000, group: 1000, process: 1)
+
+    let directory: URL
+    let source = FakeSource()
+    let host = PictureHost()
+    let catalog: Catalog
+    let cache: ImageCache
+    let fileSystem: RankFileSystem
+    private let lines: Lines
+
+    private final class Lines: Sendable {
+        let all = Mutex<[String]>([])
+        let invalidated = Mutex<[UInt64]>([])
+    }
+
+    /// What was reported.
+    var reported: [String] { lines.all.withLock { $0 } }
+
+    private init(top: Int?, preload: Int) throws {
+        directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
+        let database = directory.appending(path: "catalog")
+        try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
+        catalog = try Catalog(
+            Catalog.Configuration(
+                directory: database.path, days: 7, rendition: .regular, timeout: .seconds(10), now: { Self.now }),
+            source: source, transport: host, report: { _ in })
+        cache = try ImageCache(
+            ImageCache.Configuration(
+                directory: directory.appending(path: "pictures").path, budget: 1 << 30, freeFloor: 0, preload: preload,
+                timeout: .seconds(10), networkTimeout: .seconds(10), now: { Self.now }),
+            transport: host, report: { _ in })
+        let lines = Lines()
+        self.lines = lines
+        fileSystem = RankFileSystem(
+            RankFileSystem.Configuration(
+                user: 1000, group: 100, rendition: .regular, top: top, status: { Array("{\"answer\": 42}\n".utf8) },
+                version: "1.2.3", report: { line in lines.all.withLock { $0.append(line) } },
+                invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now }),
+            source: source, catalog: catalog, cache: cache)
+    }
+
+    /// Runs a test on a new file system, and leaves nothing behind.
+    static func with(
+        top: Int? = nil, preload: Int = 0, _ body: (Workbench) async throws -> Void
+    ) async throws {
+        let bench = try Workbench(top: top, preload: preload)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(bench)) } catch { result = .failure(error) }
+        bench.source.letPagesCome()
+        bench.host.answerHeld()
+        await bench.cache.close()
+        await bench.catalog.close()
+        try? FileManager.default.removeItem(at: bench.directory)
+        try result.get()
+    }
+
+    /// A ranking's entries: works numbered from `first`, rank 1 on; some withheld.
+    static func entries(_ count: Int, from first: Int64 = 1001, withheld: Set<Int> = []) -> [ListedWork] {
+        (1...count).map { rank in
+            ListedWork(
+                rank: rank, previousRank: rank == 1 ? nil : rank + 1,
+                work: work(first + Int64(rank) - 1, withheld: withheld.contains(rank) ? "login_only" : nil))
+        }
+    }
+
+    static func work(_ id: Int64, withheld: String? = nil) -> Work {
+        Work(
+            id: WorkID(rawValue: id), title: "Title \(id)", author: UserID(rawValue: 11), authorName: "Author",
+            tags: ["a", "b,c"], kind: .illustration, width: 1200, height: 900, pageCount: 1,
+            uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
+    }
+
+    /// The name of the entry at a rank of `entries`.
+    static func name(_ rank: Int, from first: Int64 = 1001) -> String {
+        FileName.ranked(rank, title: "Title \(first + Int64(rank) - 1)", fileExtension: "jpg")
+    }
+}

@@ -1,0 +1,106 @@
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// What happens when somebody outside does not answer, or answers wrongly.
+@Suite(.timeLimit(.minutes(1))) struct TroubleTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    @Test func anUnreachableServiceIsNotAnAbsentDay() async throws {
+        try await Workbench.with { bench in
+            bench.source.setFailure(.unreachable("no route"))
+            let inode = try await bench.stat(day).inode
+            #expect(await bench.openDirectory(inode) == .failure(.EHOSTUNREACH))
+            #expect(await bench.walk("users/11") == .failure(.EHOSTUNREACH))
+            #expect(await bench.walk("\(day)/\(Workbench.name(1))") == .failure(.EHOSTUNREACH))
+            #expect(bench.reported.count == 3)
+            bench.source.setFailure(nil)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            #expect(try await bench.names(day).count == 5)
+        }
+    }
+
+    @Test(arguments: [
+        (SourceError.timedOut, Errno.ETIMEDOUT), (.needsSignIn, .EACCES), (.limited(retryAfter: 60), .EIO),
+        (.unreadable("html"), .EIO),
+    ])
+    func eachTroubleHasItsErrno(_ failure: SourceError, _ errno: Errno) async throws {
+        try await Workbench.with { bench in
+            bench.source.setFailure(failure)
+            let inode = try await bench.stat(day).inode
+            #expect(await bench.openDirectory(inode) == .failure(errno))
+            #expect(bench.reported.count == 1)
+            #expect(bench.reported.first?.hasPrefix("\(day): ") == true)
+        }
+    }
+
+    @Test func aDeadImageHostFailsReadsAndNothingElse() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let first = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+            bench.host.setManner(.unreachable)
+            guard case .opened(let handle, _, _, _) = await bench.open(first) else {
+                Issue.record("opening asks nobody")
+                return
+            }
+            #expect(await bench.read(first, handle, 0, 4096) == .failure(.EHOSTUNREACH))
+            #expect(try await bench.names(day).count == 5, "no entry disappears")
+            #expect(await bench.walk("\(day)/\(Workbench.name(2))") == .failure(.EHOSTUNREACH))
+            bench.fileSystem.release(ReleaseRequest(inode: first, handle: handle))
+        }
+    }
+
+    @Test func aBodyThatContradictsItsSizeIsAnErrorAndTheSizeIsAskedAgain() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+            bench.host.setManner(.lying)
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.EIO))
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            #expect(bench.reported.count == 1)
+            bench.host.setManner(.serving)
+            let heads = bench.host.heads.count
+            _ = try await bench.stat("\(day)/\(Workbench.name(1))")
+            #expect(bench.host.heads.count == heads + 1)
+            #expect(try await bench.contents(inode) == PictureHost.picture(1001), "right again once the server is")
+        }
+    }
+
+    @Test func aDeletedPictureStaysListedAndCannotBeRead() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+            bench.host.setManner(.status(404))
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+            #expect(await bench.read(inode, handle, 0, 4096) == .failure(.ENOENT))
+            #expect(try await bench.names(day).count == 5)
+            #expect(bench.reported.count == 1)
+        }
+    }
+
+    @Test func anInterruptedReaderIsFreedAndNothingIsReported() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let inode = try await bench.stat("\(day)/\(Workbench.name(1))").inode
+            bench.host.setManner(.holding)
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+            let answer = await withCheckedContinuation { continuation in
+                let reply = DataReply { continuation.resume(returning: $0) }
+                bench.fileSystem.read(
+                    ReadRequest(inode: inode, handle: handle, offset: 0, size: 4096, caller: Workbench.caller),
+                    reply: reply)
+                reply.interrupt()
+            }
+            #expect(answer == .failure(.EINTR))
+            guard case .attributes = await bench.attributes(inode) else {
+                Issue.record("stat waits for a read")
+                return
+            }
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            #expect(bench.reported.isEmpty)
+        }
+    }
+}
