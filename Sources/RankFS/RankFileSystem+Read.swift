@@ -131,7 +131,7 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     /// The pictures around an open one, counted without those that the service withholds.
-    private func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
+    func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
         let place = listing.entries[..<index].reduce(0) { $1.isWithheld ? $0 : $0 + 1 }
         return Neighbours(directory: inodes.number(of: .directory(of: listing)), index: place) { [self] wanted in
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }

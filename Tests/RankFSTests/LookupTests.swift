@@ -109,6 +109,10 @@ import Testing
             let asked = bench.source.asked
             #expect(try await bench.stat("users/11").kind == .directory)
             #expect(bench.source.asked == asked)
+            // A record is answered once everything before it is stored, and the list shows what is stored.
+            let work = try await bench.stat("users/11/\(names[2])").inode
+            #expect(await bench.attribute(work, "user.dublincore.creator").text == "Author")
+            #expect(await bench.attribute(work, "user.rankfs.rank") == .failure(.ENODATA))
             #expect(try await bench.names("users") == [".", "..", "11"])
             #expect(await bench.walk("users/12").isAbsent)
             let again = bench.source.asked

@@ -34,6 +34,9 @@ final class Workbench: Sendable {
     /// What was reported.
     var reported: [String] { lines.all.withLock { $0 } }
 
+    /// Inodes that the kernel was told to forget.
+    var invalidated: [UInt64] { lines.invalidated.withLock { $0 } }
+
     private init(top: Int?, preload: Int) throws {
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
