@@ -39,6 +39,7 @@ enum AnswerCheck {
     ///   - expected: The picture's length, if known.
     ///   - validator: The version of bytes that are there already.
     ///   - format: What the picture must be.
+    /// - Returns: Which bytes the body holds, or what is wrong.
     static func check(
         _ head: HTTPHead, asked range: Range<Int64>?, expected: Int64?, validator: String?, format: PictureFormat
     ) -> Result<CheckedAnswer, AnswerFault> {

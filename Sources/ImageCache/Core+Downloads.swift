@@ -53,15 +53,15 @@ extension Core {
     /// Starts what should be under way: first for those who wait, then preloads.
     mutating func pump(now: ContinuousClock.Instant, actions: inout [Action]) {
         guard !isClosed else { return }
-        plan(where: { $0.isRead }, now: now, actions: &actions)
+        plan(where: { $0.isRead }, keeping: 0, now: now, actions: &actions)
         startPreloads(now: now, actions: &actions)
-        plan(where: { !$0.isRead }, now: now, actions: &actions)
+        plan(where: { !$0.isRead }, keeping: Self.connectionsForReaders, now: now, actions: &actions)
     }
 
     private mutating func plan(
-        where matches: (Flight) -> Bool, now: ContinuousClock.Instant, actions: inout [Action]
+        where matches: (Flight) -> Bool, keeping kept: Int, now: ContinuousClock.Instant, actions: inout [Action]
     ) {
-        var idle = configuration.connections - downloads.values.reduce(0) { $0 + $1.flight.segments.count }
+        var idle = configuration.connections - kept - downloads.values.reduce(0) { $0 + $1.flight.segments.count }
         let keys = downloads.filter { matches($0.value.flight) }
         // Those who wait go first, then the older ones.
         let order = keys.sorted {

@@ -17,7 +17,7 @@ extension Core {
     ) -> Result<UInt64, ImageCacheError> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
-        let isStored = index[key] != nil
+        let isStored = index[key] != nil || downloads[key]?.flight.phase == .complete
         if !isStored, let failure = failure(of: key, now: now), failure == .gone { return .failure(failure) }
         let id = makeID()
         handles[id] = Handle(

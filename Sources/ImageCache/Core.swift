@@ -36,7 +36,9 @@ enum WaitResult: Sendable {
     case failed(ImageCacheError)
 }
 
-/// Everything that the cache knows, behind one lock. Decides; what it decides is done outside.
+/// Everything that the cache knows, behind one lock.
+///
+/// It decides; what it decides is done outside.
 struct Core: Sendable {
     /// A download and what belongs to it.
     struct Download {
@@ -96,6 +98,8 @@ struct Core: Sendable {
     static let failedPreloadFor: Duration = .seconds(60)
     /// How long no preloads start after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
+    /// Connections that a large preload leaves idle, for the reader who comes next.
+    static let connectionsForReaders = 2
     /// Failures remembered at most.
     static let mostFailures = 4096
     /// Assumed for a preload whose length nobody asked.

@@ -4,6 +4,7 @@ extension Flight {
     /// - Parameters:
     ///   - idle: Connections that nothing uses, over all downloads. A reader's first request does not need one.
     ///   - nextID: Numbers for requests; advanced.
+    /// - Returns: Requests in the order to start them; they count as under way from now on.
     mutating func plan(idle: Int, nextID: inout UInt64) -> [SegmentStart] {
         guard phase == .running, retryAt == nil, isWanted else { return [] }
         var starts: [SegmentStart] = []

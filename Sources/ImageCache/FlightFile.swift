@@ -114,10 +114,9 @@ final class FlightFile: Sendable {
         return data
     }
 
-    /// Writes bytes; when the disk refuses, everything moves to memory.
+    /// Writes bytes; when the disk refuses, everything moves to memory, which must have room for `total` bytes.
     ///
-    /// - Parameter total: The length that memory must hold in the end.
-    /// - Returns: Why the disk refused, if this call found out.
+    /// Gives back why the disk refused, if this call found out; throws if memory is used up as well.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64) throws(FileError) -> FileError? {
         do throws(FileError) {
             unsafe try Files.write(bytes, to: opened().descriptor, at: offset)

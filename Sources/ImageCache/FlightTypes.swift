@@ -26,7 +26,9 @@ enum FlightLimits {
     static let triesInAll = 8
     /// The pause before the second try; doubled each time.
     static let firstPause: Duration = .milliseconds(200)
-    /// When one request must have ended; a picture of 64 MiB at 128 KiB/s. Stalls are cut by the transport long before.
+    /// When one request must have ended: a picture of 64 MiB at 128 KiB/s.
+    ///
+    /// Stalls are cut by the transport long before.
     static let requestDeadline: Duration = .seconds(600)
 }
 

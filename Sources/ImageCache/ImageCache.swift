@@ -97,7 +97,9 @@ package final class ImageCache: Sendable {
 
     // MARK: - Questions
 
-    /// What is known of a picture now. Never waits.
+    /// What is known of a picture now.
+    ///
+    /// Never waits.
     package func state(of picture: PictureID) -> PictureState {
         let key = FileKey(picture)
         let now = configuration.monotonicNow()
@@ -113,7 +115,9 @@ package final class ImageCache: Sendable {
         }
     }
 
-    /// The length of a picture that is stored. Never waits.
+    /// The length of a picture that is stored.
+    ///
+    /// Never waits.
     package func storedSize(of picture: PictureID) -> Int64? {
         let key = FileKey(picture)
         return core.withLock { $0.index[key]?.length }
@@ -140,6 +144,8 @@ package final class ImageCache: Sendable {
     /// - Parameters:
     ///   - picture: What to read; its `size` is the one that `stat` showed and that the download must have.
     ///   - neighbours: The pictures around it for preloading, or nil.
+    /// - Returns: The open picture, which its owner closes.
+    /// - Throws: `.gone` if the service said so within the last ten minutes.
     package func open(_ picture: PictureRequest, neighbours: Neighbours?) throws(ImageCacheError) -> OpenPicture {
         let now = configuration.monotonicNow()
         let opened = core.withLock { $0.open(picture, neighbours: neighbours, now: now) }

@@ -21,9 +21,9 @@ package final class OpenPicture: Sendable {
         close()
     }
 
-    /// The bytes if they are here; nil if they must be waited for. Never waits for the network.
+    /// The bytes if they are here; nil if they must be waited for.
     ///
-    /// The first read of a stored picture after a start hashes its file.
+    /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {

@@ -45,6 +45,7 @@ enum PictureFormat: Equatable, Sendable {
     ///   - tail: The last `tailLength` bytes of the file, or all of a shorter one.
     ///   - head: Its first `headLength` bytes; only WebP, whose length stands there, needs them.
     ///   - length: The length of the whole file.
+    /// - Returns: False for a file that was cut off.
     func isWhole(tail: [UInt8], head: [UInt8], length: Int64) -> Bool {
         switch self {
         case .jpeg: return tail.suffix(2) == [0xFF, 0xD9]

@@ -21,7 +21,9 @@ package struct Neighbours: Sendable {
     package var directory: UInt64
     /// The open picture's place in it.
     package var index: Int
-    /// The picture at a place, or nil outside the directory or where nothing can be preloaded. Must not wait.
+    /// The picture at a place, or nil outside the directory or where nothing can be preloaded.
+    ///
+    /// Must not wait.
     package var picture: @Sendable (Int) -> PictureRequest?
 
     package init(directory: UInt64, index: Int, picture: @escaping @Sendable (Int) -> PictureRequest?) {

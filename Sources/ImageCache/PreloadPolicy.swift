@@ -51,9 +51,11 @@ struct PreloadPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - index: The picture's place.
+    ///   - directory: Which walk it belongs to.
     ///   - opened: When it was opened.
     ///   - wasThere: Whether it was stored when it was opened, so that the reader did not wait.
     ///   - isComplete: Whether all of it is there now.
+    /// - Returns: What to download ahead.
     mutating func passed(
         _ index: Int, in directory: UInt64, opened: ContinuousClock.Instant, wasThere: Bool, isComplete: Bool
     ) -> Decision {

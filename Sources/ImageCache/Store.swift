@@ -55,11 +55,23 @@ final class Store: Sendable {
     var root: Root { current.withLock { $0 } }
 
     /// Makes the directory again after somebody deleted it.
+    ///
+    /// The lock stays with the directory as long as that is the same one.
     func reopen() throws(ImageCacheError) {
-        // Another call may have been faster.
-        if unsafe access("\(directory)/\(Self.version)/\(Self.partialName)", F_OK) == 0, isCurrent { return }
-        let root = try Self.openRoot(directory, report)
-        current.withLock { $0 = root }
+        let old = root
+        guard isCurrent else {
+            let root = try Self.openRoot(directory, report)
+            return current.withLock { $0 = root }
+        }
+        do throws(FileError) {
+            let version = try Files.openDirectory(Self.version, in: old.top).descriptor
+            let partial = try Files.openDirectory(Self.partialName, in: version).descriptor
+            _ = Marks.setInherited(on: version) + Marks.setInherited(on: partial)
+            let root = Root(top: dup(old.top), version: version, partial: partial, lock: dup(old.lock))
+            current.withLock { $0 = root }
+        } catch {
+            throw .unusable("the cache directory \(directory) cannot be mended (\(error.text)); restart rankfs")
+        }
     }
 
     private var isCurrent: Bool {
@@ -133,8 +145,10 @@ final class Store: Sendable {
     /// Opens a stored picture.
     ///
     /// - Parameters:
+    ///   - name: The file's name.
     ///   - key: `PictureID.key`, which the file must hold.
     ///   - verify: Whether to read and hash the whole file, as at the first open after a start.
+    /// - Returns: The open file, or why there is none.
     func open(_ name: FileKey, key: String, verify: Bool) -> Opened {
         let root = root
         let path = "\(name.fan)/\(name.name)"
@@ -211,7 +225,9 @@ final class Store: Sendable {
         Files.remove("\(name.fan)/\(name.name)", in: root.version)
     }
 
-    /// Moves a whole partial file to its place: hash, footer, sync, rename. Blocks for the sync.
+    /// Moves a whole partial file to its place: hash, footer, sync, rename.
+    ///
+    /// Blocks for the sync.
     func commit(_ file: StoredFile, as name: FileKey, key: String, length: Int64) throws(FileError) {
         let root = root
         let hash = try Self.hash(file.descriptor, length: length)

@@ -40,9 +40,7 @@ struct StoredIndex: Sendable {
 
     subscript(key: FileKey) -> Entry? { entries[key] }
 
-    /// Adds a stored picture, or replaces what was known of it.
-    ///
-    /// - Parameter now: Unix seconds.
+    /// Adds a stored picture, or replaces what was known of it; `now` is in Unix seconds.
     mutating func insert(_ key: FileKey, length: Int64, isUnread: Bool, now: Int64) {
         let wasPinned = entries[key]?.isPinned ?? false
         remove(key)
@@ -88,8 +86,10 @@ struct StoredIndex: Sendable {
     /// Removes the least recently used pictures until `goal` bytes are free, or nothing more may go.
     ///
     /// - Parameters:
+    ///   - goal: Bytes to free.
     ///   - sparesUnread: Whether preloaded pictures that nobody read stay (room for another preload is not worth one).
     ///   - isProtected: Whether a picture is open.
+    /// - Returns: What was removed, oldest first.
     mutating func evict(
         bytes goal: Int64, sparesUnread: Bool, isProtected: (FileKey) -> Bool
     ) -> [(key: FileKey, entry: Entry)] {

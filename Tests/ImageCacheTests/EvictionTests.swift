@@ -1,3 +1,4 @@
+import Foundation
 import Rankings
 import TestSupport
 import Testing
@@ -63,5 +64,25 @@ import Testing
         await bench.settle()
         #expect(bench.cache.status().storedPictures == 0)
         #expect(bench.events.texts.contains { $0.contains("notStoring") })
+    }
+
+    @Test func whatTheDiskRefusesIsServedFromMemory() async throws {
+        let bench = try Bench()
+        let partial = bench.scratch.cache + "/v1/partial"
+        try FileManager.default.removeItem(atPath: partial)
+        try Data().write(to: URL(fileURLWithPath: partial))
+        let bytes = Sample.jpeg(60_000)
+        let open = try bench.open(Sample.picture(1, size: 60_000))
+        async let whole = open.bytes(offset: 0, count: 60_000)
+        await bench.transport.waitForRequest(at: 0).answer(bytes)
+        #expect(try await whole.content == bytes)
+        open.close()
+        #expect(bench.events.texts.count { $0.contains("notStoring") } == 1)
+        #expect(bench.cache.status().storedPictures == 0)
+        // Mended: stored again, and told.
+        try FileManager.default.removeItem(atPath: partial)
+        try await bench.store(Sample.picture(2, size: 60_000), bytes)
+        #expect(bench.cache.status().storedPictures == 1)
+        #expect(bench.events.texts.contains { $0.contains("storingAgain") })
     }
 }

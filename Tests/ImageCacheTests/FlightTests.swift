@@ -1,0 +1,117 @@
+import HTTP
+import Testing
+
+@testable import ImageCache
+
+/// The state machine by itself: no network, no files, no clock.
+@Suite struct FlightTests {
+    struct Dice: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return value ^ (value >> 31)
+        }
+    }
+
+    static let now = ContinuousClock.now
+    static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
+
+    static func head(_ start: SegmentStart, total: Int64) -> HTTPHead {
+        let common = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
+        guard let asked = start.asked else {
+            return HTTPHead(status: 200, headers: common + [(name: "content-length", value: "\(total)")])
+        }
+        let range = "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(total)"
+        return HTTPHead(status: 206, headers: common + [(name: "content-range", value: range)])
+    }
+
+    /// Random readers, orders of arrival and broken connections: every waiter is answered, every byte written once.
+    @Test(arguments: 0..<60) func everyByteOnceAndEveryWaiterAnswered(_ seed: Int) {
+        var dice = Dice(state: UInt64(seed))
+        let total = Int64.random(in: 100_000...(14 << 20), using: &dice)
+        var flight = Flight(format: .jpeg, total: total, connections: 8, now: Self.now)
+        flight.handles = [1]
+        var nextID: UInt64 = 100
+        var written = RangeSet()
+        var answered: Set<UInt64> = []
+        for waiter in 0..<UInt64(Int.random(in: 1...6, using: &dice)) {
+            let lower = Int64.random(in: 0..<total, using: &dice)
+            flight.waiters[waiter] = .bytes(lower..<min(total, lower + 131_072))
+        }
+        let waiting = Set(flight.waiters.keys)
+        flight.isDemanded = Bool.random(using: &dice)
+        var steps = 0
+        while !flight.waiters.isEmpty || (flight.isDemanded && flight.phase == .running) {
+            steps += 1
+            guard steps < 20_000 else { Issue.record("seed \(seed) never ends"); return }
+            _ = flight.wake(now: Self.now + .seconds(steps))
+            for start in flight.plan(idle: 8 - flight.segments.count, nextID: &nextID) {
+                let change = flight.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
+            }
+            guard let id = flight.segments.keys.sorted().randomElement(using: &dice) else { continue }
+            if flight.failures < 5, Int.random(in: 0..<40, using: &dice) == 0 {
+                _ = flight.finished(id, .failure(.broken("reset")), now: Self.now)
+                continue
+            }
+            guard let segment = flight.segments[id] else { continue }
+            let left = (segment.asked?.upperBound ?? total) - segment.next
+            let count = min(left, Int64.random(in: 1...200_000, using: &dice))
+            guard count > 0, let accepted = flight.accept(Int(count), from: id) else {
+                _ = flight.finished(id, .success(()), now: Self.now)
+                continue
+            }
+            for range in accepted.writes {
+                if written.gaps(in: range) != [range] { Issue.record("seed \(seed): \(range) came twice") }
+                written.insert(range)
+            }
+            note(accepted, count, total, &flight)
+            let change = flight.wrote(accepted.writes, now: Self.now)
+            answered.formUnion(change.ready)
+            if !accepted.goesOn { answered.formUnion(flight.finished(id, .failure(.cancelled), now: Self.now).ready) }
+        }
+        #expect(answered == waiting)
+        #expect(written == flight.present)
+        if flight.isDemanded { #expect(written.ranges == [0..<total]) }
+    }
+
+    /// Tells the edges what a JPEG's bytes would be.
+    private func note(_ accepted: Acceptance, _ count: Int64, _ total: Int64, _ flight: inout Flight) {
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        for (offset, value) in [(0, 0xFF), (1, 0xD8), (2, 0xFF), (total - 2, 0xFF), (total - 1, 0xD9)]
+            as [(Int64, UInt8)]
+        where offset >= accepted.offset && offset < accepted.offset + count {
+            bytes[Int(offset - accepted.offset)] = value
+        }
+        bytes.withUnsafeBytes { flight.edges.note($0, at: accepted.offset, total: total) }
+    }
+
+    @Test func triesAreBoundedWithoutProgress() {
+        var flight = Flight(format: .jpeg, total: 5000, connections: 8, now: Self.now)
+        flight.waiters[1] = .bytes(0..<10)
+        var nextID: UInt64 = 1
+        var tries = 0
+        var outcome: FlightOutcome?
+        while outcome == nil, tries < 50 {
+            _ = flight.wake(now: Self.now + .seconds(tries * 60))
+            for start in flight.plan(idle: 8, nextID: &nextID) {
+                tries += 1
+                outcome = flight.finished(start.id, .failure(.unreachable("refused")), now: Self.now).outcome
+            }
+        }
+        #expect(tries == FlightLimits.triesWithoutProgress + 1)
+        #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
+    }
+
+    @Test func anUnwantedFlightAsksForNothing() {
+        var flight = Flight(format: .jpeg, total: 5000, connections: 8, now: Self.now)
+        var nextID: UInt64 = 1
+        #expect(flight.plan(idle: 8, nextID: &nextID).isEmpty)
+        flight.isPreload = true
+        #expect(flight.plan(idle: 8, nextID: &nextID).map(\.asked) == [nil])
+        #expect(flight.plan(idle: 8, nextID: &nextID).isEmpty)
+    }
+}
