@@ -51,7 +51,7 @@ enum Lettering {
         case 0..<0x20, 0x7f..<0xa0: return " "
         case 0x200b...0x200f, 0x202a...0x202e, 0x2060...0x206f, 0xfe00...0xfe0f, 0xfeff: return nil
         case 0x1f3fb...0x1f3ff: return nil  // skin tones
-        case 0x1f000...0x1faff: return "\u{2605}"  // emoji become stars
+        case 0x1f000...0x1faff, 0x26c4, 0x2b1b: return "\u{2605}"  // emoji become stars
         case 0x20000...: return "\u{3013}"
         default: return scalar
         }
