@@ -19,9 +19,8 @@ extension Catalog: ListingOwner {
     }
 
     func appended(_ write: ListingWrite, to listing: Listing) {
-        // A refreshed listing has taken this one's place: its rows are the ones to keep.
-        guard loaded.isCurrent(listing) else { return }
-        outbox.add([.listing(write)])
+        // If a refreshed listing has taken this one's place, its rows are the ones to keep.
+        loaded.ifCurrent(listing) { outbox.add([.listing(write)]) }
         if !write.rows.isEmpty { learnSizes(of: write.rows.map(\.entry), in: listing) }
     }
 

@@ -65,10 +65,8 @@ extension Catalog {
             table: table, paging: Paging(window: pages.window, last: pages.pageCount), fetched: now)
         let header = Listing.header(state, pages: pages)
         let fresh = Listing(key: listing.key, pages: pages, owner: self, state: state)
-        loaded.replace(with: fresh)
-        outbox.add([
-            .listing(ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header))
-        ])
+        let write = ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header)
+        loaded.replace(with: fresh) { outbox.add([.listing(write)]) }
         learnSizes(of: rows.map(\.entry), in: fresh)
         return fresh
     }

@@ -20,6 +20,7 @@ struct EntryTable: Sendable {
     }
 
     /// Makes entries of works and appends them, leaving out works that are listed already (a live ranking shifts between pages).
+    @discardableResult
     mutating func append(_ listed: [ListedWork], rendition: Rendition) -> [ListingRow] {
         var rows: [ListingRow] = []
         rows.reserveCapacity(listed.count)

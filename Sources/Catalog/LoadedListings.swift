@@ -64,15 +64,20 @@ final class LoadedListings: Sendable {
         return kept
     }
 
-    /// Puts a listing in the place of the one of its key.
-    func replace(with listing: Listing) {
-        let dropped = state.withLock { put(listing, &$0) }
+    /// Puts a listing in the place of the one of its key, and runs `body` before anybody else can look.
+    func replace(with listing: Listing, _ body: () -> Void) {
+        let dropped = state.withLock { state in
+            body()
+            return put(listing, &state)
+        }
         _ = dropped
     }
 
-    /// Whether this very object is the one that its key means.
-    func isCurrent(_ listing: Listing) -> Bool {
-        state.withLock { $0.alive[listing.key]?.listing === listing }
+    /// Runs `body` if this very object is the one that its key means, and keeps it so meanwhile.
+    func ifCurrent(_ listing: Listing, _ body: () -> Void) {
+        state.withLock { state in
+            if state.alive[listing.key]?.listing === listing { body() }
+        }
     }
 
     /// Every listing alive.
@@ -90,7 +95,7 @@ final class LoadedListings: Sendable {
         state.withLock { state in state.alive = state.alive.filter { $0.value.listing != nil } }
     }
 
-    private func put(_ listing: Listing, _ state: inout sending State) -> [Listing] {
+    private func put(_ listing: Listing, _ state: inout State) -> [Listing] {
         state.alive[listing.key] = WeakListing(listing: listing)
         state.keep(listing)
         var total = state.recent.values.reduce(0) { $0 + $1.listing.count }

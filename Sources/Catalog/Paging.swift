@@ -19,7 +19,10 @@ struct Paging<Content: Sendable>: Sendable {
     private(set) var last: Int?
     private var asked: Set<Int> = []
     private var arrived: [Int: Content] = [:]
-    private var failed: [Int: CatalogError] = [:]
+    /// Pages that failed before it was their turn: asked once more then, and not before, lest they be asked in a circle.
+    private var failedEarly: Set<Int> = []
+    /// Why the next page failed, until it is told.
+    private var failure: CatalogError?
 
     init(window: Window, next: Int = 1, last: Int? = nil) {
         self.window = window
@@ -37,6 +40,8 @@ struct Paging<Content: Sendable>: Sendable {
     /// Within the first page one page ahead; behind it as many as the window has, all at once.
     mutating func ask(reaching index: Int, known: Int) -> [Int] {
         guard !isComplete else { return [] }
+        // "To the end" may be asked with any large number.
+        let index = min(index, window.perPage * window.lastPage)
         let isBehindFirst = index >= (next == 1 ? window.perPage : min(known, window.perPage))
         let ahead = isBehindFirst ? window.perPage * window.pages : window.perPage
         let missing = index + ahead + 1 - known
@@ -46,7 +51,7 @@ struct Paging<Content: Sendable>: Sendable {
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
         let final = min(last ?? .max, window.lastPage, next + count - 1)
         guard next <= final else { return [] }
-        let pages = (next...final).filter { !asked.contains($0) && arrived[$0] == nil && failed[$0] == nil }
+        let pages = (next...final).filter { !asked.contains($0) && arrived[$0] == nil && !failedEarly.contains($0) }
         asked.formUnion(pages)
         return pages
     }
@@ -55,8 +60,9 @@ struct Paging<Content: Sendable>: Sendable {
     mutating func arrive(_ page: Int, _ content: Content, last told: Int?) {
         asked.remove(page)
         guard page >= next else { return }
-        if let told { end(at: told) }
         arrived[page] = content
+        // A page with content is not behind the end, whatever it says.
+        if let told { end(at: max(told, page)) }
     }
 
     /// The page lies behind the last one.
@@ -68,20 +74,26 @@ struct Paging<Content: Sendable>: Sendable {
     /// The page could not be had; it will be asked again by the next reader who needs it.
     mutating func fail(_ page: Int, _ error: CatalogError) {
         asked.remove(page)
-        failed[page] = error
+        if page == next { failure = error } else { failedEarly.insert(page) }
     }
 
     /// The content to append now, in order, and the number of the page it came from; nil while the next page is missing.
     mutating func takeNext() -> (page: Int, content: Content)? {
         guard let content = arrived.removeValue(forKey: next) else { return nil }
-        defer { next += 1 }
+        defer {
+            next += 1
+            failedEarly.remove(next)
+        }
         return (next, content)
     }
 
-    /// Why the next page is not coming, told once; nil while it may still come.
+    /// Why the next page did not come, told once; nil while it may still come.
     mutating func takeFailure() -> CatalogError? {
-        guard !isComplete else { return nil }
-        return failed.removeValue(forKey: next)
+        guard let failure else { return nil }
+        self.failure = nil
+        // Whoever waited is told now; the next reader may ask for everything again.
+        failedEarly = []
+        return failure
     }
 
     private mutating func end(at page: Int) {

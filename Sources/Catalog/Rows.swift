@@ -7,18 +7,20 @@ enum Rows {
 
     static func write(_ listing: ListingWrite, to connection: Connection) throws(DatabaseError) {
         let header = listing.header
+        if listing.replaces { try connection.run("DELETE FROM listings WHERE key = ?", .text(listing.key.text)) }
+        // Pages that arrive together may be written in any order: the header that knows most entries stays.
         try connection.run(
             """
             INSERT INTO listings(key, complete, next_page, last_page, entry_count, fetched, remaining)
             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT(key) DO UPDATE SET complete = ?2, next_page = ?3, last_page = ?4, entry_count = ?5, fetched = ?6,
                 remaining = ?7
+                WHERE ?5 >= entry_count AND ?2 >= complete
             """,
             .text(listing.key.text), .flag(header.isComplete), .integer(header.nextPage),
             .optional(header.lastPage.map(Int64.init)), .integer(header.entryCount), .integer(header.fetched),
             .blob(bytes(of: header.remaining)))
         guard let id = try identifier(of: listing.key, in: connection) else { return }
-        if listing.replaces { try connection.run("DELETE FROM entries WHERE listing = ?", .integer(id)) }
         for (offset, row) in listing.rows.enumerated() {
             let entry = row.entry
             try connection.run(

@@ -1,0 +1,102 @@
+import Catalog
+import Rankings
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AuthorTests {
+    let bench = Bench()
+    let key = ListingKey.author(Bench.author)
+
+    func works(_ numbers: some Sequence<Int>) -> [WorkID] {
+        numbers.map { WorkID(rawValue: Int64($0)) }
+    }
+
+    @Test func fiveThousandWorksCostFiftyOneRequests() async throws {
+        bench.source.set { $0.works[Bench.author] = works((1...5000).reversed()) }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(key)
+        #expect(bench.source.calls.count == 2)
+        #expect(listing.entries.count == 100)
+        #expect(listing.entries[0].name == "5000-Work.jpg")
+        let all = try await listing.entries(reaching: .max)
+        #expect(all.map(\.picture.work) == works((1...5000).reversed()))
+        #expect(bench.source.calls.count == 51)
+        #expect(listing.isComplete && !listing.isFrozen)
+        await catalog.close()
+        let restarted = try bench.open()
+        let stored = try await restarted.listing(key)
+        #expect(stored.entries == all)
+        #expect(stored.isComplete)
+        #expect(restarted.listedAuthors() == [Bench.author])
+        #expect(bench.source.calls.count == 51)
+        await restarted.close()
+    }
+
+    @Test func aPartlyReadAuthorGoesOnAfterARestart() async throws {
+        bench.source.set { $0.works[Bench.author] = works((1...250).reversed()) }
+        let first = try bench.open()
+        _ = try await first.listing(key)
+        await first.close()
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(key)
+        #expect(listing.entries.count == 100 && !listing.isComplete)
+        #expect(try await listing.find(named: Array("999-Work.jpg".utf8)) == nil)
+        #expect(bench.source.calls.count == 2)
+        #expect(try await listing.find(named: Array("1-Work.jpg".utf8)) == 249)
+        #expect(listing.isComplete)
+        #expect(bench.source.calls.count == 4)
+        await catalog.close()
+    }
+
+    @Test func newWorksComeInFrontAfterHoursAndVanishedOnesStay() async throws {
+        bench.source.set { $0.works[Bench.author] = works([30, 20, 10]) }
+        let catalog = try bench.open()
+        let before = try await catalog.listing(key)
+        catalog.setSize(77, of: before.entries[1].picture)
+        bench.now += 6 * 3600
+        bench.source.set { $0.works[Bench.author] = works([40, 30, 10]) }
+        #expect(catalog.loadedListing(key) == nil, "it must be compared with the service's first")
+        let after = try await catalog.listing(key)
+        #expect(after.entries.map(\.picture.work) == works([40, 30, 20, 10]))
+        #expect(after.size(at: 2) == 77)
+        #expect(before.entries.map(\.picture.work) == works([30, 20, 10]), "an open directory keeps its version")
+        #expect(catalog.loadedListing(key) === after)
+        let asked = bench.source.calls.count
+        await catalog.close()
+        let restarted = try bench.open()
+        let stored = try await restarted.listing(key)
+        #expect(stored.entries == after.entries)
+        #expect(stored.size(at: 2) == 77)
+        #expect(try await restarted.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
+        #expect(bench.source.calls.count == asked)
+        await restarted.close()
+    }
+
+    @Test func offlineAStaleAuthorIsServed() async throws {
+        bench.source.set { $0.works[Bench.author] = works([30, 20, 10]) }
+        let catalog = try bench.open()
+        let before = try await catalog.listing(key)
+        bench.now += 7 * 3600
+        bench.source.set { $0.failure = .unreachable("no route") }
+        #expect(try await catalog.listing(key) === before)
+        let asked = bench.source.calls.count
+        #expect(try await catalog.listing(key) === before)
+        #expect(bench.source.calls.count == asked, "the failure is remembered for minutes")
+        await catalog.close()
+    }
+
+    @Test func unknownAuthorsAreRefusedAndEmptyOnesAreEmpty() async throws {
+        let catalog = try bench.open()
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(key) }
+        #expect(catalog.isKnownAbsent(key))
+        let empty = UserID(rawValue: 12)
+        bench.source.set { $0.works[empty] = [] }
+        let listing = try await catalog.listing(.author(empty))
+        #expect(listing.isComplete && listing.entries.isEmpty)
+        #expect(try await listing.entries(reaching: 0).isEmpty)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(.author(empty)).isComplete)
+        #expect(bench.source.calls.count == 2)
+        await restarted.close()
+    }
+}

@@ -1,0 +1,106 @@
+import Catalog
+import Rankings
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CatalogDayTests {
+    let bench = Bench()
+    var next: ListingKey { .ranking(.daily, Bench.day.advanced(by: 1)) }
+
+    @Test func impossibleDaysCostNoRequest() async throws {
+        let catalog = try bench.open()
+        let tooOld = ListingKey.ranking(.daily, Day.first(of: .daily).advanced(by: -1))
+        for key in [next, tooOld, .author(UserID(rawValue: -1))] {
+            #expect(catalog.isKnownAbsent(key))
+            await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(key) }
+        }
+        await #expect(throws: CatalogError.needsSignIn) {
+            try await catalog.listing(.ranking(RankingMode.signedIn[0], Bench.day))
+        }
+        #expect(bench.source.calls.isEmpty)
+        await catalog.close()
+    }
+
+    @Test func anUnpublishedDayIsRefusedForMinutesNotForGood() async throws {
+        let catalog = try bench.open()
+        bench.now += 4 * 3600
+        #expect(!catalog.isKnownAbsent(next), "the calendar says it is out")
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(next) }
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(next) }
+        #expect(catalog.isKnownAbsent(next))
+        #expect(bench.source.calls.count == 1)
+        bench.now += 299
+        #expect(catalog.isKnownAbsent(next))
+        bench.now += 1
+        #expect(!catalog.isKnownAbsent(next))
+        bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
+        #expect(try await catalog.listing(next).entries.count == 50)
+        await catalog.close()
+    }
+
+    @Test func theNewestDayIsAskedOnceAndAgainAfterNoon() async throws {
+        let catalog = try bench.open()
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(try await catalog.listing(Bench.key).entries.count == 50)
+        #expect(bench.source.calls == [.page(nil, 1)], "the answer was also the day's first page")
+        bench.now += 3 * 3600
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day, "the service is late")
+        bench.now += 100
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(bench.source.calls.count == 2)
+        bench.now += 200
+        bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day.advanced(by: 1))
+        #expect(bench.source.calls.count == 3)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.newestDay(of: .daily) == Bench.day.advanced(by: 1))
+        #expect(bench.source.calls.count == 3)
+        await restarted.close()
+    }
+
+    @Test func manyAskersForTheNewestDayCostOneRequest() async throws {
+        let catalog = try bench.open()
+        bench.source.set { $0.isHeld = true }
+        let askers = (0..<50).map { _ in Task { try await catalog.newestDay(of: .daily) } }
+        await bench.source.waitForCalls(1)
+        bench.source.releaseAll()
+        for asker in askers { #expect(try await asker.value == Bench.day) }
+        #expect(bench.source.calls.count == 1)
+        await catalog.close()
+    }
+
+    @Test func offlineWithNothingStoredTheNewestDayFails() async throws {
+        bench.source.set { $0.failure = .timedOut }
+        let catalog = try bench.open()
+        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.newestDay(of: .daily) }
+        await catalog.close()
+    }
+
+    @Test func listedDaysAreRecentAndStoredOnes() async throws {
+        let catalog = try bench.open()
+        let old = Bench.day.advanced(by: -100)
+        _ = try await catalog.listing(.ranking(.daily, old))
+        await catalog.close()
+        let restarted = try bench.open()
+        let asked = bench.source.calls.count
+        #expect(
+            restarted.listedDays(of: .daily)
+                == [old, Bench.day.advanced(by: -2), Bench.day.advanced(by: -1), Bench.day])
+        #expect(restarted.listedDays(of: .weekly).count == 3)
+        #expect(bench.source.calls.count == asked)
+        await restarted.close()
+    }
+
+    @Test func theNewestDayIsFrozenOnceANewerOneIsOut() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        #expect(!listing.isFrozen)
+        bench.now += 86_400
+        #expect(listing.isFrozen)
+        #expect(try await catalog.listing(Bench.key) === listing)
+        #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+}

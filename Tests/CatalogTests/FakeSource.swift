@@ -1,0 +1,168 @@
+import Rankings
+import Synchronization
+
+/// A source whose answers follow from the question, counted and, if the test wants, held back.
+final class FakeSource: RankingSource {
+    enum Call: Hashable, Sendable {
+        case page(Day?, Int)
+        case ids(UserID)
+        case works(Int, first: WorkID)
+    }
+
+    struct State {
+        var calls: [Call] = []
+        var isHeld = false
+        var held: [(id: Int, call: Call, continuation: CheckedContinuation<Bool, Never>)] = []
+        var lastID = 0
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var failure: SourceError?
+        var failures: [Call: SourceError] = [:]
+        var newest: Day
+        var total: Int? = 500
+        var entries = 500
+        var missingRanks: Set<Int> = []
+        /// By how many ranks the ranking has moved on when page 2 is asked.
+        var shift = 0
+        var works: [UserID: [WorkID]] = [:]
+        var modes = RankingMode.everyone
+    }
+
+    let state: Mutex<State>
+    let name = "fake"
+    let worksPerRequest = 100
+
+    init(newest: Day) {
+        state = Mutex(State(newest: newest))
+    }
+
+    var modes: [RankingMode] { state.withLock { $0.modes } }
+    var calls: [Call] { state.withLock { $0.calls } }
+
+    func set(_ change: (inout State) -> Void) {
+        state.withLock { change(&$0) }
+    }
+
+    /// Lets one held question be answered.
+    func release(_ call: Call) {
+        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard let index = state.held.firstIndex(where: { $0.call == call }) else { return nil }
+            return state.held.remove(at: index).continuation
+        }
+        continuation?.resume(returning: true)
+    }
+
+    func releaseAll() {
+        let held = state.withLock { state in
+            state.isHeld = false
+            defer { state.held = [] }
+            return state.held.map(\.continuation)
+        }
+        for continuation in held { continuation.resume(returning: true) }
+    }
+
+    func waitForCalls(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.calls.count >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    // MARK: - RankingSource
+
+    func rankingPage(
+        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> RankingPage {
+        try await record(.page(day, page))
+        return try state.withLock { state throws(SourceError) in
+            let served = day ?? state.newest
+            guard served <= state.newest else { throw .notPublished }
+            let shift = page > 1 ? state.shift : 0
+            let first = (page - 1) * 50 + 1
+            guard first <= state.entries else { throw .pastTheEnd }
+            let ranks = (first...min(first + 49, state.entries)).filter { !state.missingRanks.contains($0) }
+            return RankingPage(
+                mode: mode, day: served, page: page,
+                entries: ranks.map { rank in
+                    let number = Int64(served.ordinal) * 1000 + Int64(rank - shift)
+                    return ListedWork(
+                        rank: rank, previousRank: rank + 1, work: Self.work(number, title: "Title \(rank)"))
+                },
+                total: state.total, hasNext: first + 49 < state.entries, unreadable: 0)
+        }
+    }
+
+    func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID] {
+        try await record(.ids(author))
+        return try state.withLock { state throws(SourceError) in
+            guard let works = state.works[author] else { throw .notFound }
+            return works
+        }
+    }
+
+    func works(
+        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [Work] {
+        try await record(.works(ids.count, first: ids[0]))
+        return ids.map { Self.work($0.rawValue, title: "Work", author: author) }
+    }
+
+    func originals(
+        of work: WorkID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [PictureLocation] { [] }
+
+    func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
+        PictureLocation(
+            url: "https://images.test/\(picture)/\(work.rawValue)", headers: ["Referer: https://fake.test/"],
+            fileExtension: "jpg")
+    }
+
+    func webPage(of work: WorkID) -> String { "https://fake.test/works/\(work.rawValue)" }
+
+    static func work(_ number: Int64, title: String, author: UserID = UserID(rawValue: 7)) -> Work {
+        Work(
+            id: WorkID(rawValue: number), title: title, author: author, authorName: "Ann", tags: ["a b", "ü", "c,d"],
+            kind: .manga, width: 1200, height: 900, pageCount: 3, uploaded: 1_700_000_000 + number % 1000, views: 5,
+            ratings: nil, picture: "img/\(number)", withheld: nil)
+    }
+
+    private func record(_ call: Call) async throws(SourceError) {
+        let (watchers, mustWait, id) = state.withLock { state in
+            state.calls.append(call)
+            state.lastID += 1
+            let count = state.calls.count
+            let satisfied = state.watchers.filter { $0.count <= count }.map(\.continuation)
+            state.watchers.removeAll { $0.count <= count }
+            return (satisfied, state.isHeld, state.lastID)
+        }
+        for watcher in watchers { watcher.resume() }
+        if mustWait {
+            let isReleased = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let isHeld = state.withLock { state in
+                        if state.isHeld { state.held.append((id, call, continuation)) }
+                        return state.isHeld
+                    }
+                    if !isHeld { continuation.resume(returning: true) }
+                    if Task.isCancelled { drop(id) }
+                }
+            } onCancel: {
+                drop(id)
+            }
+            guard isReleased else { throw .cancelled }
+        }
+        let failure = state.withLock { $0.failure ?? $0.failures[call] }
+        if let failure { throw failure }
+    }
+
+    private func drop(_ id: Int) {
+        let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard let index = state.held.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.held.remove(at: index).continuation
+        }
+        continuation?.resume(returning: false)
+    }
+}

@@ -1,0 +1,88 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+@Suite struct FreshnessTests {
+    let day = Bench.day
+    let start = Bench.start
+    /// 12:00 in Japan, when the next day appears.
+    var noon: Int64 { start + 3 * 3600 }
+
+    @Test func theCalendarRulesOutDaysWithoutAsking() throws {
+        let mode = RankingMode.daily
+        let first = Day.first(of: mode)
+        #expect(!Freshness.isImpossible(.ranking(mode, first), now: start))
+        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), now: start))
+        #expect(!Freshness.isImpossible(.ranking(mode, day), now: start))
+        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), now: noon - 1))
+        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), now: noon))
+        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), now: start))
+        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), now: start))
+    }
+
+    @Test func onlyCompleteDaysBeforeTheNewestAreFrozen() {
+        let key = ListingKey.ranking(.daily, day)
+        #expect(!Freshness.isFrozen(key, isComplete: true, now: noon - 1))
+        #expect(Freshness.isFrozen(key, isComplete: true, now: noon))
+        #expect(!Freshness.isFrozen(key, isComplete: false, now: noon))
+        #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, now: noon))
+    }
+
+    @Test func theModificationTimeOfADayIsItsPublication() {
+        #expect(Freshness.published(day) == noon - 86_400)
+    }
+
+    @Test func aClockSetBackKeepsNothingForYears() {
+        #expect(Freshness.holds(since: 1000, seconds: 300, now: 1299))
+        #expect(!Freshness.holds(since: 1000, seconds: 300, now: 1300))
+        #expect(!Freshness.holds(since: 1000, seconds: 300, now: 999))
+    }
+
+    @Test func theNewestDayIsAskedAfterEachNoon() {
+        let known = NewestDay(day: day, asked: start)
+        #expect(!known.mustAsk(now: noon - 1))
+        #expect(known.mustAsk(now: noon))
+    }
+
+    @Test func aLateServiceIsAskedEveryFiveMinutes() {
+        let late = NewestDay(day: day, asked: noon + 10)
+        #expect(!late.mustAsk(now: noon + 10 + 299))
+        #expect(late.mustAsk(now: noon + 10 + 300))
+        // The next noon ends the wait at once.
+        let justBefore = NewestDay(day: day.advanced(by: -1), asked: noon - 10)
+        #expect(!justBefore.mustAsk(now: noon - 1))
+        #expect(justBefore.mustAsk(now: noon))
+    }
+
+    @Test func afterAFailureTheOlderAnswerHoldsForAMinute() {
+        let known = NewestDay(day: day, asked: start, failed: noon + 5)
+        #expect(!known.mustAsk(now: noon + 64))
+        #expect(known.mustAsk(now: noon + 65))
+    }
+
+    @Test func theLastListedDayIsTheCalendarsUnlessTheServiceWasAskedSince() {
+        let next = day.advanced(by: 1)
+        #expect(NewestDay(day: day, asked: start).listedEnd(now: noon) == next)
+        #expect(NewestDay(day: day, asked: noon + 1).listedEnd(now: noon + 2) == day)
+        #expect(NewestDay(day: day, asked: start, failed: noon + 1).listedEnd(now: noon + 2) == day)
+        #expect(NewestDay(day: next, asked: noon + 1).listedEnd(now: noon + 2) == next)
+    }
+
+    @Test func listedDaysAreTheRecentAndTheStoredOnes() {
+        let first = Day.first(of: .daily)
+        let old = first.advanced(by: 100)
+        #expect(
+            ListedDays.days(mode: .daily, end: day, recent: 2, stored: [old, day])
+                == [old, day.advanced(by: -1), day])
+        #expect(ListedDays.days(mode: .daily, end: first, recent: 5, stored: []) == [first])
+        #expect(ListedDays.days(mode: .daily, end: day, recent: 0, stored: []) == [])
+    }
+
+    @Test func authorsAreAskedAgainAfterSixHours() {
+        let key = ListingKey.author(Bench.author)
+        #expect(!Freshness.needsRefresh(key, fetched: start, now: start + 6 * 3600 - 1))
+        #expect(Freshness.needsRefresh(key, fetched: start, now: start + 6 * 3600))
+        #expect(!Freshness.needsRefresh(.ranking(.daily, day), fetched: 0, now: start))
+    }
+}

@@ -1,0 +1,125 @@
+import Catalog
+import Rankings
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ListingTests {
+    let bench = Bench()
+
+    @Test func openingAsksOnePageAndReadingTheRestAtOnce() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(bench.source.calls == [.page(Bench.day, 1)])
+        #expect(listing.entries.count == 50)
+        bench.source.set { $0.isHeld = true }
+        #expect(try await listing.entries(reaching: 0).count == 50)
+        await bench.source.waitForCalls(2)
+        #expect(bench.source.calls.last == .page(Bench.day, 2))
+        async let more = listing.entries(reaching: 50)
+        await bench.source.waitForCalls(10)
+        #expect(Set(bench.source.calls.dropFirst(2)) == Set((3...10).map { .page(Bench.day, $0) }))
+        bench.source.release(.page(Bench.day, 3))
+        bench.source.release(.page(Bench.day, 2))
+        #expect(try await more.count >= 100)
+        bench.source.releaseAll()
+        let all = try await listing.entries(reaching: .max)
+        #expect(all.map(\.rank) == Array(1...500).map(Int32.init))
+        #expect(all[0].name == "001-Title 1.jpg")
+        #expect(listing.isComplete && !listing.isFrozen)
+        #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+
+    @Test func aHundredReadersAskEachPageOnce() async throws {
+        let catalog = try bench.open()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<100 {
+                group.addTask {
+                    try await catalog.listing(Bench.key).entries(reaching: index * 5 + 4).count
+                }
+            }
+            for try await count in group { #expect(count >= 50) }
+        }
+        let listing = try await catalog.listing(Bench.key)
+        #expect(try await listing.entries(reaching: .max).count == 500)
+        #expect(bench.source.calls.count == 10)
+        #expect(Set(bench.source.calls).count == 10)
+        await catalog.close()
+    }
+
+    @Test func gapsStayGapsAndNamesAreFoundWhileTheyMayStillCome() async throws {
+        bench.source.set { $0.missingRanks = [36] }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries.count == 49)
+        #expect(try await listing.find(named: Array("036-Title 36.jpg".utf8)) == nil)
+        #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
+        #expect(try await listing.find(named: Array("99999-x.jpg".utf8)) == nil)
+        #expect(bench.source.calls.count == 1, "none of them can be on a further page")
+        #expect(try await listing.find(named: Array("500-Title 500.jpg".utf8)) == 498)
+        #expect(try await listing.find(named: Array("501-Title.jpg".utf8)) == nil)
+        #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+
+    @Test func aRankingThatMovesWhileItIsReadKeepsNamesUnique() async throws {
+        bench.source.set { $0.shift = 2 }
+        let catalog = try bench.open()
+        let entries = try await catalog.listing(Bench.key).entries(reaching: .max)
+        #expect(entries.count == 498)
+        #expect(Set(entries.map(\.name)).count == 498)
+        #expect(Set(entries.map(\.picture.work)).count == 498)
+        await catalog.close()
+    }
+
+    @Test func aFailedPageFailsItsWaitersOnlyAndIsAskedAgain() async throws {
+        bench.source.set { $0.failures[.page(Bench.day, 3)] = .unreachable("no route") }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(try await listing.entries(reaching: 60).count >= 100)
+        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+            try await listing.entries(reaching: 120)
+        }
+        #expect(listing.entries.count == 100)
+        bench.source.set { $0.failures = [:] }
+        #expect(try await listing.entries(reaching: 499).count == 500)
+        #expect(Set(listing.entries.map(\.name)).count == 500)
+        await catalog.close()
+    }
+
+    @Test func aCancelledReaderLeavesAndThePageIsKept() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        bench.source.set { $0.isHeld = true }
+        let reader = Task { try await listing.entries(reaching: 70) }
+        await bench.source.waitForCalls(10)
+        reader.cancel()
+        await #expect(throws: CatalogError.source(.cancelled)) { try await reader.value }
+        bench.source.releaseAll()
+        #expect(try await listing.entries(reaching: 499).count == 500)
+        #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+
+    @Test func theLastOneToLeaveAnUnopenedListingCancelsItsRequest() async throws {
+        let catalog = try bench.open()
+        bench.source.set { $0.isHeld = true }
+        let readers = (0..<3).map { _ in Task { try await catalog.listing(Bench.key) } }
+        await bench.source.waitForCalls(1)
+        for reader in readers { reader.cancel() }
+        for reader in readers { await #expect(throws: CatalogError.source(.cancelled)) { try await reader.value } }
+        bench.source.releaseAll()
+        #expect(try await catalog.listing(Bench.key).entries.count == 50)
+        await catalog.close()
+    }
+
+    @Test func aShortRankingEndsWhereTheServiceSays() async throws {
+        bench.source.set {
+            $0.entries = 100
+            $0.total = nil
+        }
+        let catalog = try bench.open()
+        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 100)
+        #expect(Set(bench.source.calls).isSubset(of: [.page(Bench.day, 1), .page(Bench.day, 2), .page(Bench.day, 3)]))
+        await catalog.close()
+    }
+}

@@ -1,0 +1,163 @@
+import Catalog
+import Foundation
+import Rankings
+import SQLite
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct RestartTests {
+    let bench = Bench()
+
+    /// What a file system makes names, inode numbers, times and sizes of.
+    static func facts(_ listing: Listing) -> [String] {
+        listing.entries.enumerated().map { index, entry in
+            "\(entry.name) \(entry.rank) \(entry.picture.key) \(entry.reference) \(listing.size(at: index) ?? -1)"
+        }
+    }
+
+    @Test func aStoredDayComesBackEqualWithoutARequest() async throws {
+        let first = try bench.open()
+        let before = try await first.listing(Bench.key)
+        _ = try await before.entries(reaching: .max)
+        for entry in before.entries { first.setSize(Int64(1000 + entry.rank), of: entry.picture) }
+        let facts = Self.facts(before)
+        let modified = before.modified
+        await first.close()
+
+        let asked = bench.source.calls.count
+        // Titles change; names do not.
+        let catalog = try bench.open()
+        bench.now += 86_400 * 30
+        let after = try await catalog.listing(Bench.key)
+        #expect(Self.facts(after) == facts)
+        #expect(after.size(at: 499) == 1500)
+        #expect(after.modified == modified)
+        #expect(after.isComplete && after.isFrozen)
+        #expect(try await after.find(named: Array("500-Title 500.jpg".utf8)) == 499)
+        #expect(bench.source.calls.count == asked)
+        #expect(bench.transport.requests.isEmpty)
+        #expect(catalog.status().knownSizes == 500)
+        await catalog.close()
+    }
+
+    @Test func recordsComeBackWhole() async throws {
+        try await bench.storeDay()
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let entry = listing.entries[41]
+        let record = try await catalog.record(of: entry, in: listing)
+        let number = Int64(Bench.day.ordinal) * 1000 + 42
+        #expect(
+            record == ListedWork(rank: 42, previousRank: 43, work: FakeSource.work(number, title: "Title 42")))
+        await catalog.close()
+    }
+
+    @Test func recordsAreThereAsSoonAsTheEntriesAre() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(try await catalog.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        await catalog.close()
+    }
+
+    @Test func aPartlyReadDayGoesOnWhereItEnded() async throws {
+        let first = try bench.open()
+        #expect(try await first.listing(Bench.key).entries.count == 50)
+        await first.close()
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(bench.source.calls == [.page(Bench.day, 1)])
+        #expect(listing.entries.count == 50 && !listing.isComplete)
+        #expect(try await listing.entries(reaching: .max).count == 500)
+        #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+
+    @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {
+        let first = try bench.open()
+        _ = try await first.listing(Bench.key)
+        _ = try await first.newestDay(of: .daily)
+        await first.close()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(try await listing.entries(reaching: 0).count == 50)
+        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+            try await listing.entries(reaching: 50)
+        }
+        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+            try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1)))
+        }
+        #expect(listing.entries.count == 50)
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        bench.source.set { $0.failure = nil }
+        #expect(try await listing.entries(reaching: .max).count == 500)
+        await catalog.close()
+    }
+
+    @Test func aDamagedDatabaseIsSetAsideAndAskedAnew() async throws {
+        try await bench.storeDay()
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.database))
+        try file.seek(toOffset: 4096)
+        file.write(Data(repeating: 0xEE, count: 20_000))
+        try file.close()
+        let catalog = try bench.open()
+        let events = bench.events
+        guard case .databaseSetAside(let path, _) = events.first else {
+            Issue.record("not reported: \(events)")
+            return
+        }
+        #expect(path == bench.database + ".damaged-1")
+        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 500)
+        await catalog.close()
+    }
+
+    @Test func aLockedDatabaseIsAnError() async throws {
+        try await bench.storeDay()
+        let other = try Connection(path: bench.database)
+        try other.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE x(a)")
+        #expect(throws: CatalogError.self) { try bench.open() }
+        #expect(bench.events.isEmpty)
+        other.close()
+    }
+
+    @Test func aDatabaseThatCannotBeWrittenIsReportedOnceAndMemoryServes() async throws {
+        let catalog = try bench.open()
+        let other = try Connection(path: bench.database)
+        try other.execute("DROP TABLE entries")
+        other.close()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(try await listing.entries(reaching: .max).count == 500)
+        #expect(try await catalog.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        _ = try await catalog.listing(.ranking(.weekly, Bench.day)).entries(reaching: .max)
+        await catalog.close()
+        #expect(bench.events.count == 1)
+        guard case .notStored = bench.events.first else {
+            Issue.record("unexpected \(bench.events)")
+            return
+        }
+    }
+
+    @Test func aHoleInTheStoredRowsIsAskedAnewRatherThanShown() async throws {
+        try await bench.storeDay()
+        let connection = try Connection(path: bench.database)
+        try connection.execute("DELETE FROM entries WHERE position BETWEEN 50 AND 99")
+        connection.close()
+        let catalog = try bench.open()
+        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 500)
+        #expect(bench.source.calls.count == 20)
+        await catalog.close()
+    }
+
+    @Test func droppedListingsComeBackFromTheDatabaseAndHeldOnesStay() async throws {
+        try await bench.storeDay()
+        let catalog = try bench.open()
+        #expect(try await catalog.listing(Bench.key).entries.count == 500)
+        let held = try await catalog.listing(.ranking(.weekly, Bench.day))
+        let asked = bench.source.calls.count
+        catalog.dropListings()
+        #expect(catalog.loadedListing(held.key) === held)
+        #expect(try await catalog.listing(Bench.key).entries.count == 500)
+        #expect(bench.source.calls.count == asked)
+        await catalog.close()
+        #expect(catalog.status().storedListings == 2)
+    }
+}

@@ -1,0 +1,135 @@
+import Catalog
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SizeTests {
+    let bench = Bench()
+
+    @Test func aHundredAskersCostOneHeadWithItsReferer() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let askers = (0..<100).map { _ in Task { try await listing.resolveSize(at: 3, wholeListing: false) } }
+        let held = await bench.transport.waitForRequest(at: 0)
+        #expect(held.request.method == .head)
+        #expect(held.request.headers == ["Referer: https://fake.test/"])
+        #expect(listing.size(at: 3) == nil)
+        Bench.answer(held, size: 4321)
+        for asker in askers { #expect(try await asker.value == 4321) }
+        #expect(listing.size(at: 3) == 4321)
+        #expect(bench.transport.requests.count == 1)
+        await catalog.close()
+    }
+
+    @Test func aWalkAsksForEverySizeAtOnce() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        let walker = Task {
+            var sizes: [Int64] = []
+            for index in 0..<500 { sizes.append(try await listing.resolveSize(at: index, wholeListing: true)) }
+            return sizes
+        }
+        let requests = await bench.transport.waitForRequests(500)
+        for (number, held) in requests.enumerated() { Bench.answer(held, size: number + 1) }
+        let sizes = try await walker.value
+        #expect(Set(sizes).count == 500)
+        #expect(bench.transport.requests.count == 500)
+        await catalog.close()
+        let restarted = try bench.open()
+        let stored = try await restarted.listing(Bench.key)
+        #expect((0..<500).map { stored.size(at: $0) } == sizes)
+        #expect(bench.transport.requests.count == 500)
+        await restarted.close()
+    }
+
+    @Test func aWalkGoesOnWithThePagesThatCome() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        await bench.transport.waitForRequests(50)
+        _ = try await listing.entries(reaching: .max)
+        let requests = await bench.transport.waitForRequests(500)
+        for held in requests { Bench.answer(held, size: 9) }
+        #expect(try await walker.value == 9)
+        await catalog.close()
+        #expect(catalog.status().knownSizes == 500)
+    }
+
+    @Test func aMissingLengthIsProbedByOneByte() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let head = await bench.transport.waitForRequest(at: 0)
+        head.head(200, [("content-type", "image/jpeg")])
+        head.finish()
+        let probe = await bench.transport.waitForRequest(at: 1)
+        #expect(probe.request.method == .get)
+        #expect(probe.request.range?.first == 0 && probe.request.range?.last == 0)
+        probe.respond(
+            status: 206, headers: [("content-type", "image/jpeg"), ("content-range", "bytes 0-0/88")], body: [0xFF])
+        #expect(try await asker.value == 88)
+        await catalog.close()
+    }
+
+    @Test func aSizeThatNobodyTellsIsATypedErrorAndAskedAgain() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let head = await bench.transport.waitForRequest(at: 0)
+        head.head(200, [("content-type", "image/jpeg")])
+        head.finish()
+        let probe = await bench.transport.waitForRequest(at: 1)
+        probe.fail(.tooLarge)
+        await #expect(throws: CatalogError.sizeNotTold) { try await asker.value }
+        let again = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let refused = await bench.transport.waitForRequest(at: 2)
+        refused.respond(status: 404)
+        await #expect(throws: CatalogError.source(.notFound)) { try await again.value }
+        #expect(listing.size(at: 0) == nil)
+        catalog.setSize(0, of: listing.entries[0].picture)
+        #expect(listing.size(at: 0) == nil, "no picture has no bytes")
+        catalog.setSize(5, of: listing.entries[0].picture)
+        #expect(try await listing.resolveSize(at: 0, wholeListing: false) == 5)
+        await catalog.close()
+    }
+
+    @Test func aForgottenSizeIsAskedAgain() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let picture = listing.entries[0].picture
+        catalog.setSize(5, of: picture)
+        catalog.forgetSize(of: picture)
+        #expect(listing.size(at: 0) == nil)
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        Bench.answer(await bench.transport.waitForRequest(at: 0), size: 6)
+        #expect(try await asker.value == 6)
+        await catalog.close()
+    }
+
+    @Test func aSizeIsSharedByEveryListingOfThePicture() async throws {
+        let catalog = try bench.open()
+        let daily = try await catalog.listing(Bench.key)
+        catalog.setSize(123, of: daily.entries[0].picture)
+        await catalog.close()
+        let restarted = try bench.open()
+        let weekly = try await restarted.listing(.ranking(.weekly, Bench.day))
+        #expect(weekly.entries[0].picture == daily.entries[0].picture)
+        #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 123)
+        #expect(bench.transport.requests.isEmpty)
+        await restarted.close()
+    }
+
+    @Test func theLastAskerToLeaveCancelsTheRequest() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let held = await bench.transport.waitForRequest(at: 0)
+        asker.cancel()
+        await #expect(throws: CatalogError.source(.cancelled)) { try await asker.value }
+        await held.waitForEnd()
+        #expect(held.isCancelled)
+        await catalog.close()
+    }
+}
