@@ -51,10 +51,11 @@ struct Service {
         status.attach(session)
         stopper.attach(session)
 
+        // Until here the caller hears what is wrong; from now on nobody may be listening.
+        moveLog(log, place: place)
         log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
         announce(mountPoint)
         if !tellCaller() { stopper.stop() }
-        moveLog(log, place: place)
         manager.notify("READY=1\nSTATUS=Serving \(request.source.rawValue) on \(mountPoint)")
         let outcome = Result { () throws(SessionError) in try session.run() }
         stopper.sessionEnded()
