@@ -1,4 +1,3 @@
-import CLinux
 import Dispatch
 import Fuse
 import Glibc
@@ -36,24 +35,14 @@ final class Stopper: Sendable {
             state.session = session
             return state.isStopping
         }
-        if isStopping { end(session) }
+        if isStopping { session.stop() }
     }
 
     /// Begins to stop; further calls do nothing.
     func stop() {
         let (isFirst, session) = begin()
-        guard isFirst, let session else { return }
-        end(session)
-    }
-
-    /// Stops the session and asks the mount a question: libfuse's workers look at their flag only between two requests.
-    private func end(_ session: Session) {
-        session.stop()
-        let mountPoint = mountPoint
-        DispatchQueue.global().async {
-            var statistics = statvfs()
-            unsafe _ = statvfs(mountPoint, &statistics)
-        }
+        guard isFirst else { return }
+        session?.stop()
     }
 
     /// Told when the session has ended by itself (umount(8)): what is left to close has the same time.
