@@ -19,14 +19,13 @@ enum DemoCommand {
         let made = try makeFolder(request.mountPoint)
         // Beneath a relative path the folder could not be found again.
         let folder = Files.canonicalParent(of: request.mountPoint) ?? request.mountPoint
-        defer {
-            if made { unsafe _ = rmdir(folder) }
-            if let ownCache { Files.removeTree(ownCache) }
-        }
+        defer { if made { unsafe _ = rmdir(folder) } }
         try Service(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
             announce: { Output.print(tour($0)) }
         ).run()
+        // Not after a failure: then the cache may be that of another demo.
+        if let ownCache { Files.removeTree(ownCache) }
     }
 
     /// Makes the folder; false if it was there before.
