@@ -13,17 +13,25 @@ enum Capabilities {
 
     /// Turned off, whatever libfuse's default is.
     ///
-    /// Asynchronous page reads get no FUSE_INTERRUPT: Ctrl-C would not free the reader of a silent file. Cached
-    /// symbolic links would not change. Nothing is written, so there is nothing to write back.
-    private static let unwanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE
+    /// Cached symbolic links would not change. Nothing is written, so there is nothing to write back.
+    private static let unwanted = FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE
 
     /// The largest read-ahead, in bytes: a larger first request only delays the first byte of a cold file.
     private static let readAhead: UInt32 = 128 * 1024
 
     /// Chooses, in libfuse's init callback.
-    static func choose(_ connection: inout fuse_conn_info) {
+    ///
+    /// - Parameters:
+    ///   - connection: What the kernel offers and gets.
+    ///   - interruptibleReads: See ``Session/Configuration/interruptibleReads``.
+    static func choose(_ connection: inout fuse_conn_info, interruptibleReads: Bool) {
         connection.want |= connection.capable & UInt32(wanted)
         connection.want &= ~UInt32(unwanted)
+        if interruptibleReads {
+            connection.want &= ~UInt32(FUSE_CAP_ASYNC_READ)
+        } else {
+            connection.want |= connection.capable & UInt32(FUSE_CAP_ASYNC_READ)
+        }
         connection.max_readahead = min(connection.max_readahead, readAhead)
         // Times are whole seconds.
         connection.time_gran = 1_000_000_000

@@ -14,15 +14,24 @@ final class Dispatcher: Sendable {
     /// Extended attributes outside this namespace do not exist.
     private let attributeNamespace: [UInt8]
 
-    init(fileSystem: any FileSystem, waiting: WaitingRequests, attributeNamespace: String) {
+    /// Whether the kernel waits for each page read, see ``Session/Configuration/interruptibleReads``.
+    let interruptibleReads: Bool
+
+    init(fileSystem: any FileSystem, configuration: Session.Configuration) {
         self.fileSystem = fileSystem
-        self.waiting = waiting
-        self.attributeNamespace = Array(attributeNamespace.utf8)
+        waiting = WaitingRequests(deadline: configuration.deadline)
+        attributeNamespace = Array(configuration.attributeNamespace.utf8)
+        interruptibleReads = configuration.interruptibleReads
     }
 
     /// The dispatcher of a request's session.
     static func of(_ request: fuse_req_t?) -> Dispatcher? {
-        guard let pointer = unsafe fuse_req_userdata(request) else { return nil }
+        unsafe behind(fuse_req_userdata(request))
+    }
+
+    /// The dispatcher that was given to a session as its user data.
+    static func behind(_ pointer: UnsafeMutableRawPointer?) -> Dispatcher? {
+        guard let pointer = unsafe pointer else { return nil }
         // The session keeps the dispatcher until libfuse's session is destroyed, after its last request.
         return unsafe Unmanaged<Dispatcher>.fromOpaque(pointer).takeUnretainedValue()
     }

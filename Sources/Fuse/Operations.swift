@@ -18,9 +18,11 @@ enum Operations {
     }
 
     private static func addNames(to operations: inout fuse_lowlevel_ops) {
-        unsafe operations.`init` = { _, connection in
+        unsafe operations.`init` = { pointer, connection in
             guard let connection = unsafe connection else { return }
-            unsafe Capabilities.choose(&connection.pointee)
+            let dispatcher = unsafe Dispatcher.behind(pointer)
+            unsafe Capabilities.choose(
+                &connection.pointee, interruptibleReads: dispatcher?.interruptibleReads ?? true)
         }
         unsafe operations.lookup = { request, parent, name in
             guard let name = unsafe name else { return }

@@ -113,7 +113,8 @@ package final class OpenReply: Reply, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - handle: Comes back with each read and the release.
-    ///   - keepCache: The page cache (or cached directory) of earlier opens is still right.
+    ///   - keepCache: The page cache (or cached directory) of earlier opens is still right. Without it the kernel drops the
+    ///     pages while it opens, and for pages that somebody waits for it waits too, deaf to every signal.
     ///   - directIO: Bypass the page cache: for files whose length is not known before reading.
     ///   - cacheDirectory: The kernel may cache the entries of this directory.
     package func opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool) {

@@ -24,7 +24,14 @@ package final class Session: Sendable {
         /// `ls -l` asks every file for `security.selinux` and `system.posix_acl_access`.
         package var attributeNamespace = "user."
 
-        /// A configuration with the attributes of users only.
+        /// Whether the file system hears of interrupted page reads, at the price of reading ahead one request at a time.
+        ///
+        /// With `false` the kernel reads ahead asynchronously: files that are not in the page cache are read about twice
+        /// as fast, but no interrupt is sent for such a read. A signal that kills frees the reader at once either way; one
+        /// that the reader handles frees it only with `true`, as does the cancellation of the work.
+        package var interruptibleReads = true
+
+        /// A configuration with the attributes of users only and interruptible reads.
         package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
             self.mountPoint = mountPoint
             self.options = options
@@ -58,9 +65,7 @@ package final class Session: Sendable {
     /// Throws a sentence with cause and remedy.
     package init(_ configuration: Configuration, fileSystem: any FileSystem) throws(SessionError) {
         if let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
-        let dispatcher = Dispatcher(
-            fileSystem: fileSystem, waiting: WaitingRequests(deadline: configuration.deadline),
-            attributeNamespace: configuration.attributeNamespace)
+        let dispatcher = Dispatcher(fileSystem: fileSystem, configuration: configuration)
         let options = configuration.options + (configuration.debug ? ["debug"] : [])
         let (created, complaints) = FuseLog.keepingLines { SessionHandle(options: options, dispatcher: dispatcher) }
         guard let handle = created else {
