@@ -65,8 +65,10 @@ let package = Package(
         .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
         .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
 
+        .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
-            name: "TestSupport", dependencies: ["HTTP"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["HTTP", "CThreadSanitizer"], path: "Tests/TestSupport",
+            swiftSettings: settings),
         tests("ArchitectureTests", []),
         tests("RankingsTests", ["Rankings"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),

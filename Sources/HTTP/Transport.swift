@@ -32,6 +32,9 @@ package protocol ResponseSink: AnyObject, Sendable {
 }
 
 /// Who waits for a transfer; more urgent ones go first and keep connections free of less urgent ones.
+///
+/// A reader never waits for a preload: if no slot is free, the preload that started last gives its own up. One whose head was
+/// not delivered begins again unseen; another ends with `.broken`, and its owner may resume it by range.
 package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
     /// Nobody waits yet.
     case preload = 0
