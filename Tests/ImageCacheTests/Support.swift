@@ -82,6 +82,11 @@ final class Bench: Sendable {
         cache = try ImageCache(configuration, transport: transport) { events.add($0) }
     }
 
+    /// A commit that is still queued would make the directory again after `scratch` removed it.
+    deinit {
+        for _ in 0..<2 { cache.disk.sync {} }
+    }
+
     func open(_ picture: PictureRequest, neighbours: Neighbours? = nil) throws -> OpenPicture {
         try cache.open(picture, neighbours: neighbours)
     }
