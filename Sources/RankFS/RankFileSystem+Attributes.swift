@@ -122,7 +122,7 @@ extension RankFileSystem {
             let text = configuration.status()
             statusLength.withLock { $0 = text.count }
             return text
-        case .version: return Array("\(configuration.version)\n".utf8)
+        case .version: return Array(configuration.version.utf8)
         case .cacheTag: return Array(HelperFile.cacheTagText.utf8)
         case .trackerIgnore: return []
         }

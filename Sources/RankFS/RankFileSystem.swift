@@ -12,8 +12,10 @@ import Synchronization
 /// ## Concurrency
 ///
 /// libfuse's workers call every method, many at a time. What is in memory or on disk is answered on the worker; what may
-/// wait for the network or the database runs in the reply's own task. Each table has its own lock; no lock is held while
-/// another one is taken, a reply is given or anything foreign is called, so there is no lock order to keep.
+/// wait for the network or the database runs in the reply's own task. Each table has its own lock, and none is held while a
+/// reply is given or a closure from outside is called.
+///
+/// LOCK ORDER: the inode table's before a listing's (to compare identities); no other two are ever held together.
 package final class RankFileSystem: FileSystem {
     /// What a mount is made with.
     package struct Configuration: Sendable {
@@ -24,7 +26,7 @@ package final class RankFileSystem: FileSystem {
         package var top: Int?
         /// The text of `/.rankfs/status.json`, made anew for each reader.
         package var status: @Sendable () -> [UInt8]
-        /// The text of `/.rankfs/version`.
+        /// The whole text of `/.rankfs/version`, its newline included.
         package var version: String
         /// Told once for each failing request: a sentence with cause and remedy.
         package var report: @Sendable (String) -> Void

@@ -128,8 +128,7 @@ import Testing
             let inode = try await bench.stat(path(1)).inode
             #expect(try await bench.contents(inode) == PictureHost.picture(1001))
             await bench.host.waitForRequests(4)
-            #expect(bench.host.gets.first == "GET 1001")
-            #expect(Set(bench.host.gets) == ["GET 1001", "GET 1003", "GET 1004"], "the withheld one is passed over")
+            #expect(bench.host.gets == ["GET 1001", "GET 1003", "GET 1004"], "the withheld one is passed over")
             let last = try await bench.stat(path(4)).inode
             #expect(try await bench.contents(last) == PictureHost.picture(1004))
             #expect(bench.host.heads == ["HEAD 1001"], "what was preloaded tells its size")

@@ -55,7 +55,7 @@ final class PictureHost: Transport {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "PictureHost")
 
-    /// Requests as `HEAD 12` and `GET 12`, oldest first.
+    /// Requests as `HEAD 12`, `GET 12` and `GET 12 1000-1999`, oldest first.
     var asked: [String] { state.withLock { $0.asked } }
     var heads: [String] { asked.filter { $0.hasPrefix("HEAD") } }
     var gets: [String] { asked.filter { $0.hasPrefix("GET") } }
@@ -89,7 +89,8 @@ final class PictureHost: Transport {
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         let sent = Sent(request, sink, queue)
         let (manner, ready) = state.withLock { state in
-            state.asked.append("\(request.method.rawValue) \(Self.work(request.url))")
+            let range = request.range.map { " \($0.first)-\($0.last.map(String.init) ?? "")" }
+            state.asked.append("\(request.method.rawValue) \(Self.work(request.url))\(range ?? "")")
             if case .holding = state.manner { state.held.append(sent) }
             let ready = state.watchers.filter { $0.count <= state.asked.count }
             state.watchers.removeAll { $0.count <= state.asked.count }

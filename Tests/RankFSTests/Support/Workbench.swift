@@ -55,7 +55,7 @@ final class Workbench: Sendable {
         fileSystem = RankFileSystem(
             RankFileSystem.Configuration(
                 user: 1000, group: 100, rendition: .regular, top: top, status: { Array("{\"answer\": 42}\n".utf8) },
-                version: "1.2.3", report: { line in lines.all.withLock { $0.append(line) } },
+                version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
                 invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now }),
             source: source, catalog: catalog, cache: cache)
     }
