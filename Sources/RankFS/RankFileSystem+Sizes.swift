@@ -6,14 +6,19 @@ import Synchronization
 extension RankFileSystem {
     /// The size of an entry's picture if somebody here knows it: never waits.
     ///
-    /// A withheld picture has no bytes, so its size is 0 and true.
+    /// A withheld picture has no bytes, so its size is 0 and true. A download under way was told the length just as a HEAD
+    /// would be, so a reader who catches up with the preloads asks nobody.
     func knownSize(_ listing: Listing, _ index: Int) -> Int64? {
         if let size = listing.size(at: index) { return size }
         let entry = listing.entries[index]
         if entry.isWithheld { return 0 }
-        guard let size = cache.storedSize(of: entry.picture) else { return nil }
-        catalog.setSize(size, of: entry.picture)
-        return size
+        switch cache.state(of: entry.picture) {
+        case .stored(let length):
+            catalog.setSize(length, of: entry.picture)
+            return length
+        case .downloading(_, let total): return total
+        case .absent, .queued, .failed: return nil
+        }
     }
 
     /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.

@@ -60,6 +60,15 @@ final class PictureHost: Transport {
     var heads: [String] { asked.filter { $0.hasPrefix("HEAD") } }
     var gets: [String] { asked.filter { $0.hasPrefix("GET") } }
 
+    /// Which pictures were downloaded, in the order of their first requests; how often each is asked is the cache's matter.
+    var downloads: [String] {
+        var seen: [String] = []
+        for get in gets.map({ $0.split(separator: " ").prefix(2).joined(separator: " ") }) where !seen.contains(get) {
+            seen.append(get)
+        }
+        return seen
+    }
+
     func setManner(_ manner: Manner) {
         state.withLock { $0.manner = manner }
     }

@@ -91,6 +91,18 @@ final class Workbench: Sendable {
             uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
     }
 
+    /// Returns once these works' pictures are whole, whoever downloads them.
+    func waitUntilStored(_ works: Int64...) async {
+        for id in works {
+            let work = Self.work(id)
+            let picture = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
+            while true {
+                if case .stored = cache.state(of: picture) { break }
+                await Task.yield()
+            }
+        }
+    }
+
     /// The name of the entry at a rank of `entries`.
     static func name(_ rank: Int, from first: Int64 = 1001) -> String {
         FileName.ranked(rank, title: "Title \(first + Int64(rank) - 1)", fileExtension: "jpg")
