@@ -22,10 +22,7 @@ extension Catalog {
     package func listedDays(of mode: RankingMode) -> [Day] {
         let now = now
         return known.withLock { known in
-            let stored = known.stored.lazy.compactMap { key -> Day? in
-                guard case .ranking(mode, let day) = key else { return nil }
-                return day
-            }
+            let stored = known.storedDays(of: mode)
             let end = known.newest[mode]?.listedEnd(now: now) ?? Day.newestPublished(atUnixSeconds: now)
             return ListedDays.days(mode: mode, end: end, recent: configuration.days, stored: stored)
         }
@@ -33,7 +30,7 @@ extension Catalog {
 
     private func askNewestDay(of mode: RankingMode) async throws(SourceError) -> Day {
         guard source.modes.contains(mode) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
-        let isKnown = known.withLock { $0.newest[mode] != nil }
+        let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }
         let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
         let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: ContinuousClock.now + patience)
         let newest = NewestDay(day: page.day, asked: now)
@@ -58,13 +55,10 @@ extension Catalog {
     /// The newest day named by the service before, or stored; remembers that asking failed.
     private func newestKnownDay(of mode: RankingMode, failedAt now: Int64) -> Day? {
         known.withLock { known in
-            let stored = known.stored.compactMap { key -> Day? in
-                guard case .ranking(mode, let day) = key else { return nil }
-                return day
-            }.max()
-            guard known.newest[mode] != nil else { return stored }
-            known.newest[mode]?.failed = now
-            return known.newest[mode]?.day
+            var newest = known.newest[mode] ?? known.storedDays(of: mode).max().map { NewestDay(day: $0, asked: 0) }
+            newest?.failed = now
+            known.newest[mode] = newest
+            return newest?.day
         }
     }
 }

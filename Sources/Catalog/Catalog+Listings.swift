@@ -81,7 +81,9 @@ extension Catalog {
         if let listing = loaded[key] { return listing }
         // A listing whose rows are still on their way is in the set only once they are there.
         guard known.withLock({ $0.stored.contains(key) }) else { return nil }
-        guard let stored = try? await store.listing(key) else {
+        let found: StoredListing?
+        do throws(DatabaseError) { found = try await store.listing(key) } catch { return nil }
+        guard let stored = found else {
             known.withLock { _ = $0.stored.remove(key) }
             return nil
         }

@@ -20,7 +20,10 @@ extension Catalog {
         if let size = listing.size(at: index) { return size }
         guard let entry = listing.entry(at: index) else { throw .noSuchListing }
         if wholeListing { askSizes(of: listing.continueWalk(now: now), in: listing) }
-        return try await sizeFlights.value(for: entry.picture) { [self] in await askSize(of: entry, in: listing) }
+        let size = try await sizeFlights.value(for: entry.picture) { [self] in await askSize(of: entry, in: listing) }
+        // Another listing of the same picture may have asked.
+        listing.setSize(size, of: entry.picture)
+        return size
     }
 
     /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
@@ -67,7 +70,9 @@ extension Catalog {
         }
         do throws(CatalogError) {
             let size = try await probe.size(at: location(of: entry))
-            setSize(size, of: entry.picture)
+            // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
+            listing.setSize(size, of: entry.picture)
+            outbox.add([.size(size, entry.picture)])
             return .success(size)
         } catch { return .failure(error) }
     }

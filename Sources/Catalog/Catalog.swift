@@ -121,7 +121,7 @@ package final class Catalog: Sendable {
         newestFlights.close()
         sizeFlights.close()
         background.close()
-        await outbox.flush()
+        await outbox.close()
         await store.close()
         loaded.drop()
     }

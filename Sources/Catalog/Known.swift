@@ -11,6 +11,14 @@ struct Known: Sendable {
     var refused: [ListingKey: Int64] = [:]
     /// When refreshing a listing failed, in Unix seconds.
     var refreshFailed: [ListingKey: Int64] = [:]
+
+    /// The days of a mode that are stored, in no order.
+    func storedDays(of mode: RankingMode) -> [Day] {
+        stored.compactMap { key in
+            guard case .ranking(mode, let day) = key else { return nil }
+            return day
+        }
+    }
 }
 
 /// The knowledge behind a lock, shared by the catalog and its database's callbacks.

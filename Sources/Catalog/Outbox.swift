@@ -11,7 +11,12 @@ final class Outbox: Sendable {
     private struct State {
         var pending: [StoreWrite] = []
         var isDraining = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var isClosed = false
+        /// How many batches were taken, and how many of them are done with.
+        var taken = 0
+        var finished = 0
+        /// Who waits, and for how many batches to be done with.
+        var waiters: [(batch: Int, continuation: CheckedContinuation<Void, Never>)] = []
         /// Whether the trouble that lasts has been reported.
         var hasReported = false
         /// Records that could not be written, so that they can be told all the same.
@@ -43,6 +48,7 @@ final class Outbox: Sendable {
     /// Takes changes over.
     func add(_ writes: [StoreWrite]) {
         let mustStart = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.pending += writes
             defer { state.isDraining = true }
             return !state.isDraining
@@ -50,14 +56,21 @@ final class Outbox: Sendable {
         if mustStart { Task { await drain() } }
     }
 
+    /// Takes nothing more, and returns once the rest is written: answers that come after the end are not trouble to report.
+    func close() async {
+        state.withLock { $0.isClosed = true }
+        await flush()
+    }
+
     /// Returns once everything added before has been written or given up.
     func flush() async {
         await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isDraining { state.waiters.append(continuation) }
-                return !state.isDraining
+            let isDone = state.withLock { state in
+                let batch = state.taken + (state.pending.isEmpty ? 0 : 1)
+                if batch > state.finished { state.waiters.append((batch, continuation)) }
+                return batch <= state.finished
             }
-            if isIdle { continuation.resume() }
+            if isDone { continuation.resume() }
         }
     }
 
@@ -75,21 +88,30 @@ final class Outbox: Sendable {
             } catch {
                 giveUp(batch, error)
             }
+            finishBatch()
         }
     }
 
     private func takeBatch() -> [StoreWrite]? {
-        let (batch, waiters) = state.withLock { state -> ([StoreWrite]?, [CheckedContinuation<Void, Never>]) in
-            guard state.pending.isEmpty else {
-                defer { state.pending = [] }
-                return (state.pending, [])
+        state.withLock { state in
+            guard !state.pending.isEmpty else {
+                state.isDraining = false
+                return nil
             }
-            state.isDraining = false
-            defer { state.waiters = [] }
-            return (nil, state.waiters)
+            state.taken += 1
+            defer { state.pending = [] }
+            return state.pending
         }
-        for waiter in waiters { waiter.resume() }
-        return batch
+    }
+
+    private func finishBatch() {
+        let waiters = state.withLock { state in
+            state.finished += 1
+            let finished = state.finished
+            defer { state.waiters.removeAll { $0.batch <= finished } }
+            return state.waiters.filter { $0.batch <= finished }
+        }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     private func giveUp(_ batch: [StoreWrite], _ error: DatabaseError) {

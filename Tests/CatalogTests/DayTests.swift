@@ -77,6 +77,22 @@ import Testing
         await catalog.close()
     }
 
+    @Test func offlineTheNewestStoredDayAnswersForAMinute() async throws {
+        let catalog = try bench.open()
+        let stored = Bench.day.advanced(by: -5)
+        _ = try await catalog.listing(.ranking(.daily, stored))
+        await catalog.close()
+        bench.source.set { $0.failure = .timedOut }
+        let restarted = try bench.open()
+        #expect(try await restarted.newestDay(of: .daily) == stored)
+        #expect(try await restarted.newestDay(of: .daily) == stored)
+        #expect(bench.source.calls.count == 2)
+        bench.source.set { $0.failure = nil }
+        bench.now += 60
+        #expect(try await restarted.newestDay(of: .daily) == Bench.day)
+        await restarted.close()
+    }
+
     @Test func listedDaysAreRecentAndStoredOnes() async throws {
         let catalog = try bench.open()
         let old = Bench.day.advanced(by: -100)
