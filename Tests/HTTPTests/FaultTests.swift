@@ -123,9 +123,10 @@ struct FaultTests {
         #expect(next.body == Array("fine".utf8))
     }
 
-    @Test(arguments: ["hdr", "body", "drip"])
+    @Test(arguments: ["hdr", "body"])
     func endsStalls(_ kind: String) async throws {
-        let bench = try Bench(stall: .milliseconds(120))
+        // Long enough that a busy machine gets as far as the head.
+        let bench = try Bench(stall: .seconds(1))
         let head = Array((ok + "Content-Length: 10\r\n\r\n").utf8)
         bench.server.script("/s", kind == "hdr" ? [.hang] : [.send(head), .send([1]), .hang])
         let record = await bench.fetch(bench.request("/s"))

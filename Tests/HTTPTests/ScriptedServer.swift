@@ -164,7 +164,10 @@ final class ScriptedServer: Sendable {
 
     private func perform(_ step: Step, _ descriptor: Int32, _ path: String) -> Bool {
         switch step {
-        case .send(let bytes): return write(descriptor, bytes)
+        case .send(let bytes):
+            let sent = write(descriptor, bytes)
+            if !sent { change { $0.clientsGone.append(path) } }
+            return sent
         case .repeatForEver(let bytes):
             while write(descriptor, bytes) {}
             change { $0.clientsGone.append(path) }
