@@ -8,9 +8,9 @@ extension MountSuite {
         @Test func theBudgetHoldsAndOpenFilesSurviveEviction() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: ["cache_size=5M", "cache_free=0"])
+                let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "cache_free=0"])
                 let entries = try origin.ranking()
-                let readable = Array(zip(try mount.names(mount.day()), entries).filter { !$0.1.isWithheld }.prefix(40))
+                let readable = Array(zip(try mount.names(mount.day()), entries).filter { !$0.1.isWithheld }.prefix(70))
                 let kept = "\(mount.day())/\(readable[0].0)"
                 let file = open(kept, O_RDONLY)
                 defer { close(file) }
@@ -19,7 +19,7 @@ extension MountSuite {
                 let first = try read(kept).get()
                 for (name, _) in readable.dropFirst() {
                     _ = try read("\(mount.day())/\(name)").get()
-                    #expect(try pictureBytes(mount.cache) <= 5_000_000 + 2 * Int64(first.count) + 2_000_000)
+                    #expect(try pictureBytes(mount.cache) <= (16 << 20) + 2 * Int64(first.count) + 2_000_000)
                 }
                 #expect(poll { isIdle(mount) })
                 var buffer = [UInt8](repeating: 0, count: first.count)
