@@ -29,7 +29,8 @@ extension MountSuite {
                     }
                 }
                 for (_, entry) in readable {
-                    let mine = origin.downloads.filter { $0.path == entry.picture }
+                    // A one-byte range is no download: it asks for a length that no header told.
+                    let mine = origin.downloads.filter { $0.path == entry.picture && $0.bytes != 1 }
                     // One is curl's; a backward reader may ask by ranges, but for no byte twice.
                     let bytes = mine.compactMap(\.bytes).reduce(0, +)
                     let length = Int64(try origin.fetch(entry.picture).count)

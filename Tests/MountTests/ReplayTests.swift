@@ -31,7 +31,7 @@ extension MountSuite {
             func attribute(_ name: String) -> String? { extendedAttribute("user.\(name)", of: path) }
             let title = try #require(fields["title"] as? String)
             let name = URL(filePath: path).lastPathComponent
-            #expect(name.hasPrefix(String(format: "%03d-", fields["rank"] as? Int ?? 0)))
+            #expect(name.utf8.starts(with: String(format: "%03d-", fields["rank"] as? Int ?? 0).utf8))
             if !title.contains(where: { "/\\:*?\"<>|".contains($0) }) {
                 let shown = name.dropFirst(4).dropLast(4)
                 #expect(

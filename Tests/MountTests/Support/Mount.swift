@@ -18,7 +18,10 @@ final class Mount {
         let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
         child = try workplace.start("rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")])
         let (mounted, started) = (path, child)
-        guard poll({ Workplace.isMounted(mounted) || !started.process.isRunning }), Workplace.isMounted(path) else {
+        // A stale mount is in the table too: only an answer tells.
+        guard poll({ (try? status(of: "\(mounted)/ranking")) != nil || !started.process.isRunning }),
+            started.process.isRunning
+        else {
             throw Failure("not mounted: \(child.errorText)")
         }
     }
