@@ -112,7 +112,7 @@ package struct PixivSource: RankingSource {
     }
 
     package func webPage(of work: WorkID) -> String {
-        "\(api.base)/artworks/\(work.rawValue)"
+        "https://www.pixiv.net/artworks/\(work.rawValue)"
     }
 
     private func location(_ path: String, fileExtension: String) -> PictureLocation {

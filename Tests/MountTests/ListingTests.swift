@@ -16,7 +16,7 @@ extension MountSuite {
                 #expect(Set(names.map { Data($0.utf8) }).count == names.count)
                 for (name, entry) in zip(names, entries) {
                     #expect(name.utf8.count <= 200)
-                    #expect(name.hasPrefix(String(format: "%03d-", entry.rank)))
+                    #expect(name.utf8.starts(with: String(format: "%03d-", entry.rank).utf8))
                     #expect(name.hasSuffix(".jpg"))
                     #expect(
                         !name.unicodeScalars.contains {

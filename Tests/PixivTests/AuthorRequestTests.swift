@@ -176,7 +176,8 @@ struct AuthorRequestTests {
         #expect(source.location(of: work, picture: picture, page: -1, rendition: .regular) == nil)
         #expect(source.webPage(of: work) == "https://www.pixiv.net/artworks/97973029")
         let other = FakeService().source(apiURL: "http://127.0.0.1:1", imageURL: "http://127.0.0.1:2")
-        #expect(other.webPage(of: work) == "http://127.0.0.1:1/artworks/97973029")
+        // An origin of one's own mirrors answers, not pages for people.
+        #expect(other.webPage(of: work) == "https://www.pixiv.net/artworks/97973029")
         #expect(
             other.location(of: work, picture: picture, page: 0, rendition: .regular)?.url
                 == "http://127.0.0.1:2/img-master/img/2022/04/30/00/00/15/97973029_p0_master1200.jpg")
