@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// What a cache directory holds, told without a mount.
