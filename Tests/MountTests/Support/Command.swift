@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A finished command.
 struct Output {
@@ -30,6 +31,10 @@ final class Child {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: outputFile)
         process.standardError = try FileHandle(forWritingTo: errorFile)
+        // Threads of a pool block every signal, and a child would inherit that: Ctrl-C would be lost.
+        var every = sigset_t()
+        sigfillset(&every)
+        pthread_sigmask(SIG_UNBLOCK, &every, nil)
         try process.run()
     }
 
