@@ -77,9 +77,10 @@ final class Parts: Sendable {
     private static func openCache(
         _ settings: Settings, place: CachePlace, network: Duration, transport: CurlTransport, log: Log
     ) throws(ProgramError) -> ImageCache {
-        let configuration = ImageCache.Configuration(
+        var configuration = ImageCache.Configuration(
             directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
+        configuration.connections = settings.connections
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
         while true {

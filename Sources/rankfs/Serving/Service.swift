@@ -48,7 +48,6 @@ struct Service {
         defer { withExtendedLifetime(signals) {} }
         let status = StatusSource(request, mountPoint: mountPoint, place: place, parts: parts, log: log)
         let session = try mount(at: mountPoint, parts: parts, status: status, log: log)
-        status.attach(session)
         stopper.attach(session)
 
         // Until here the caller hears what is wrong; from now on nobody may be listening.
@@ -71,14 +70,17 @@ struct Service {
             RankFileSystem.Configuration(
                 user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
                 rendition: settings.rendition, top: settings.top, status: { status.document().json },
-                version: Version.text + "\n", report: { log.warning($0) }),
+                version: Version.text + "\n", report: { log.warning($0) },
+                invalidate: { status.session?.invalidate(inode: $0) }),
             source: parts.source, catalog: parts.catalog, cache: parts.cache)
         do throws(SessionError) {
-            return try Session(
+            let session = try Session(
                 Session.Configuration(
                     mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
                     debug: request.debug),
                 fileSystem: fileSystem)
+            status.attach(session, serving: fileSystem)
+            return session
         } catch {
             parts.close()
             throw ProgramError(.unavailable, error.message)

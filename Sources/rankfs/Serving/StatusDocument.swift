@@ -19,6 +19,10 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var network: NetworkFigures
     /// Requests of the kernel that wait for an answer.
     var waitingRequests: Int
+    /// Inodes that the kernel knows; 1 when it knows the root alone.
+    var inodes: Int
+    /// Open files and directories.
+    var handles: Int
     /// The newest warnings and errors, oldest first.
     var recent: [Event]
 
@@ -72,7 +76,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case version, source, started, uptime, catalog, cache, network, recent
+        case version, source, started, uptime, catalog, cache, network, inodes, handles, recent
         case mountPoint = "mount_point"
         case processID = "pid"
         case waitingRequests = "waiting_requests"

@@ -3,13 +3,14 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
+import RankFS
 import Synchronization
 
 /// Makes the status document of a running mount.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; the mutex guards only the session, which exists later than the file system that asks for its status.
+/// Any thread may call; the mutex guards only the mount, which exists later than what it is made of.
 final class StatusSource: Sendable {
     private let request: MountRequest
     private let mountPoint: String
@@ -17,7 +18,7 @@ final class StatusSource: Sendable {
     private let parts: Parts
     private let log: Log
     private let started = WallClock.now()
-    private let session = Mutex<Session?>(nil)
+    private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
 
     init(_ request: MountRequest, mountPoint: String, place: CachePlace, parts: Parts, log: Log) {
         self.request = request
@@ -28,8 +29,13 @@ final class StatusSource: Sendable {
     }
 
     /// Told once the session is there.
-    func attach(_ session: Session) {
-        self.session.withLock { $0 = session }
+    func attach(_ session: Session, serving fileSystem: RankFileSystem) {
+        mounted.withLock { $0 = (session, fileSystem) }
+    }
+
+    /// The session, once there is one.
+    var session: Session? {
+        mounted.withLock { $0?.session }
     }
 
     /// The document of this moment.
@@ -37,7 +43,8 @@ final class StatusSource: Sendable {
         let transfers = parts.transport.transferCounts
         let gate = parts.gate.state
         let now = WallClock.now()
-        let session = session.withLock { $0 }
+        let mounted = mounted.withLock { $0 }
+        let figures = mounted?.fileSystem.figures
         return StatusDocument(
             version: Version.text, source: request.source.rawValue, mountPoint: mountPoint, processID: getpid(),
             started: started, uptime: max(0, now - started),
@@ -46,7 +53,8 @@ final class StatusSource: Sendable {
             network: StatusDocument.NetworkFigures(
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil),
-            waitingRequests: session?.waiting ?? 0,
+            waitingRequests: mounted?.session.waiting ?? 0,
+            inodes: figures?.inodes ?? 0, handles: figures?.handles ?? 0,
             recent: log.recent.map {
                 StatusDocument.Event(time: $0.time, level: $0.level.name, message: $0.message)
             })

@@ -19,7 +19,7 @@ final class Mount {
         child = try workplace.start("rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")])
         let (mounted, started) = (path, child)
         // A stale mount is in the table too: only an answer tells.
-        guard poll({ (try? status(of: "\(mounted)/ranking")) != nil || !started.process.isRunning }),
+        guard poll({ (try? MountTests.status(of: "\(mounted)/ranking")) != nil || !started.process.isRunning }),
             started.process.isRunning
         else {
             throw Failure("not mounted: \(child.errorText)")
