@@ -18,8 +18,8 @@ final class Mount {
         let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
         child = try workplace.start("rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")])
         let (mounted, started) = (path, child)
-        // A stale mount is in the table too: only an answer tells.
-        guard poll({ (try? MountTests.status(of: "\(mounted)/ranking")) != nil || !started.process.isRunning }),
+        // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.
+        guard poll({ Self.servingProcess(of: mounted) == started.pid || !started.process.isRunning }),
             started.process.isRunning
         else {
             throw Failure("not mounted: \(child.errorText)")
@@ -60,10 +60,16 @@ final class Mount {
         return "\(directory)/\(name)"
     }
 
-    /// The path of a picture at the origin, out of the log of what the mount asked last for it, by its xattr-free identity.
-    func status() throws -> [String: Any] {
-        let data = try Data(contentsOf: URL(filePath: "\(path)/.rankfs/status.json"))
+    /// What the mount says of itself.
+    func status() throws -> [String: Any] { try Self.status(of: path) }
+
+    private static func status(of mountPoint: String) throws -> [String: Any] {
+        let data = try read("\(mountPoint)/.rankfs/status.json").get()
         return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+    }
+
+    private static func servingProcess(of mountPoint: String) -> Int32? {
+        ((try? status(of: mountPoint))?["pid"] as? NSNumber)?.int32Value
     }
 }
 
