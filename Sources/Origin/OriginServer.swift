@@ -22,12 +22,15 @@ package final class OriginServer: Sendable {
         package var faults: String?
         /// Whether one picture in ten comes without a length, as from the real host.
         package var chunks: Bool
+        /// Whether the 1200-pixel renditions have 0.1 to 12 MB instead of 100 to 900 KB, for benchmarks.
+        package var large: Bool
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 
         package init(
             port: UInt16 = 0, seed: UInt64 = 1, latency: Int = 0, rate: Int? = nil, log: String? = nil,
-            replay: String? = nil, faults: String? = nil, chunks: Bool = true, now: @escaping @Sendable () -> Int64
+            replay: String? = nil, faults: String? = nil, chunks: Bool = true, large: Bool = false,
+            now: @escaping @Sendable () -> Int64
         ) {
             self.port = port
             self.seed = seed
@@ -37,6 +40,7 @@ package final class OriginServer: Sendable {
             self.replay = replay
             self.faults = faults
             self.chunks = chunks
+            self.large = large
             self.now = now
         }
     }

@@ -2,8 +2,9 @@ import Glibc
 
 extension BenchProgram {
     static func listing(_ bench: Bench) {
+        let before = bench.requests().heads
         let bare = seconds { _ = names(in: bench.dayDirectory) } * 1000
-        let heads = bench.requests().heads
+        let heads = bench.requests().heads - before
         figure("names only, cold", "\(text(bare)) ms, \(heads) HEADs", bar: "200 ms, 0")
         bench.remountEmpty()
         let cold = seconds { Child(["ls", "-l", bench.dayDirectory]).wait() } * 1000

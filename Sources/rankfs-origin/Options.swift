@@ -21,6 +21,8 @@ struct Options {
                 throw .help
             case "--no-chunked":
                 configuration.chunks = false
+            case "--large":
+                configuration.large = true
             case "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now":
                 guard let value = rest.popFirst() else { throw .usage("\(option) needs a value: see --help.") }
                 try set(option, to: value)
@@ -74,6 +76,7 @@ struct Options {
                          what is posted to /_control
           --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
           --no-chunked   tell the length of every picture (else one in ten comes without)
+          --large        1200-pixel renditions of 0.1 to 12 MB, 1.5 MB on average, as benchmarks want them
 
         Authors to try besides those of the rankings: 1001 has 5000 works, 1002 one, 1003 none, 1004 2000 (half of
         them comics), 1005 exactly 100, 1006 101 and a name that file systems dislike. Pictures are answered only to

@@ -28,13 +28,13 @@ extension Universe {
     /// The picture at a path, if there is one.
     func picture(at path: String, now: Int64) -> Picture? {
         guard let parsed = PicturePath(path), let record = work(parsed.work, now: now) else { return nil }
-        return Picture(record, at: path, parsed: parsed, seed: seed)
+        return Picture(record, at: path, parsed: parsed, seed: seed, isLarge: hasLargePictures)
     }
 }
 
 extension Picture {
     /// The picture of a work at a path; nil if the work's pictures are elsewhere.
-    init?(_ record: WorkRecord, at path: String, parsed: PicturePath, seed: UInt64) {
+    init?(_ record: WorkRecord, at path: String, parsed: PicturePath, seed: UInt64, isLarge: Bool = false) {
         let page = parsed.page ?? 0
         guard page < record.pages.count, let pixels = parsed.kind.pixels(of: record.pages[page]) else { return nil }
         if case .original(let format) = parsed.kind {
@@ -47,7 +47,7 @@ extension Picture {
         guard PicturePath(record, page: page, kind: parsed.kind).text == path else { return nil }
         self.path = path
         self.pixels = pixels
-        bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels)
+        bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
         modified = record.uploaded
         var chance = Chance(seed, 0xd1, UInt64(bitPattern: record.id.rawValue), UInt64(page))
         subject = PictureSubject(

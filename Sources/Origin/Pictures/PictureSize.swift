@@ -5,6 +5,8 @@ import Glibc
 /// Log-normal, like the sizes that the service was seen to have: half of the originals under 1 MB, a few over 10 MB
 /// (reference/pixiv-api.md, section 4).
 enum PictureSize {
+    /// Renditions of 1200 pixels, where benchmarks ask for the sizes of originals under them.
+    static let large = 100_000...12_000_000
     /// Renditions of 1200 pixels.
     static let regular = 100_000...900_000
     /// Previews of 240 pixels and more.
@@ -17,10 +19,15 @@ enum PictureSize {
     static let original = 300_000...12_000_000
 
     /// The bytes of a picture: a pure function of the seed, its path and its pixels.
-    static func bytes(seed: UInt64, path: String, kind: PicturePath.Kind, pixels: PixelSize) -> Int {
+    static func bytes(
+        seed: UInt64, path: String, kind: PicturePath.Kind, pixels: PixelSize, isLarge: Bool = false
+    ) -> Int {
         var chance = Chance(seed ^ 0x51, text: path)
         let area = Double(pixels.width * pixels.height)
         switch kind {
+        case .regular where isLarge:
+            // mean 1.5 MB
+            return logNormal(&chance, median: 1_050_000, sigma: 0.85, in: large)
         case .regular:
             return logNormal(&chance, median: 320_000, sigma: 0.5, in: regular)
         case .preview:

@@ -17,7 +17,7 @@ final class Service: Sendable {
 
     init(_ configuration: OriginServer.Configuration) throws(OriginError) {
         self.configuration = configuration
-        universe = Universe(seed: configuration.seed)
+        universe = Universe(seed: configuration.seed, hasLargePictures: configuration.large)
         faults = FaultScript(file: configuration.faults)
         if let directory = configuration.replay {
             recordings = try Recordings(directory: directory, seed: configuration.seed)

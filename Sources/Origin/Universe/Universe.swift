@@ -4,9 +4,12 @@ import Rankings
 struct Universe: Sendable {
     let seed: UInt64
     let authors: AuthorTable
+    /// Whether 1200-pixel renditions are as large as originals.
+    let hasLargePictures: Bool
 
-    init(seed: UInt64) {
+    init(seed: UInt64, hasLargePictures: Bool = false) {
         self.seed = seed
+        self.hasLargePictures = hasLargePictures
         authors = AuthorTable(seed: seed)
     }
 
