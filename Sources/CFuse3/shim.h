@@ -4,14 +4,23 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <linux/fuse.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // fuse_session_loop_mt is a function in Debian's build but a macro over a versioned symbol elsewhere.
 static inline int rankfs_fuse_session_loop_mt(struct fuse_session *session, struct fuse_loop_config *config) {
     return fuse_session_loop_mt(session, config);
+}
+
+// splice(2), which glibc declares for _GNU_SOURCE only.
+static inline ssize_t rankfs_splice(
+    int in, off_t *in_offset, int out, off_t *out_offset, size_t size, unsigned int flags) {
+    return syscall(SYS_splice, in, in_offset, out, out_offset, size, flags);
 }
 
 // One line of libfuse's log; `level` counts as in syslog(2). May be called on any thread.

@@ -1,5 +1,6 @@
 internal import CFuse3
 import Dispatch
+import Synchronization
 
 /// What libfuse's callbacks find behind their session's user data: turns C requests into values and replies.
 ///
@@ -16,6 +17,9 @@ final class Dispatcher: Sendable {
 
     /// Whether the kernel waits for each page read, see ``Session/Configuration/interruptibleReads``.
     let interruptibleReads: Bool
+
+    /// Set when directories were agreed to be asked many requests at a time and the kernel is still to be told.
+    let owesParallelDirectories = Atomic(false)
 
     init(fileSystem: any FileSystem, configuration: Session.Configuration) {
         self.fileSystem = fileSystem

@@ -1,5 +1,6 @@
 internal import CFuse3
 import Glibc
+import Synchronization
 
 /// The table of callbacks that libfuse calls.
 ///
@@ -23,6 +24,9 @@ enum Operations {
             let dispatcher = unsafe Dispatcher.behind(pointer)
             unsafe Capabilities.choose(
                 &connection.pointee, interruptibleReads: dispatcher?.interruptibleReads ?? true)
+            let agreed = unsafe connection.pointee.want
+            dispatcher?.owesParallelDirectories.store(
+                agreed & UInt32(FUSE_CAP_PARALLEL_DIROPS) != 0, ordering: .relaxed)
         }
         unsafe operations.lookup = { request, parent, name in
             guard let name = unsafe name else { return }

@@ -47,7 +47,13 @@ internal import CFuse3
 
     /// Mounts; whether that succeeded.
     func mount(at mountPoint: String) -> Bool {
-        unsafe fuse_session_mount(session, mountPoint) == 0
+        guard unsafe fuse_session_mount(session, mountPoint) == 0 else { return false }
+        if InitialAnswer.needsCompletion {
+            var access = InitialAnswer.deviceAccess()
+            // Fails only for want of memory, and then directories are asked one request at a time, as without it.
+            unsafe fuse_session_custom_io(session, &access, fuse_session_fd(session))
+        }
+        return true
     }
 
     /// Serves requests until the session ends: 0, or -errno.

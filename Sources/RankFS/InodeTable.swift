@@ -20,8 +20,6 @@ final class InodeTable: Sendable {
         var node: Node
         /// How many replies named this inode and were not yet taken back by FORGET.
         var lookups: UInt64
-        /// Whether the bytes behind the number changed since the last open, so that cached pages must go.
-        var isStale: Bool
     }
 
     fileprivate struct State {
@@ -36,7 +34,7 @@ final class InodeTable: Sendable {
     /// - Parameter hash: The number of an identity; another one than the usual only in tests.
     init(hash: @escaping @Sendable (String) -> UInt64 = InodeNumber.of) {
         self.hash = hash
-        state.withLock { $0.slots[Self.root] = Slot(node: .root, lookups: 1, isStale: false) }
+        state.withLock { $0.slots[Self.root] = Slot(node: .root, lookups: 1) }
     }
 
     /// How many inodes the kernel knows, the root among them.
@@ -67,12 +65,11 @@ final class InodeTable: Sendable {
         return state.withLock { state in
             let number = state.number(identity, own: own)
             if var slot = state.slots[number] {
-                slot.isStale = slot.isStale || !slot.node.hasSameContent(as: node)
                 slot.node = node
                 slot.lookups += 1
                 state.slots[number] = slot
             } else {
-                state.slots[number] = Slot(node: node, lookups: 1, isStale: false)
+                state.slots[number] = Slot(node: node, lookups: 1)
             }
             return number
         }
@@ -91,15 +88,6 @@ final class InodeTable: Sendable {
                 state.slots[number] = nil
                 state.shrink()
             }
-        }
-    }
-
-    /// Whether pages of an earlier version may still be cached; asking makes it false.
-    func takeStale(_ number: UInt64) -> Bool {
-        state.withLock { state in
-            let isStale = state.slots[number]?.isStale ?? false
-            if isStale { state.slots[number]?.isStale = false }
-            return isStale
         }
     }
 }

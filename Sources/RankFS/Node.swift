@@ -36,9 +36,12 @@ extension Node {
         }
     }
 
-    /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter.
+    /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter, and its upload.
+    ///
+    /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
+    /// the old picture open shares none with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
-        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)"
+        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)"
     }
 
     /// The path below the mount point, for messages.
@@ -76,15 +79,6 @@ extension Node {
         case .author(let author, _): .author(author)
         default: nil
         }
-    }
-
-    /// Whether both stand for the same bytes: false for a picture that was uploaded anew under the same number.
-    func hasSameContent(as other: Node) -> Bool {
-        guard case .picture(let listing, let index) = self, case .picture(let others, let place) = other else {
-            return true
-        }
-        if listing === others && index == place { return true }
-        return listing.entries[Int(index)].picture == others.entries[Int(place)].picture
     }
 }
 

@@ -23,7 +23,7 @@ extension RankFileSystem {
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path) }
             if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
                 do throws(Failure) {
-                    return try open(node, listing, Int(index), location, size, request.inode, reply)
+                    return try open(node, listing, Int(index), location, size, reply)
                 } catch {
                     return refuse(reply, error, subject: node.path)
                 }
@@ -31,7 +31,7 @@ extension RankFileSystem {
             later(reply, subject: { node.path }) { () async throws(Failure) in
                 let size = try await self.size(listing, Int(index))
                 let location = try await self.location(of: entry)
-                try self.open(node, listing, Int(index), location, size, request.inode, reply)
+                try self.open(node, listing, Int(index), location, size, reply)
             }
         default:
             refuse(reply, .isADirectory, subject: node.path)
@@ -39,8 +39,7 @@ extension RankFileSystem {
     }
 
     private func open(
-        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, _ inode: UInt64,
-        _ reply: OpenReply
+        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, _ reply: OpenReply
     ) throws(Failure) {
         let request = PictureRequest(id: listing.entries[index].picture, location: location, size: size)
         let picture: OpenPicture
@@ -50,8 +49,9 @@ extension RankFileSystem {
             throw .picture(error)
         }
         let handle = handles.insert(.picture(picture, node: node, size: size))
-        // Bytes under one picture never change; only a new upload under the old number makes cached pages wrong.
-        reply.opened(handle: handle, keepCache: !inodes.takeStale(inode), directIO: false, cacheDirectory: false)
+        // Always, because the bytes of an inode never change: without, the opener would wait for pages that others are
+        // waiting for, deaf to every signal. What turned out to be damaged is dropped by `noteDamage`.
+        reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
     }
 
     package func release(_ request: ReleaseRequest) {

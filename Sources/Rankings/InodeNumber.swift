@@ -7,7 +7,7 @@ package enum InodeNumber {
     /// Numbers below this one are free for directories with fixed numbers (1 is the root of a mount).
     package static let smallest: UInt64 = 4096
 
-    /// The number of the entry with this identity (`ranking/daily/2024-05-01/97973029_p0`): a 64-bit hash with small numbers kept free.
+    /// The number of the entry with this identity (`ranking/daily/2024-05-01/97973029_p0_1589900000`): a 64-bit hash with small numbers kept free.
     ///
     /// Never below `smallest`, never `UInt64.max`, which stands for "unknown" in places. Of a million entries two share a number
     /// with a probability of 1 in 37 million.

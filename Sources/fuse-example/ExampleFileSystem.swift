@@ -14,10 +14,11 @@ import Synchronization
 /// | `silent` | no answer, until interrupted or the deadline has passed |
 /// | `stubborn` | the same from a task that does not listen to its cancellation |
 /// | `unheard` | as `silent`, past the page cache: every reader asks for itself |
+/// | `silent-lookup` | no answer already to its lookup; not listed |
 /// | `dropped` | EIO, because its reply is dropped |
 /// | `link` | a symbolic link to `hello.txt` |
 /// | `lookups` | how many lookups the kernel has not forgotten, of the names but this one |
-/// | `waiting` | how many reads of the silent files wait |
+/// | `waiting` | how many requests wait for the silent names |
 /// | `names` | a directory of a thousand names |
 /// | `mixed` | the same, with attributes for every second name only |
 ///
@@ -40,6 +41,7 @@ final class ExampleFileSystem: FileSystem {
         }
     }
 
+    private static let silentLookup = "silent-lookup"
     private static let text = Array("Hello from a file system.\n".utf8)
     private static let firstName: UInt64 = 1000
     private static let firstMixed: UInt64 = 10_000
@@ -66,6 +68,7 @@ final class ExampleFileSystem: FileSystem {
 
     func lookup(_ request: LookupRequest, reply: EntryReply) {
         let name = String(decoding: request.name, as: UTF8.self)
+        if name == Self.silentLookup { return beSilent(reply) { try? await Task.sleep(for: Self.day) } }
         guard let inode = Self.inode(named: name, in: request.parent) else {
             return reply.absent(timeout: .seconds(1))
         }
@@ -172,7 +175,7 @@ final class ExampleFileSystem: FileSystem {
     }
 
     /// Never answers; counts those who wait for it.
-    private func beSilent(_ reply: DataReply, _ wait: @escaping @Sendable () async -> Void) {
+    private func beSilent(_ reply: Reply, _ wait: @escaping @Sendable () async -> Void) {
         waiting.add(1, ordering: .relaxed)
         reply.later { () async throws(Errno) in
             await wait()

@@ -64,7 +64,7 @@ final class ExampleMount: @unchecked Sendable {
         Int(String(decoding: try read(name).get(), as: UTF8.self).trimmingCharacters(in: .newlines))
     }
 
-    /// Waits until so many reads of silent files wait in the daemon.
+    /// Waits until so many requests for silent names wait in the daemon.
     func waitForReaders(_ count: Int) throws {
         guard try poll({ try number(in: "waiting") == count }) else {
             throw Trouble(text: "\(try number(in: "waiting") ?? 0) readers wait, not \(count)")
@@ -72,8 +72,8 @@ final class ExampleMount: @unchecked Sendable {
     }
 
     /// Starts a process that reads a file, as a person would.
-    func startReader(of name: String) throws -> Process {
-        let reader = try start("/bin/cat", ["\(path)/\(name)"])
+    func startReader(of name: String, with command: String = "/bin/cat") throws -> Process {
+        let reader = try start(command, ["\(path)/\(name)"])
         readers.append(reader)
         return reader
     }

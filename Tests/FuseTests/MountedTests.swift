@@ -131,6 +131,23 @@ struct MountedTests {
         }
     }
 
+    @Test func aSilentLookupHoldsUpNobodyElseInItsDirectory() async throws {
+        try await withExample { mount in
+            // Known to the kernel before, so that asking it later says nothing about the directory.
+            #expect(try mount.number(in: "waiting") == 0)
+            let stuck = try mount.startReader(of: "silent-lookup", with: "/usr/bin/stat")
+            try mount.waitForReaders(1)
+            for (command, name) in [("/usr/bin/stat", "later.txt"), ("/usr/bin/stat", "absent"), ("/bin/ls", "")] {
+                let other = try mount.startReader(of: name, with: command)
+                #expect(poll(upTo: 10) { !other.isRunning }, "\(command) \(name) waits for another one's lookup")
+            }
+            #expect(try mount.number(in: "waiting") == 1)
+            #expect(stuck.isRunning)
+            stuck.interrupt()
+            #expect(poll { !stuck.isRunning })
+        }
+    }
+
     @Test(arguments: ["silent", "stubborn", "unheard"])
     func theDeadlineAnswersForASilentFile(name: String) async throws {
         try await withExample(deadline: .milliseconds(200)) { mount in

@@ -29,7 +29,7 @@ import Testing
         let picture = PictureID(work: WorkID(rawValue: 97_973_029), page: 0, rendition: .regular, uploaded: 1)
         #expect(
             Node.identity(of: picture, in: .ranking(.daily, Day(ordinal: 19844)))
-                == "ranking/daily/2024-05-01/97973029_p0")
+                == "ranking/daily/2024-05-01/97973029_p0_1")
     }
 
     @Test func forgettingReturnsToTheBase() {

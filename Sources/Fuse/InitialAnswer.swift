@@ -1,0 +1,60 @@
+internal import CFuse3
+import Glibc
+import Synchronization
+
+/// Completes libfuse's answer to the kernel's first request, INIT.
+///
+/// libfuse before 3.17 agrees to FUSE_CAP_PARALLEL_DIROPS but never sends FUSE_PARALLEL_DIROPS (lib/fuse_lowlevel.c,
+/// do_init; mended there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then asks for the names of a directory one
+/// at a time, and whoever waits for his turn (fuse_lock_inode) is deaf to every signal. So libfuse is given functions
+/// of our own to reach `/dev/fuse` with (fuse_session_custom_io(3)), which do what its own do and add the missing flag.
+/// libfuse's debug output shows its answer without it.
+enum InitialAnswer {
+    /// The first version of libfuse that sends the flag by itself, as FUSE_MAKE_VERSION(3, 17) has it.
+    private static let firstCompleteVersion: Int32 = 317
+
+    /// Whether the libfuse of this process leaves the flag out.
+    static var needsCompletion: Bool {
+        fuse_version() < firstCompleteVersion
+    }
+
+    /// Plain system calls on `/dev/fuse`, but for the answer to INIT.
+    ///
+    /// Without a function for splicing requests in, which nothing here wants: those of a file system that is only read are small.
+    /// libfuse cancels its threads in `read`, so nothing there may need cleaning up.
+    static func deviceAccess() -> fuse_custom_io {
+        var access = fuse_custom_io()
+        unsafe access.read = { device, buffer, size, _ in
+            unsafe read(device, buffer, size)
+        }
+        unsafe access.writev = { device, parts, count, userData in
+            if let dispatcher = unsafe Dispatcher.behind(userData),
+                dispatcher.owesParallelDirectories.load(ordering: .relaxed)
+            {
+                let answer = unsafe UnsafeMutableBufferPointer(start: parts, count: Int(count))
+                if unsafe InitialAnswer.complete(answer) {
+                    dispatcher.owesParallelDirectories.store(false, ordering: .relaxed)
+                }
+            }
+            return unsafe writev(device, parts, count)
+        }
+        unsafe access.splice_send = { pipe, pipeOffset, device, deviceOffset, size, flags, _ in
+            unsafe rankfs_splice(pipe, pipeOffset, device, deviceOffset, size, flags)
+        }
+        return access
+    }
+
+    /// Adds the flag if this is the answer to INIT; whether it was.
+    ///
+    /// The kernel sends nothing else until it has that answer, and notifications have no request's number.
+    static func complete(_ parts: UnsafeMutableBufferPointer<iovec>) -> Bool {
+        guard parts.count == 2, unsafe parts[0].iov_len == MemoryLayout<fuse_out_header>.size,
+            unsafe parts[1].iov_len >= Int(FUSE_COMPAT_22_INIT_OUT_SIZE),
+            let header = unsafe parts[0].iov_base, let body = unsafe parts[1].iov_base,
+            unsafe header.load(as: fuse_out_header.self).unique != 0
+        else { return false }
+        let answer = unsafe body.assumingMemoryBound(to: fuse_init_out.self)
+        unsafe answer.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS)
+        return true
+    }
+}
