@@ -32,6 +32,14 @@ import Testing
                 == "ranking/daily/2024-05-01/97973029_p0_1")
     }
 
+    @Test func anotherUploadIsAnotherInode() {
+        let numbers = [1, 2].map { uploaded in
+            let picture = PictureID(work: WorkID(rawValue: 5), page: 0, rendition: .regular, uploaded: uploaded)
+            return InodeNumber.of(Node.identity(of: picture, in: .author(UserID(rawValue: 11))))
+        }
+        #expect(numbers[0] != numbers[1], "cached pages of one are no pages of the other")
+    }
+
     @Test func forgettingReturnsToTheBase() {
         let table = InodeTable()
         var numbers: [UInt64] = []
