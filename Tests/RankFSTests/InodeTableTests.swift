@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func anotherUploadIsAnotherInode() {
-        let numbers = [1, 2].map { uploaded in
+        let numbers = [1, 2].map { (uploaded: Int64) in
             let picture = PictureID(work: WorkID(rawValue: 5), page: 0, rendition: .regular, uploaded: uploaded)
             return InodeNumber.of(Node.identity(of: picture, in: .author(UserID(rawValue: 11))))
         }
