@@ -24,13 +24,39 @@ extension MountSuite {
             }
         }
 
+        @Test func aReaderOfAWaitingPreloadGoesFirst() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--rate", "150000", "--no-chunked"])
+                // Three connections leave one to preloads: the third picture has to wait for the second.
+                let mount = try Mount(workplace, of: origin, options: ["connections=3"])
+                let names = try mount.names(mount.day())
+                let shown = try origin.ranking().enumerated().filter { !$0.element.isWithheld }.prefix(3)
+                let files = shown.map { names[$0.offset] }
+                let pictures = shown.map(\.element.picture)
+                _ = try read("\(mount.day())/\(files[0])").get()
+                #expect(poll { state(of: files[1], in: mount).hasPrefix("downloading") })
+                #expect(state(of: files[2], in: mount) == "queued")
+                _ = try read("\(mount.day())/\(files[2])").get()
+                #expect(poll { origin.downloads.contains { $0.path == pictures[1] } })
+                let preload = try #require(origin.downloads.first { $0.path == pictures[1] })
+                let taken = origin.downloads.filter { $0.path == pictures[2] }
+                #expect(taken.count == 1)
+                #expect(taken.allSatisfy { $0.t < preload.end }, "the reader's began while the preload was under way")
+            }
+        }
+
+        private func state(of name: String, in mount: Mount) -> String {
+            extendedAttribute("user.rankfs.state", of: "\(mount.day())/\(name)") ?? ""
+        }
+
         @Test func sniffingPreloadsNothing() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let mount = try Mount(workplace, of: origin)
                 let first = try #require(try mount.names(mount.day()).first)
                 #expect(try read("\(mount.day())/\(first)", count: 4096).get().count == 4096)
-                #expect(poll { isIdle(mount) })
+                // The origin writes its line when it notices that the reader has gone.
+                #expect(poll { origin.downloads.count == 1 && isIdle(mount) })
                 #expect(origin.downloads.count == 1)
             }
         }

@@ -8,6 +8,9 @@ struct LoggedRequest: Decodable {
     let range: String?
     let bytes: Int64?
     let completed: Bool?
+    /// Milliseconds since the origin started, when the request came and when its answer had gone.
+    let t: Int
+    let end: Int
 
     var isPicture: Bool { path.contains("/img-master/") || path.contains("/img-original/") }
 }
@@ -50,11 +53,12 @@ final class OriginProcess {
     func freeze() { child.signal(SIGSTOP) }
     func thaw() { child.signal(SIGCONT) }
 
+    /// What was asked so far, in the order in which it was asked; lines are written when answers end.
     var requests: [LoggedRequest] {
         guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return [] }
-        return text.split(separator: "\n").compactMap {
-            try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8))
-        }
+        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8)) }
+            .sorted { $0.t < $1.t }
+    }
     }
 
     var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }
