@@ -56,9 +56,10 @@ final class OriginProcess {
     /// What was asked so far, in the order in which it was asked; lines are written when answers end.
     var requests: [LoggedRequest] {
         guard let text = try? String(contentsOfFile: log, encoding: .utf8) else { return [] }
-        return text.split(separator: "\n").compactMap { try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8)) }
-            .sorted { $0.t < $1.t }
-    }
+        return text.split(separator: "\n").compactMap {
+            try? JSONDecoder().decode(LoggedRequest.self, from: Data($0.utf8))
+        }
+        .sorted { $0.t < $1.t }
     }
 
     var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }
