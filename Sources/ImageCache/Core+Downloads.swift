@@ -37,9 +37,11 @@ extension Core {
 
     /// The earlier download's file has been looked at.
     mutating func reopened(
-        _ key: FileKey, _ found: (PartialState, PictureEdges)?, now: ContinuousClock.Instant, actions: inout [Action]
+        _ key: FileKey, _ file: FlightFile, _ found: (PartialState, PictureEdges)?, now: ContinuousClock.Instant,
+        actions: inout [Action]
     ) {
-        guard let flight = downloads[key]?.flight, flight.phase == .opening else { return }
+        // The next download of the picture looks for itself: what this one found is not open there.
+        guard let download = downloads[key], download.file === file, download.flight.phase == .opening else { return }
         downloads[key]?.flight.phase = .running
         if let (state, edges) = found {
             let change = downloads[key]?.flight.resume(state, edges: edges)
@@ -176,7 +178,6 @@ extension Core {
                 key, length: download.flight.total ?? 0,
                 isUnread: download.flight.isPreload && openCounts[key] == nil && !download.flight.isDemanded,
                 now: configuration.now())
-            stores(actions: &actions)
         }
         makeRoom(for: 0, isPreload: false, actions: &actions)
         pump(now: now, actions: &actions)

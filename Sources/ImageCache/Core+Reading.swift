@@ -133,7 +133,7 @@ extension Core {
             }
             if index[handle.key]?.length != length { index.remove(handle.key) }
             if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
-            index.touch(handle.key, now: configuration.now())
+            touch(handle.key, actions: &actions)
             handles[id]?.file = file
             handles[id]?.length = length
         case .missing:
@@ -145,6 +145,14 @@ extension Core {
             return .unusable("a stored picture cannot be opened (\(error.text)); look at the cache's disk and limits")
         }
         return nil
+    }
+
+    /// Takes note of a use; many are written at once, and few after a while.
+    private mutating func touch(_ key: FileKey, actions: inout [Action]) {
+        index.touch(key, now: configuration.now())
+        touches += 1
+        if touches == 1 { actions.append(.writeIndexLater) }
+        if touches == Self.touchesTogether { actions.append(.writeIndex) }
     }
 
     private mutating func forget(_ key: FileKey, actions: inout [Action]) {

@@ -51,7 +51,7 @@ extension Core {
         }
         let total = downloads[key]?.flight.total
         unsafe downloads[key]?.flight.edges.note(bytes, at: acceptance.offset, total: total)
-        let change = downloads[key]?.flight.wrote(acceptance.writes, now: now)
+        let change = downloads[key]?.flight.wrote(acceptance, from: segment, now: now)
         downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
         apply(change, to: key, now: now, actions: &actions)
         guard let download = downloads[key] else { return Written(goesOn: false) }
@@ -84,8 +84,11 @@ extension Core {
 
     /// Neither disk nor memory takes the bytes.
     mutating func cannotWrite(
-        _ key: FileKey, _ error: FileError, now: ContinuousClock.Instant, actions: inout [Action]
+        _ error: FileError, from segment: UInt64, of key: FileKey, now: ContinuousClock.Instant,
+        actions: inout [Action]
     ) {
+        // A download that is over concerns nobody, least of all the next one of the same picture.
+        guard downloads[key]?.flight.segments[segment] != nil else { return }
         refused(error.text, actions: &actions)
         fail(
             key,

@@ -13,6 +13,9 @@ enum Action: Sendable {
     /// Keep a partial file for later.
     case park(FlightFile, total: Int64?, validator: String?, present: RangeSet)
     case discard(FlightFile)
+    /// Write what changed in the index: now, or with what else changes in the next seconds.
+    case writeIndex
+    case writeIndexLater
     /// Keep the bytes only for those who have them open.
     case unlink(FlightFile)
     case removePartial(FileKey)
@@ -104,6 +107,8 @@ struct Core: Sendable {
     static let mostFailures = 4096
     /// Assumed for a preload whose length nobody asked.
     static let assumedLength: Int64 = 1 << 20
+    /// Uses of stored pictures whose times are written together; also what a kill can cost the order of eviction.
+    static let touchesTogether = 64
     /// Unfinished downloads kept for resuming.
     static let mostPartials = 256
 
@@ -127,6 +132,8 @@ struct Core: Sendable {
     /// Bytes that the disk lacks to its floor and that eviction could not free.
     var diskLack: Int64 = 0
     var isClosed = false
+    /// Uses of stored pictures since the index was last written.
+    var touches = 0
     var receivedBytes: Int64 = 0
     var preloadedCount = 0
     var evictedCount = 0

@@ -35,10 +35,10 @@ extension Flight {
             ignoresRanges = true
             change.cancel = segments.keys.filter { $0 != id }.sorted()
             segments = [:]
-            segment.next = 0
+            (segment.next, segment.written) = (0, 0)
             segment.end = answer.end ?? .max
         } else {
-            segment.next = answer.start
+            (segment.next, segment.written) = (answer.start, answer.start)
             segment.end = min(segment.end, answer.end ?? .max)
         }
         segments[id] = segment

@@ -29,9 +29,11 @@ extension Flight {
         let missing = present.firstMissing(from: range.lowerBound)
         guard missing < range.upperBound else { return nil }
         let isSmall = total.map { $0 <= FlightLimits.alwaysWhole } ?? true
-        if let (id, running) = segments.first(where: { $0.value.next <= missing && missing < $0.value.end }) {
+        if let (id, running) = segments.first(where: { $0.value.written <= missing && missing < $0.value.end }) {
             if isSmall || ignoresRanges || missing - running.next <= FlightLimits.near { return nil }
             let seek = seekRange(to: missing, in: running.next..<min(running.end, total ?? running.end))
+            // A walk backwards asks from before what is read: its own request is already the best one.
+            guard seek.lowerBound > running.next else { return nil }
             segments[id]?.end = seek.lowerBound
             return begin(seek, nextID: &nextID)
         }
@@ -71,7 +73,7 @@ extension Flight {
     /// The first stretch that is neither there nor under way, at or after `offset`, or the one around it.
     private func firstGap(from offset: Int64, containing: Bool = false) -> Range<Int64>? {
         var covered = present
-        for segment in segments.values where segment.next < segment.end { covered.insert(segment.next..<segment.end) }
+        for segment in segments.values { covered.insert(segment.written..<max(segment.next, segment.end)) }
         let gaps = covered.gaps(in: 0..<(total ?? .max))
         return gaps.first { containing ? $0.contains(offset) : $0.upperBound > offset }
     }
@@ -82,8 +84,8 @@ extension Flight {
         // A whole picture needs no range, and servers that know none are plenty.
         let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
         let asked = isWhole || ignoresRanges ? nil : range
-        segments[id] = Segment(
-            asked: asked, next: asked?.lowerBound ?? 0, end: asked?.upperBound ?? total ?? .max)
+        let first = asked?.lowerBound ?? 0
+        segments[id] = Segment(asked: asked, next: first, written: first, end: asked?.upperBound ?? total ?? .max)
         let limit = total ?? FlightLimits.largestUnknown
         return SegmentStart(id: id, asked: asked, ifRange: asked == nil ? nil : validator, bodyLimit: limit)
     }

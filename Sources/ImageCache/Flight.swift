@@ -70,9 +70,13 @@ struct Flight: Sendable {
 
     var received: Int64 { present.count }
 
-    /// Bytes that are neither there nor under way.
+    /// Bytes that the network still has to bring.
+    ///
+    /// Writing takes place outside the lock: bytes that are being written have come, but must not be given out.
     var remaining: Int64? {
-        total.map { $0 - present.count }
+        var arrived = present
+        for segment in segments.values { arrived.insert(segment.written..<segment.next) }
+        return total.map { $0 - arrived.count }
     }
 
     // MARK: - Waiters
@@ -127,6 +131,8 @@ struct Flight: Sendable {
     // MARK: - Progress
 
     /// Says which bytes of a body to write; advances the request.
+    ///
+    /// Until `wrote` is told, they count as under way.
     mutating func accept(_ count: Int, from id: UInt64) -> Acceptance? {
         guard var segment = segments[id], phase == .running else { return nil }
         let offset = segment.next
@@ -142,10 +148,11 @@ struct Flight: Sendable {
             goesOn: !isTooLong && !(wasCut && segment.next >= segment.end), isTooLong: isTooLong)
     }
 
-    /// Takes note of written bytes; `edges` were told of them before.
-    mutating func wrote(_ ranges: [Range<Int64>], now: ContinuousClock.Instant) -> FlightChange {
-        guard phase == .running else { return FlightChange() }
-        for range in ranges { present.insert(range) }
+    /// Takes note that what was accepted from a request is written; `edges` were told of it before.
+    mutating func wrote(_ acceptance: Acceptance, from id: UInt64, now: ContinuousClock.Instant) -> FlightChange {
+        guard let segment = segments[id], phase == .running else { return FlightChange() }
+        segments[id]?.written = segment.next
+        for range in acceptance.writes { present.insert(range) }
         failuresInRow = 0
         lastProgress = now
         return settle()

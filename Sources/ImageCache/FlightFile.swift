@@ -92,7 +92,10 @@ final class FlightFile: Sendable {
 
     /// The file to write to, made on first use.
     private func opened() throws(FileError) -> StoredFile {
-        if let data = current { return data }
+        let (data, isRemoved) = state.withLock { ($0.data, $0.isRemoved) }
+        // The name may belong to the next download of the picture by now.
+        guard !isRemoved else { throw FileError("writing to a download that is over", ECANCELED) }
+        if let data { return data }
         do throws(FileError) { return try make() } catch {
             // The directory was deleted under us: make it again, once.
             guard error.code == ENOENT, (try? store.reopen()) != nil else { throw error }
@@ -123,6 +126,7 @@ final class FlightFile: Sendable {
             return nil
         } catch {
             let refusal = error
+            guard error.code != ECANCELED else { throw refusal }
             guard let memory = try moveToMemory(total: total) else { throw refusal }
             unsafe try Files.write(bytes, to: memory.descriptor, at: offset)
             return refusal

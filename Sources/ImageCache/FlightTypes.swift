@@ -32,12 +32,14 @@ enum FlightLimits {
     static let requestDeadline: Duration = .seconds(600)
 }
 
-/// One request of a download: the bytes from `next` on are under way.
+/// One request of a download: the bytes from `written` on are its business alone.
 struct Segment: Equatable, Sendable {
     /// The range asked for; nil for the whole picture by a plain GET.
     let asked: Range<Int64>?
     /// The next byte of the picture that its body will bring.
     var next: Int64
+    /// Where the bytes begin that its body brought and that are still being written; `next` when there are none.
+    var written: Int64
     /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
     var end: Int64
     var hasAnswer = false

@@ -29,13 +29,17 @@ extension ImageCache {
         case .reopen(let key, let file):
             let found = file.resume()
             let now = configuration.monotonicNow()
-            run { core, actions in core.reopened(key, found, now: now, actions: &actions) }
+            run { core, actions in core.reopened(key, file, found, now: now, actions: &actions) }
         case .park(let file, let total, let validator, let present):
             file.note(total: total, validator: validator, present: present)
         case .discard(let file): file.discard()
         case .unlink(let file): file.unlink()
         case .removePartial(let key): store.removePartial(key)
         case .commit(let key, let file, let length): commit(key, file, length: length)
+        case .writeIndex: disk.async { [self] in _ = writeIndex() }
+        case .writeIndexLater:
+            guard configuration.hasTimer else { break }
+            disk.asyncAfter(deadline: .now() + .seconds(Self.touchDelay)) { [weak self] in _ = self?.writeIndex() }
         case .checkDisk: disk.async { [self] in checkDisk() }
         case .remove(let keys): remove(keys)
         case .planPreloads(let neighbours, let places):
@@ -115,7 +119,8 @@ extension ImageCache {
             }
             let now = configuration.monotonicNow()
             run { core, actions in core.committed(key, file, failure, now: now, actions: &actions) }
-            writeIndex()
+            let isWritten = writeIndex()
+            if failure == nil, isWritten { run { core, actions in core.stores(actions: &actions) } }
             checkDisk()
         }
     }
@@ -127,23 +132,33 @@ extension ImageCache {
             where core.withLock({ $0.index[key] == nil && $0.downloads[key]?.flight.phase != .complete }) {
                 store.remove(key)
             }
-            writeIndex()
+            _ = writeIndex()
         }
     }
 
     /// Writes what changed in the index; runs on the disk queue.
-    func writeIndex() {
+    ///
+    /// - Returns: False if the disk refused; what could not be written is written with what changes next.
+    func writeIndex() -> Bool {
         let removed = removedRows.withLock { rows in
             defer { rows = [] }
             return rows
         }
         let (changed, gone) = core.withLock { core in
-            (core.index.takeUnwritten(), removed.filter { core.index[$0] == nil })
+            core.touches = 0
+            return (core.index.takeUnwritten(), removed.filter { core.index[$0] == nil })
         }
-        do throws(DatabaseError) { try index?.write(changed, removed: gone) } catch {
-            // The files are the truth: an unclean end makes the next start compare.
-            run { core, actions in core.refused("the index cannot be written (\(error.description))", actions: &actions)
+        guard let index else { return true }
+        do throws(DatabaseError) {
+            try index.write(changed, removed: gone)
+            return true
+        } catch {
+            removedRows.withLock { $0 += gone }
+            run { core, actions in
+                core.index.keepUnwritten(changed.keys)
+                core.refused("the index cannot be written (\(error.description))", actions: &actions)
             }
+            return false
         }
     }
 
@@ -183,6 +198,6 @@ extension ImageCache {
             removedRows.withLock { $0.append(name) }
         }
         if adopted > 0 { report(.indexRebuilt(pictures: adopted, reason: "the last run did not end cleanly")) }
-        writeIndex()
+        _ = writeIndex()
     }
 }

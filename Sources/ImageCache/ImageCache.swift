@@ -52,6 +52,10 @@ package final class ImageCache: Sendable {
 
     /// How often deadlines are looked at while downloads are under way, in milliseconds; their precision.
     static let tickInterval = 100
+    /// How long a picture's last use may stay unwritten, in seconds: what a kill costs the order of eviction.
+    ///
+    /// Long enough that a person who looks at one picture after another does not cause a write for each.
+    static let touchDelay = 10
 
     let configuration: Configuration
     let transport: any Transport
@@ -175,8 +179,8 @@ package final class ImageCache: Sendable {
         run { core, actions in core.shutDown(now: now, actions: &actions) }
         await withCheckedContinuation { continuation in
             disk.async { [self] in
-                writeIndex()
-                try? index?.setClean(true)
+                // Rows that could not be written are found by the next start, if it knows to look.
+                if writeIndex(), core.withLock({ $0.downloads.isEmpty }) { try? index?.setClean(true) }
                 index?.close()
                 store.unlock()
                 continuation.resume()

@@ -37,7 +37,9 @@ final class SegmentSink: ResponseSink {
             }
         } catch {
             let now = cache.configuration.monotonicNow()
-            cache.run { core, actions in core.cannotWrite(key, error, now: now, actions: &actions) }
+            cache.run { core, actions in
+                core.cannotWrite(error, from: segment, of: key, now: now, actions: &actions)
+            }
             return false
         }
         let now = cache.configuration.monotonicNow()

@@ -83,6 +83,11 @@ struct StoredIndex: Sendable {
         return Dictionary(uniqueKeysWithValues: unwritten.compactMap { key in entries[key].map { (key, $0) } })
     }
 
+    /// Takes entries for unwritten again, unless they are gone meanwhile.
+    mutating func keepUnwritten(_ keys: some Sequence<FileKey>) {
+        unwritten.formUnion(keys.filter { entries[$0] != nil })
+    }
+
     /// Removes the least recently used pictures until `goal` bytes are free, or nothing more may go.
     ///
     /// - Parameters:

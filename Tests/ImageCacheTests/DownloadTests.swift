@@ -184,6 +184,40 @@ import Testing
         }
     }
 
+    /// The moment between taking bytes from the network and having written them, as other threads meet it.
+    @Test func neitherAnotherReaderNorACloseDisturbsBytesThatAreBeingWritten() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(200_000)
+        let picture = Sample.picture(1, size: 200_000)
+        let first = try bench.open(picture)
+        async let error = failure { try await first.bytes(offset: 0, count: 200_000) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: 200_000)
+        let key = FileKey(picture.id)
+        let segment = try #require(bench.cache.core.withLock { $0.downloads[key]?.flight.segments.keys.first })
+        let taken = bench.cache.core.withLock { core in core.accept(200_000, from: segment, of: key) }
+        let accepted = try #require(taken)
+        let second = try bench.open(picture)
+        #expect(try second.availableBytes(offset: 0, count: 10) == nil)
+        bench.cache.tick()
+        #expect(bench.transport.requests.count == 1)
+        first.close()
+        second.close()
+        #expect(await error == .cancelled)
+        #expect(!request.isCancelled)
+        let now = bench.clock.now
+        try bytes.withUnsafeBytes { buffer in
+            _ = try accepted.file.write(buffer, at: 0, total: accepted.room)
+            _ = bench.cache.run { core, actions in
+                core.wrote(buffer, accepted.acceptance, from: segment, of: key, now: now, actions: &actions)
+            }
+        }
+        request.finish()
+        await bench.settle()
+        #expect(bench.cache.state(of: picture.id) == .stored(length: 200_000))
+        #expect(bench.transport.requests.count == 1)
+    }
+
     @Test func learnsALengthThatNoHeaderTells() async throws {
         let bench = try Bench()
         let bytes = Sample.jpeg(123_457)

@@ -44,6 +44,21 @@ import Testing
         open.close()
     }
 
+    /// Opened but not yet looked at: its file must not go before the first read hashes it.
+    @Test func whatIsOpenIsNotEvictedBeforeItsFirstRead() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(10_000)
+        let earlier = try Bench(scratch, budget: 50_000)
+        try await earlier.store(Sample.picture(1, size: 10_000), bytes)
+        await earlier.cache.close()
+        let bench = try Bench(scratch, budget: 50_000)
+        let open = try bench.open(Sample.picture(1, size: 10_000))
+        for number in 2..<9 { try await bench.store(Sample.picture(Int64(number), size: 10_000), bytes) }
+        #expect(bench.cache.status().evicted > 0)
+        #expect(try open.availableBytes(offset: 0, count: 10_000)?.content == bytes)
+        open.close()
+    }
+
     @Test func aPictureLargerThanTheBudgetIsServedAndNotKept() async throws {
         let bench = try Bench(budget: 50_000)
         let bytes = Sample.jpeg(80_000)

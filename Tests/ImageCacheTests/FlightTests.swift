@@ -69,7 +69,12 @@ import Testing
                 written.insert(range)
             }
             note(accepted, count, total, &flight)
-            let change = flight.wrote(accepted.writes, now: Self.now)
+            // Others plan while the bytes are being written.
+            for start in flight.plan(idle: 8 - flight.segments.count, nextID: &nextID) {
+                let change = flight.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
+            }
+            let change = flight.wrote(accepted, from: id, now: Self.now)
             answered.formUnion(change.ready)
             if !accepted.goesOn { answered.formUnion(flight.finished(id, .failure(.cancelled), now: Self.now).ready) }
         }
@@ -87,6 +92,60 @@ import Testing
             bytes[Int(offset - accepted.offset)] = value
         }
         bytes.withUnsafeBytes { flight.edges.note($0, at: accepted.offset, total: total) }
+    }
+
+    /// Bytes are written outside the lock: between `accept` and `wrote` they are neither there nor to be asked for.
+    @Test func bytesThatAreBeingWrittenAreNotAskedForAgain() throws {
+        var flight = Flight(format: .jpeg, total: 5000, connections: 8, now: Self.now)
+        flight.handles = [1, 2]
+        flight.waiters[1] = .bytes(0..<5000)
+        var nextID: UInt64 = 1
+        let starts = flight.plan(idle: 8, nextID: &nextID)
+        let start = try #require(starts.first)
+        _ = flight.answered(Self.head(start, total: 5000), to: start.id, now: Self.now)
+        let taken = flight.accept(5000, from: start.id)
+        let accepted = try #require(taken)
+        let more = flight.plan(idle: 7, nextID: &nextID)
+        #expect(more.isEmpty)
+        #expect(flight.remaining == 0)
+        #expect(!flight.canRelease(0..<10))
+        note(accepted, 5000, 5000, &flight)
+        let change = flight.wrote(accepted, from: start.id, now: Self.now)
+        #expect(change.outcome == .complete(length: 5000))
+    }
+
+    @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
+        let total: Int64 = 12 << 20
+        var flight = Flight(format: .jpeg, total: total, connections: 8, now: Self.now)
+        flight.handles = [1]
+        flight.isDemanded = true
+        var nextID: UInt64 = 1
+        let starts = flight.plan(idle: 8, nextID: &nextID)
+        #expect(starts.count == 8)
+        for start in starts {
+            _ = flight.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+            // The first one half, the others wholly.
+            let length = try #require(start.asked).count
+            let accepted = flight.accept(start.id == 1 ? length / 2 : length, from: start.id)
+            #expect(accepted?.goesOn == true)
+        }
+        flight.waiters[1] = .bytes(4096..<8192)
+        flight.waiters[2] = .bytes(8 << 20..<(8 << 20) + 4096)
+        let more = flight.plan(idle: 8, nextID: &nextID)
+        #expect(more.isEmpty)
+    }
+
+    @Test func aWalkBackwardsAsksOnceHoweverOftenItIsPlanned() throws {
+        let total: Int64 = 12 << 20
+        var flight = Flight(format: .jpeg, total: total, connections: 8, now: Self.now)
+        flight.handles = [1]
+        flight.present.insert(8 << 20..<total)
+        flight.waiters[1] = .bytes((8 << 20) - 4096..<8 << 20)
+        var nextID: UInt64 = 1
+        let first = flight.plan(idle: 8, nextID: &nextID)
+        #expect(first.count == 1)
+        let second = flight.plan(idle: 8, nextID: &nextID)
+        #expect(second.isEmpty)
     }
 
     @Test func triesAreBoundedWithoutProgress() {

@@ -130,6 +130,48 @@ import Testing
         open.close()
     }
 
+    /// A copy of the directory is what kill -9 leaves.
+    @Test func usesAreWrittenManyAtATimeAndSurviveAKill() async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        let pictures = (1...Core.touchesTogether).map { Sample.picture(Int64($0), size: 1_000) }
+        for picture in pictures { try await first.store(picture, Sample.jpeg(1_000)) }
+        await first.cache.close()
+        let second = try Bench(scratch)
+        for picture in pictures.reversed() {
+            await second.settle()
+            #expect(
+                second.cache.core.withLock { $0.index.unwritten.count } == pictures.count
+                    - Int(picture.id.work.rawValue))
+            let open = try second.open(picture)
+            #expect(try open.availableBytes(offset: 0, count: 1_000) != nil)
+            open.close()
+        }
+        await second.settle()
+        #expect(second.cache.core.withLock { $0.index.unwritten.isEmpty })
+        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
+        let third = try Bench(scratch, directory: scratch.path + "/copy")
+        for picture in pictures {
+            let key = FileKey(picture.id)
+            let used = second.cache.core.withLock { $0.index[key]?.used }
+            #expect(third.cache.core.withLock { $0.index[key]?.used } == used)
+        }
+    }
+
+    @Test func rowsThatCouldNotBeWrittenAreNotForgotten() async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        first.cache.index?.close()
+        for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
+        #expect(first.cache.core.withLock { $0.index.unwritten.count } == 2)
+        #expect(first.events.texts.filter { $0.contains("toring") }.count == 1)
+        await first.cache.close()
+        // The database says that it was in use: the files are looked at.
+        let second = try Bench(scratch)
+        await second.settle()
+        #expect(second.cache.status().storedPictures == 2)
+    }
+
     @Test func aRowWithoutItsFileVanishesWhenMet() async throws {
         let scratch = Scratch()
         let picture = Sample.picture(1, size: 5_000)
@@ -137,13 +179,18 @@ import Testing
         try await bench.store(picture, Sample.jpeg(5_000))
         let name = FileKey(picture.id)
         try FileManager.default.removeItem(atPath: "\(scratch.cache)/v1/\(name.fan)/\(name.name)")
-        try await { () async throws in
-            let open = try bench.open(picture)
-            async let whole = open.bytes(offset: 0, count: 5_000)
-            await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
-            #expect(try await whole.content == Sample.jpeg(5_000))
-            open.close()
-        }()
+        // Its length is still right.
+        #expect(bench.cache.storedSize(of: picture.id) == 5_000)
+        let open = try bench.open(picture)
+        #expect(try open.availableBytes(offset: 0, count: 10) == nil)
+        #expect(bench.cache.storedSize(of: picture.id) == nil)
+        #expect(bench.cache.state(of: picture.id) == .absent)
+        async let whole = open.bytes(offset: 0, count: 5_000)
+        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
+        #expect(try await whole.content == Sample.jpeg(5_000))
+        open.close()
+        await bench.settle()
+        #expect(bench.cache.state(of: picture.id) == .stored(length: 5_000))
     }
 
     @Test func aSecondDaemonIsRefused() throws {

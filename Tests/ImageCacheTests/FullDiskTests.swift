@@ -1,0 +1,100 @@
+import CLinux
+import Foundation
+import Glibc
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// A file system in memory, as small as asked; unmounted and removed with its object.
+final class SmallDisk: Sendable {
+    let path: String
+
+    /// nil if this process may not mount.
+    init?(bytes: Int) {
+        path = NSTemporaryDirectory() + "rankfs-disk-\(UUID().uuidString)"
+        guard mkdir(path, 0o700) == 0 else { return nil }
+        guard mount("tmpfs", path, "tmpfs", UInt(MS_NOSUID), "size=\(bytes)") == 0 else {
+            rmdir(path)
+            return nil
+        }
+    }
+
+    deinit {
+        // Lazily: SQLite and open pictures may hold it a moment longer.
+        umount2(path, Int32(MNT_DETACH))
+        rmdir(path)
+    }
+
+    /// Fills the disk but for so many bytes.
+    func fill(sparing spared: Int) throws {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { throw FileError("statvfs") }
+        let free = Int(status.f_bavail) * Int(status.f_frsize)
+        try Data(repeating: 1, count: max(0, free - spared)).write(to: URL(fileURLWithPath: path + "/ballast"))
+    }
+
+    func empty() throws { try FileManager.default.removeItem(atPath: path + "/ballast") }
+
+    static let isPossible = SmallDisk(bytes: 1 << 16) != nil
+}
+
+/// A disk that is really full (ENOSPC), not one that is said to be.
+@Suite(.timeLimit(.minutes(1)), .enabled(if: SmallDisk.isPossible, "mounting needs root")) struct FullDiskTests {
+    static let size = 1_000_000
+    static let bytes = Sample.jpeg(size)
+
+    /// Reads a picture that is not stored, in the pieces that a network brings.
+    private func read(_ number: Int64, _ bench: Bench) async throws -> [UInt8] {
+        let open = try bench.open(Sample.picture(number, size: Int64(Self.size)))
+        let index = bench.transport.requests.count
+        async let whole = open.bytes(offset: 0, count: Self.size)
+        let request = await bench.transport.waitForRequest(at: index)
+        request.headOnly(length: Self.size)
+        for start in stride(from: 0, to: Self.size, by: 50_000) {
+            request.body(Array(Self.bytes[start..<min(Self.size, start + 50_000)]))
+        }
+        request.finish()
+        let content = try await whole.content
+        open.close()
+        await bench.settle()
+        return content
+    }
+
+    private func toldOfStoring(_ bench: Bench) -> [String] {
+        bench.events.all.compactMap { event in
+            switch event {
+            case .notStoring: "not"
+            case .storingAgain: "again"
+            default: nil
+            }
+        }
+    }
+
+    @Test(arguments: [0, 300_000]) func aFullDiskIsReadThroughAndToldOnce(spared: Int) async throws {
+        let disk = try #require(SmallDisk(bytes: 4 << 20))
+        let bench = try Bench(directory: disk.path + "/cache")
+        #expect(try await read(1, bench) == Self.bytes)
+        #expect(bench.cache.status().storedPictures == 1)
+        try disk.fill(sparing: spared)
+        for number in Int64(2)...4 { #expect(try await read(number, bench) == Self.bytes) }
+        #expect(toldOfStoring(bench) == ["not"])
+        #expect(bench.cache.status().storedPictures == 1)
+        // Nothing is left behind of what did not fit.
+        #expect(try ImageCache.inspect(directory: disk.path + "/cache").partialPictures == 0)
+        // What is stored is still read from the disk.
+        let stored = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        #expect(try stored.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes)
+        stored.close()
+        try disk.empty()
+        #expect(try await read(5, bench) == Self.bytes)
+        #expect(toldOfStoring(bench) == ["not", "again"])
+        #expect(bench.cache.status().storedPictures == 2)
+        await bench.cache.close()
+        let second = try Bench(directory: disk.path + "/cache")
+        #expect(second.cache.status().storedPictures == 2)
+        await second.cache.close()
+        withExtendedLifetime(disk) {}
+    }
+}
