@@ -1,0 +1,189 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "A read returns the right bytes or an error", for everything that the origin can do wrong for ever.
+    @Suite struct FaultTests {
+        /// So long a request may take in these tests, in seconds.
+        static let timeout = 6
+        /// A reader that has no answer after this many seconds hangs; several reads of one reader may each take `timeout`.
+        static let patience = 20.0
+        static let options = ["prefetch=0", "timeout=\(timeout)", "connections=32"]
+
+        /// A picture that one reader reads while it is spoilt in one way.
+        struct Case: Sendable {
+            let kind: FaultKind
+            let order: ReadOrder
+            let path: String
+            let source: String
+            let bytes: Data
+
+            func outcome() -> Outcome {
+                Outcome(order.read(path, size: bytes.count), expected: bytes[order.part(of: bytes.count)])
+            }
+
+            /// Nil if stat fails.
+            func size() -> Int64? { (try? status(of: path)).map { Int64($0.st_size) } }
+        }
+
+        @Test func everyFaultGivesTheRightBytesOrAnError() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: Self.options)
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                let cases = try cases(FaultKind.broken + FaultKind.odd + FaultKind.silent, mount, origin, workplace)
+
+                try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
+                // The silent ones hold connections, behind which the others would time out untried.
+                let loud = (FaultKind.broken + FaultKind.odd).count * ReadOrder.allCases.count
+                let during = outcomes(Array(cases[..<loud])) + outcomes(Array(cases[loud...]))
+                report(cases, during)
+                for (each, outcome) in zip(cases, during) {
+                    #expect(outcome.isHonest, "\(each.kind) \(each.order): \(outcome)")
+                    #expect(
+                        (outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
+                }
+                #expect(mount.child.process.isRunning)
+
+                // The same mount, the same paths: right as soon as the origin is.
+                try origin.spoil([], in: workplace)
+                for (each, outcome) in zip(cases, recovered(cases)) {
+                    let expected: Outcome = each.kind.reading == .failsForLong ? .failed(ENOENT) : .right
+                    #expect(outcome == expected, "\(each.kind) \(each.order) afterwards: \(outcome)")
+                }
+
+                #expect(mount.unmount())
+                try expectOnlyRightBytesStored(cases, of: origin, workplace)
+            }
+        }
+
+        @Test func noSizeIsALieForLong() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--no-chunked"])
+                let mount = try Mount(workplace, of: origin, options: Self.options)
+                let cases = try cases(FaultKind.heads, orders: [.whole], mount, origin, workplace)
+                try origin.spoil(cases.map { $0.kind.rule($0.source, method: "HEAD") }, in: workplace)
+                for (each, first) in zip(cases, together(upTo: Self.patience, cases.map { each in { each.size() } })) {
+                    print("size \(each.kind) -> \(first.map { "\($0) of \(each.bytes.count)" } ?? "HANG")")
+                    #expect(first != nil, "\(each.kind): stat hangs")
+                }
+                for (each, outcome) in zip(cases, outcomes(cases)) {
+                    print("first \(each.kind) -> \(outcome)")
+                    #expect(outcome.isHonest, "\(each.kind): \(outcome)")
+                }
+                // HEAD still lies, but GET has contradicted it.
+                _ = poll(upTo: 5) { cases.allSatisfy { [nil, Int64($0.bytes.count)].contains($0.size()) } }
+                for (each, outcome) in zip(cases, outcomes(cases)) {
+                    print("second \(each.kind) -> \(outcome) \(each.size() ?? -1)")
+                    #expect(outcome.isHonest, "\(each.kind): \(outcome)")
+                    #expect([nil, Int64(each.bytes.count)].contains(each.size()), "\(each.kind): wrong size")
+                }
+                try origin.spoil([], in: workplace)
+                for (each, outcome) in zip(cases, recovered(cases)) {
+                    #expect(outcome == .right, "\(each.kind) afterwards: \(outcome)")
+                    #expect(each.size() == Int64(each.bytes.count), "\(each.kind) afterwards")
+                }
+            }
+        }
+
+        @Test func aListingIsWholeOrAnError() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: Self.options)
+                let known = try mount.names(mount.day())
+                let spoilt = (FaultKind.pages + FaultKind.limits).flatMap { kind in [1, 3].map { (kind, $0) } }
+                let days = spoilt.indices.map { "2023-\(String(format: "%02d-%02d", $0 / 28 + 1, $0 % 28 + 1))" }
+                let rules = zip(spoilt, days).map { spoilt, day in
+                    spoilt.0.rule("date=\(day.replacingOccurrences(of: "-", with: ""))&p=\(spoilt.1)")
+                }
+                try origin.spoil(rules, in: workplace)
+                let loud = FaultKind.pages.count * 2
+                let during = lists(mount, days[..<loud]) + lists(mount, days[loud...])
+                for ((kind, page), listed) in zip(spoilt, during) {
+                    print("page \(page) \(kind) -> \(listed.map { "\($0)" } ?? "HANG")")
+                    #expect(listed != nil, "\(kind) on page \(page) hangs")
+                    #expect(listed?.errno != 0 && listed?.errno != ENOENT, "\(kind) on page \(page)")
+                }
+                #expect(try mount.names(mount.day()) == known, "a known day stays")
+
+                try origin.spoil([], in: workplace)
+                var after = lists(mount, days[...])
+                _ = poll(upTo: 10) {
+                    for index in days.indices where after[index]?.errno != 0 {
+                        after[index] = lists(mount, days[index...index])[0]
+                    }
+                    return after.allSatisfy { $0?.errno == 0 }
+                }
+                for (((kind, page), day), listed) in zip(zip(spoilt, days), after) {
+                    let entries = try origin.ranking("daily", day).count
+                    #expect(listed?.errno == 0 && listed?.count == entries, "\(kind) on page \(page) afterwards")
+                }
+            }
+        }
+
+        private func lists(_ mount: Mount, _ days: ArraySlice<String>) -> [Listed?] {
+            let paths = days.map { mount.day("daily", $0) }
+            return together(upTo: Self.patience, paths.map { path in { list(path) } })
+        }
+
+        /// Reads until right, as long as every answer is honest.
+        private func recovered(_ cases: [Case]) -> [Outcome] {
+            var latest = outcomes(cases)
+            _ = poll(upTo: 10) {
+                let late = cases.indices.filter { cases[$0].kind.reading != .failsForLong && latest[$0] != .right }
+                if late.isEmpty || late.contains(where: { !latest[$0].isHonest }) { return true }
+                for (index, outcome) in zip(late, outcomes(late.map { cases[$0] })) { latest[index] = outcome }
+                return false
+            }
+            return latest
+        }
+
+        /// Without an origin a mount gives what is stored: all that was read, and nothing that is wrong.
+        private func expectOnlyRightBytesStored(
+            _ cases: [Case], of origin: OriginProcess, _ workplace: Workplace
+        ) throws {
+            origin.stop()
+            let mount = try Mount(workplace, of: origin, options: Self.options)
+            let wholes = cases.map {
+                Case(kind: $0.kind, order: .whole, path: $0.path, source: $0.source, bytes: $0.bytes)
+            }
+            for (each, outcome) in zip(cases, outcomes(wholes)) {
+                #expect(outcome.isHonest, "\(each.kind) \(each.order) stored: \(outcome)")
+                if each.order != .tail, each.kind.reading != .failsForLong {
+                    #expect(outcome == .right, "\(each.kind) \(each.order) stored: \(outcome)")
+                }
+            }
+            #expect(mount.unmount())
+        }
+
+        // MARK: -
+
+        /// A picture of its own for every kind and order.
+        private func cases(
+            _ kinds: [FaultKind], orders: [ReadOrder] = ReadOrder.allCases, _ mount: Mount, _ origin: OriginProcess,
+            _ workplace: Workplace
+        ) throws -> [Case] {
+            let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
+            let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld }
+            let chosen = Array(entries.prefix(pairs.count))
+            try #require(chosen.count == pairs.count)
+            let bytes = try origin.fetch(chosen.map(\.1.picture), in: workplace)
+            return zip(pairs, zip(chosen, bytes)).map { pair, picture in
+                Case(
+                    kind: pair.0, order: pair.1, path: "\(mount.day())/\(picture.0.0)", source: picture.0.1.picture,
+                    bytes: picture.1)
+            }
+        }
+
+        private func outcomes(_ cases: [Case]) -> [Outcome] {
+            together(upTo: Self.patience, cases.map { each in { each.outcome() } }).map { $0 ?? .hung }
+        }
+
+        /// The table, for who asks for it.
+        private func report(_ cases: [Case], _ outcomes: [Outcome]) {
+            guard ProcessInfo.processInfo.environment["RANKFS_TABLE"] != nil else { return }
+            for (each, outcome) in zip(cases, outcomes) { print("fault \(each.kind) \(each.order) -> \(outcome)") }
+        }
+    }
+}

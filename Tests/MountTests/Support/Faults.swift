@@ -1,0 +1,241 @@
+import Foundation
+import Synchronization
+
+/// A way for the origin's answers to go wrong, and what a reader may meet then.
+///
+/// Other bytes of the right length between a right beginning and a right end (`flip`, `rangebytes`) are no kind here: the
+/// image host gives no digest, so nobody can know.
+struct FaultKind: Sendable, CustomStringConvertible {
+    enum Reading: Sendable {
+        /// The whole picture comes, by legal if odd means.
+        case right
+        /// The picture cannot come.
+        case fails
+        /// It cannot come, and the mount does not ask again for minutes after (DESIGN: 404 is remembered).
+        case failsForLong
+    }
+
+    let name: String
+    /// The rule's fields besides those that say which requests it spoils.
+    let fields: String
+    let reading: Reading
+
+    init(_ name: String, _ fields: String? = nil, _ reading: Reading = .fails) {
+        self.name = name
+        self.fields = fields ?? "\"action\":\"\(name)\""
+        self.reading = reading
+    }
+
+    static func status(_ status: Int, retryAfter: String? = nil, _ reading: Reading = .fails) -> FaultKind {
+        let wait = retryAfter.map { ",\"retry_after\":\"\($0)\"" } ?? ""
+        return FaultKind(
+            "\(status)\(retryAfter.map { "/\($0)" } ?? "")", "\"action\":\"status\",\"status\":\(status)\(wait)", reading)
+    }
+
+    static func redirect(_ name: String, to location: String) -> FaultKind {
+        FaultKind(name, "\"action\":\"redirect\",\"location\":\"\(location)\"")
+    }
+
+    var description: String { name }
+
+    /// The line of a script that spoils every request for a path.
+    func rule(_ path: String, method: String? = nil) -> String {
+        let method = method.map { ",\"method\":\"\($0)\"" } ?? ""
+        return "{\(fields),\"path\":\"\(path)\"\(method)}"
+    }
+}
+
+extension FaultKind {
+    /// What keeps a connection busy without saying anything.
+    static let silent: [FaultKind] = [
+        FaultKind("stallhdr"), FaultKind("stallbody"), FaultKind("slowloris", "\"action\":\"slow\",\"rate\":1"),
+    ]
+
+    /// Everything else that a connection, a header and a body can do wrong.
+    static let broken: [FaultKind] = [
+        FaultKind("fin0"), FaultKind("rst0"), FaultKind("garbage"), FaultKind("trunc"), FaultKind("rst"),
+        FaultKind("cllong"), FaultKind("clshort"),
+        FaultKind("cltwo"), FaultKind("clneg"), FaultKind("gzip"), FaultKind("hdr1m"), FaultKind("hdr10k"),
+        FaultKind("html200"), FaultKind("json200"), FaultKind("placeholder"), FaultKind("notrailer"),
+        FaultKind("endless"), FaultKind("empty"),
+        redirect("redirfile", to: "file:///etc/passwd"), redirect("redirgopher", to: "gopher://127.0.0.1:1/"),
+        redirect("redirmeta", to: "http://169.254.169.254/latest/meta-data/"),
+        redirect("redirlocal", to: "http://[::1]:1/"),
+        status(403), status(500), status(503), status(503, retryAfter: "1"), status(418), status(204),
+        status(404, .failsForLong), status(410, .failsForLong),
+    ]
+
+    /// What a server can answer to HEAD instead of the truth, and says the right thing to GET.
+    static let heads: [FaultKind] =
+        [FaultKind("nohead"), FaultKind("headlies"), FaultKind("chunked")]
+        + (broken + silent).filter { !["endless", "404", "410", "trunc", "rst", "stallbody"].contains($0.name) }
+
+    /// What can come instead of a page of a ranking; limits of use close the gate for everybody and stand apart.
+    static let pages: [FaultKind] =
+        (broken + silent).filter {
+            !["placeholder", "notrailer", "403", "404", "410", "418", "503/1", "empty", "hdr10k", "hdr1m", "gzip"]
+                .contains($0.name)
+        }
+    static let limits: [FaultKind] = [status(503, retryAfter: "1"), status(429, retryAfter: "1")]
+
+    /// What is odd but whole.
+    static let odd: [FaultKind] = [
+        FaultKind("slow", "\"action\":\"slow\",\"rate\":300000", .right), FaultKind("chunked", nil, .right),
+        FaultKind("closedelim", nil, .right), FaultKind("rangeignored", nil, .right),
+        FaultKind("modified", nil, .right),
+        // Each answer breaks off, but brings something: resumed where it stopped.
+        FaultKind("pieces", "\"action\":\"trunc\",\"after\":150000", .right),
+        FaultKind("torn", "\"action\":\"rst\",\"after\":150000", .right),
+    ]
+}
+
+/// In which order a picture's bytes are asked for.
+enum ReadOrder: String, CaseIterable, Sendable {
+    case whole, tail, backwards
+
+    /// The part of a picture of so many bytes that this order reads.
+    func part(of size: Int) -> Range<Int> {
+        self == .tail ? max(0, size - 1000)..<size : 0..<size
+    }
+
+    func read(_ path: String, size: Int) -> Result<Data, ReadFailure> {
+        switch self {
+        case .whole: return MountTests.read(path)
+        case .tail: return MountTests.read(path, offset: Int64(part(of: size).lowerBound))
+        case .backwards: return backwards(path, size: size)
+        }
+    }
+
+    private func backwards(_ path: String, size: Int) -> Result<Data, ReadFailure> {
+        let step = 64 << 10
+        let file = open(path, O_RDONLY)
+        guard file >= 0 else { return .failure(ReadFailure(errno: errno, received: 0)) }
+        defer { close(file) }
+        var data = Data(count: size)
+        for start in stride(from: max(0, size - 1) / step * step, through: 0, by: -step) {
+            let count = min(step, size - start)
+            let got = data.withUnsafeMutableBytes { pread(file, $0.baseAddress! + start, count, off_t(start)) }
+            if got < 0 { return .failure(ReadFailure(errno: errno, received: 0)) }
+            // What is missing stays zero, and is found by comparing.
+            if got < count { return .success(data.suffix(from: start + got)) }
+        }
+        return .success(data)
+    }
+}
+
+/// What a reader met.
+enum Outcome: Equatable, Sendable, CustomStringConvertible {
+    case right
+    case failed(Int32)
+    case short(Int)
+    case wrong(at: Int)
+    case hung
+
+    init(_ result: Result<Data, ReadFailure>, expected: Data) {
+        switch result {
+        case .failure(let failure): self = .failed(failure.errno)
+        case .success(let data) where data == expected: self = .right
+        case .success(let data):
+            let place = zip(data, expected).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+            self = place.map { .wrong(at: $0) } ?? .short(data.count)
+        }
+    }
+
+    /// Whether a promise is kept: the right bytes or an error.
+    var isHonest: Bool {
+        switch self {
+        case .right, .failed: true
+        case .short, .wrong, .hung: false
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .right: "right"
+        case .failed(let code): Self.names[code] ?? "errno \(code)"
+        case .short(let count): "SHORT \(count)"
+        case .wrong(let place): "WRONG at \(place)"
+        case .hung: "HANG"
+        }
+    }
+
+    private static let names: [Int32: String] = [
+        EIO: "EIO", ETIMEDOUT: "ETIMEDOUT", EHOSTUNREACH: "EHOSTUNREACH", EACCES: "EACCES", ENOENT: "ENOENT",
+        EINTR: "EINTR", EAGAIN: "EAGAIN", ENOTCONN: "ENOTCONN",
+    ]
+}
+
+/// What reading a directory to its end came to.
+struct Listed: Sendable {
+    let count: Int
+    /// 0 for a directory that was read to its end.
+    let errno: Int32
+}
+
+/// Reads a directory and tells the errno of a failure.
+func list(_ path: String) -> Listed {
+    guard let directory = opendir(path) else { return Listed(count: 0, errno: errno) }
+    defer { closedir(directory) }
+    var count = 0
+    while true {
+        errno = 0
+        guard let entry = readdir(directory) else { return Listed(count: count, errno: errno) }
+        // Neither "." nor "..": no title is that short.
+        if entry.pointee.d_reclen > 24 { count += 1 }
+    }
+}
+
+/// Runs blocking work on a thread each, all at once; what is not done after `seconds` has nil for a result.
+///
+/// A thread that hangs stays behind until the mount ends.
+func together<Value: Sendable>(
+    upTo seconds: Double, _ works: [@Sendable () -> Value]
+) -> [Value?] {
+    let results = Results<Value>(count: works.count)
+    for (index, work) in works.enumerated() {
+        Thread.detachNewThread { results.set(work(), at: index) }
+    }
+    _ = poll(upTo: seconds) { results.areAll }
+    return results.values
+}
+
+private final class Results<Value: Sendable>: Sendable {
+    private let state: Mutex<[Value?]>
+
+    init(count: Int) {
+        state = Mutex(Array(repeating: nil, count: count))
+    }
+
+    func set(_ value: Value, at index: Int) {
+        state.withLock { $0[index] = value }
+    }
+
+    var values: [Value?] { state.withLock { $0 } }
+    var areAll: Bool { state.withLock { !$0.contains { $0 == nil } } }
+}
+
+extension OriginProcess {
+    /// Puts rules in force instead of those before.
+    func spoil(_ rules: [String], in workplace: Workplace) throws {
+        let file = workplace.directory.appending(path: "rules")
+        try rules.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
+        let output = try workplace.run(
+            "curl", "-sf", "-X", "POST", "-H", "Content-Type: text/plain", "--data-binary", "@\(file.path)",
+            "\(url)/_control")
+        guard output.status == 0, output.output.contains("\"rules\":\(rules.count)") else {
+            throw Failure("the origin does not take the rules: \(output.output)\(output.errors)")
+        }
+    }
+
+    /// The bytes of many paths, by one curl.
+    func fetch(_ paths: [String], in workplace: Workplace) throws -> [Data] {
+        let folder = try workplace.folder(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let config = paths.enumerated().map { "url = \"\(url)\($1)\"\noutput = \"\(folder)/\($0)\"" }
+        let list = "\(folder)/list"
+        try config.joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
+        let output = try workplace.run("curl", "-sf", "-e", "https://www.pixiv.net/", "-K", list)
+        guard output.status == 0 else { throw Failure("curl: \(output.status)") }
+        return try paths.indices.map { try Data(contentsOf: URL(filePath: "\(folder)/\($0)")) }
+    }
+}
