@@ -6,12 +6,17 @@ extension Catalog {
     /// Keeps a size that was learnt by downloading.
     package func setSize(_ size: Int64, of picture: PictureID) {
         guard size > 0 else { return }
+        known.withLock { _ = $0.doubted.remove(picture) }
         for listing in loaded.all { listing.setSize(size, of: picture) }
         outbox.add([.size(size, picture)])
     }
 
-    /// Forgets a size that turned out wrong, so that it is asked again.
+    /// Forgets a size that turned out wrong; no header is believed about this picture again, only a whole download.
     package func forgetSize(of picture: PictureID) {
+        known.withLock { known in
+            if known.doubted.count >= Self.doubtBound { known.doubted = [] }
+            known.doubted.insert(picture)
+        }
         for listing in loaded.all { listing.setSize(0, of: picture) }
         outbox.add([.noSize(picture)])
     }
@@ -69,6 +74,7 @@ extension Catalog {
             return .success(size)
         }
         do throws(CatalogError) {
+            if known.withLock({ $0.doubted.contains(entry.picture) }) { throw .sizeNotTold }
             let size = try await probe.size(at: location(of: entry))
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             listing.setSize(size, of: entry.picture)

@@ -39,6 +39,9 @@ package final class Catalog: Sendable {
     /// Refusals remembered at most; a program that tries names by the thousand only asks again sooner.
     static let refusalBound = 4096
 
+    /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
+    static let doubtBound = 4096
+
     let configuration: Configuration
     let source: any RankingSource
     let probe: SizeProbe

@@ -11,6 +11,8 @@ struct Known: Sendable {
     var refused: [ListingKey: Int64] = [:]
     /// When refreshing a listing failed, in Unix seconds.
     var refreshFailed: [ListingKey: Int64] = [:]
+    /// Pictures whose told size a download contradicted: headers may tell it again.
+    var doubted: Set<PictureID> = []
 
     /// The days of a mode that are stored, in no order.
     func storedDays(of mode: RankingMode) -> [Day] {

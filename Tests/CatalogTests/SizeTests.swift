@@ -95,16 +95,20 @@ import Testing
         await catalog.close()
     }
 
-    @Test func aForgottenSizeIsAskedAgain() async throws {
+    @Test func aForgottenSizeIsLearntByTheDownloadAlone() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listing(Bench.key)
         let picture = listing.entries[0].picture
         catalog.setSize(5, of: picture)
         catalog.forgetSize(of: picture)
         #expect(listing.size(at: 0) == nil)
-        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
-        Bench.answer(await bench.transport.waitForRequest(at: 0), size: 6)
-        #expect(try await asker.value == 6)
+        // What told the wrong size would tell it again: the picture itself must be looked at.
+        await #expect(throws: CatalogError.sizeNotTold) {
+            try await listing.resolveSize(at: 0, wholeListing: false)
+        }
+        #expect(bench.transport.requests.isEmpty)
+        catalog.setSize(6, of: picture)
+        #expect(listing.size(at: 0) == 6)
         await catalog.close()
     }
 

@@ -29,7 +29,8 @@ struct FaultKind: Sendable, CustomStringConvertible {
     static func status(_ status: Int, retryAfter: String? = nil, _ reading: Reading = .fails) -> FaultKind {
         let wait = retryAfter.map { ",\"retry_after\":\"\($0)\"" } ?? ""
         return FaultKind(
-            "\(status)\(retryAfter.map { "/\($0)" } ?? "")", "\"action\":\"status\",\"status\":\(status)\(wait)", reading)
+            "\(status)\(retryAfter.map { "/\($0)" } ?? "")", "\"action\":\"status\",\"status\":\(status)\(wait)",
+            reading)
     }
 
     static func redirect(_ name: String, to location: String) -> FaultKind {
@@ -76,6 +77,7 @@ extension FaultKind {
             !["placeholder", "notrailer", "403", "404", "410", "418", "503/1", "empty", "hdr10k", "hdr1m", "gzip"]
                 .contains($0.name)
         }
+    static let middle = pages.filter { ["trunc", "json200", "clshort", "500", "stallbody"].contains($0.name) }
     static let limits: [FaultKind] = [status(503, retryAfter: "1"), status(429, retryAfter: "1")]
 
     /// What is odd but whole.
@@ -114,10 +116,11 @@ enum ReadOrder: String, CaseIterable, Sendable {
         var data = Data(count: size)
         for start in stride(from: max(0, size - 1) / step * step, through: 0, by: -step) {
             let count = min(step, size - start)
-            let got = data.withUnsafeMutableBytes { pread(file, $0.baseAddress! + start, count, off_t(start)) }
+            let got = data[start..<start + count].withUnsafeMutableBytes {
+                pread(file, $0.baseAddress, count, off_t(start))
+            }
             if got < 0 { return .failure(ReadFailure(errno: errno, received: 0)) }
-            // What is missing stays zero, and is found by comparing.
-            if got < count { return .success(data.suffix(from: start + got)) }
+            if got < count { return .success(data.prefix(start + got)) }
         }
         return .success(data)
     }
@@ -166,7 +169,7 @@ enum Outcome: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// What reading a directory to its end came to.
-struct Listed: Sendable {
+struct Listed: Equatable, Sendable {
     let count: Int
     /// 0 for a directory that was read to its end.
     let errno: Int32
@@ -225,6 +228,19 @@ extension OriginProcess {
         guard output.status == 0, output.output.contains("\"rules\":\(rules.count)") else {
             throw Failure("the origin does not take the rules: \(output.output)\(output.errors)")
         }
+    }
+
+    /// How many entries days have in all their pages.
+    func counts(of days: [String], in workplace: Workplace) throws -> [Int] {
+        let paths = days.flatMap { day in
+            let date = day.replacingOccurrences(of: "-", with: "")
+            return (1...10).map { "/ranking.php?format=json&mode=daily&date=\(date)&p=\($0)" }
+        }
+        let counts = try fetch(paths, in: workplace).map { page in
+            let answer = try JSONSerialization.jsonObject(with: page) as? [String: Any]
+            return (answer?["contents"] as? [Any])?.count ?? 0
+        }
+        return days.indices.map { counts[$0 * 10..<$0 * 10 + 10].reduce(0, +) }
     }
 
     /// The bytes of many paths, by one curl.
