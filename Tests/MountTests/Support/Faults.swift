@@ -69,7 +69,13 @@ extension FaultKind {
     /// What a server can answer to HEAD instead of the truth, and says the right thing to GET.
     static let heads: [FaultKind] =
         [FaultKind("nohead"), FaultKind("headlies"), FaultKind("chunked")]
-        + (broken + silent).filter { !["endless", "404", "410", "trunc", "rst", "stallbody"].contains($0.name) }
+        + (broken + silent).filter {
+            [
+                "cllong", "clshort", "cltwo", "clneg", "placeholder", "html200", "gzip", "garbage", "403", "418",
+                "stallhdr",
+            ]
+            .contains($0.name)
+        }
 
     /// What can come instead of a page of a ranking; limits of use close the gate for everybody and stand apart.
     static let pages: [FaultKind] =
