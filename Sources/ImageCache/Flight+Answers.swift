@@ -24,6 +24,8 @@ extension Flight {
         segment.hasAnswer = true
         validator = validator ?? answer.validator
         if let told = answer.total {
+            // Its request would end without a byte, and nothing would ever be complete.
+            guard told > 0 else { return fail(.damaged("the picture is empty")) }
             guard total != nil || told <= FlightLimits.largestUnknown else {
                 return fail(.damaged("the picture has \(told) bytes, more than any picture should"))
             }

@@ -28,6 +28,17 @@ import Testing
         return HTTPHead(status: 206, headers: common + [(name: "content-range", value: range)])
     }
 
+    @Test func anAnswerWithoutAByteEndsTheWaitForALength() {
+        var flight = Flight(format: .jpeg, total: nil, connections: 8, now: Self.now)
+        flight.waiters[1] = .length
+        var nextID: UInt64 = 100
+        let starts = flight.plan(idle: 8, nextID: &nextID)
+        #expect(starts.count == 1)
+        guard let start = starts.first else { return }
+        let change = flight.answered(Self.head(start, total: 0), to: start.id, now: Self.now)
+        #expect(change.outcome == .failed(.damaged("the picture is empty"), keepsPartial: false))
+    }
+
     /// Random readers, orders of arrival and broken connections: every waiter is answered, every byte written once.
     @Test(arguments: 0..<60) func everyByteOnceAndEveryWaiterAnswered(_ seed: Int) {
         var dice = Dice(state: UInt64(seed))
