@@ -24,7 +24,10 @@ extension Catalog {
     func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
         if let size = listing.size(at: index) { return size }
         guard let entry = listing.entry(at: index) else { throw .noSuchListing }
-        if wholeListing { askSizes(of: listing.continueWalk(now: now), in: listing) }
+        if wholeListing {
+            askSizes(of: listing.continueWalk(now: now), in: listing)
+            listing.askAllPages()
+        }
         let size = try await sizeFlights.value(for: entry.picture) { [self] in await askSize(of: entry, in: listing) }
         // Another listing of the same picture may have asked.
         listing.setSize(size, of: entry.picture)
@@ -53,13 +56,15 @@ extension Catalog {
     /// Sets the sizes that the database knows; returns the entries that it does not know.
     @discardableResult
     private func learnStoredSizes(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
+        // Without this the first sizes ever would wait until the rows of their own listing are written.
+        guard known.withLock({ $0.sizes > 0 }) else { return entries }
         guard let sizes = try? await store.sizes(of: entries.map(\.picture)) else { return entries }
         for (entry, size) in zip(entries, sizes) where size > 0 { listing.setSize(size, of: entry.picture) }
         return zip(entries, sizes).filter { $0.1 == 0 }.map(\.0)
     }
 
     private func askSize(of entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
-        if let size = try? await store.sizes(of: [entry.picture]).first, size > 0 {
+        if known.withLock({ $0.sizes > 0 }), let size = try? await store.sizes(of: [entry.picture]).first, size > 0 {
             listing.setSize(size, of: entry.picture)
             return .success(size)
         }

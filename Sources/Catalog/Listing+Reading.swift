@@ -28,6 +28,15 @@ extension Listing {
         }.get()
     }
 
+    /// Asks for every page that the window allows, as for a reader behind the first: whoever walks over sizes wants all entries.
+    func askAllPages() {
+        ask(
+            state.withLock { state in
+                let known = state.table.entries.count
+                return state.paging.ask(reaching: max(known, state.paging.window.perPage), known: known)
+            })
+    }
+
     /// The index of a name; asks for further pages while the name may still come (a rank behind the known ones).
     package func find(named name: [UInt8]) async throws(CatalogError) -> Int? {
         guard let number = Self.leadingNumber(of: name) else { return index(named: name) }

@@ -23,9 +23,10 @@ enum CurlFailure {
             return .timedOut
         case CURLE_SSL_CONNECT_ERROR where connectionError != 0:
             return .unreachable("\(host): the connection ended while it was being secured.")
+        case CURLE_SSL_CACERT_BADFILE:
+            return .untrusted("\(host): the file of certificates can no longer be read; check the option ca_file.")
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return .untrusted("\(host): the certificate or the secure connection is not in order; is the clock right?")
         // "Unsupported protocol" is HTTP/0.9 here, since every URL was checked; "out of memory" an overlong header line.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_OUT_OF_MEMORY:

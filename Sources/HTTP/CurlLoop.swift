@@ -40,7 +40,7 @@ import Glibc
         self.book = book
         options = CurlOptions(
             userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
-            connectTimeout: configuration.connectTimeout)
+            connectTimeout: configuration.connectTimeout, certificates: configuration.certificates)
         stallTimeout = configuration.stallTimeout
         let limits = TransferQueue.Limits(bulk: configuration.connections)
         queue = TransferQueue(limits: limits)

@@ -26,10 +26,12 @@ package final class CurlTransport: Transport {
         package var connectTimeout: Duration
         /// A transfer slower than 1 KiB/s for this long ends with `.timedOut`.
         package var stallTimeout: Duration
+        /// Path of a PEM file with certificates that sign those of `trustedOrigins`, besides the system's; nil for none.
+        package var certificates: String?
 
         package init(
             connections: Int, userAgent: String, proxy: String?, hosts: Set<String>, trustedOrigins: Set<String>,
-            connectTimeout: Duration, stallTimeout: Duration
+            connectTimeout: Duration, stallTimeout: Duration, certificates: String? = nil
         ) {
             self.connections = connections
             self.userAgent = userAgent
@@ -38,6 +40,7 @@ package final class CurlTransport: Transport {
             self.trustedOrigins = trustedOrigins
             self.connectTimeout = connectTimeout
             self.stallTimeout = stallTimeout
+            self.certificates = certificates
         }
     }
 
@@ -50,9 +53,11 @@ package final class CurlTransport: Transport {
 
     /// Starts the transport's thread.
     ///
-    /// - Throws: `.refused` if an origin does not parse, or if libcurl or the thread cannot be started.
+    /// - Throws: `.refused` if an origin does not parse, or if libcurl or the thread cannot be started; `.untrusted` if the
+    ///   file of certificates cannot be read or holds none.
     package init(_ configuration: Configuration) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
+        if let path = configuration.certificates { try CertificateFile.check(path) }
         guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
             throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
         }

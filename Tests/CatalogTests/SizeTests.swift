@@ -57,6 +57,21 @@ import Testing
         #expect(catalog.status().knownSizes == 500)
     }
 
+    @Test func aWalkAsksForThePagesThatNobodyHasReadYet() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        bench.source.set { $0.isHeld = true }
+        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        // While the first page's sizes are on their way, and no reader has come to the second.
+        let first = await bench.transport.waitForRequests(50)
+        await bench.source.waitForCalls(10)
+        for held in first { Bench.answer(held, size: 9) }
+        #expect(try await walker.value == 9)
+        bench.source.releaseAll()
+        #expect(await bench.transport.waitForRequests(500).count == 500)
+        await catalog.close()
+    }
+
     @Test func aMissingLengthIsProbedByOneByte() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listing(Bench.key)

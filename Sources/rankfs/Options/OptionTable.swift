@@ -148,6 +148,11 @@ enum OptionTable {
         ) { settings, text, _ throws(ExpectedValue) in
             settings.imageURL = try plainOrigin(text)
         },
+        OptionDefinition(
+            "ca_file", "FILE", standard: "none", help: "certificates (PEM) that sign those of api_url and image_url"
+        ) { settings, text, context throws(ExpectedValue) in
+            settings.certificates = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
+        },
     ]
 
     private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {

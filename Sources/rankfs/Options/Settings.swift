@@ -26,6 +26,8 @@ struct Settings: Hashable, Sendable {
     var timeout: Duration = .seconds(30)
     var apiURL: OriginURL?
     var imageURL: OriginURL?
+    /// PEM file of certificates that sign those of `apiURL` and `imageURL`; absolute.
+    var certificates: String?
     var logLevel: LogLevel = .info
     /// Where log lines go besides the standard error stream; nil for the default.
     var logFile: String?

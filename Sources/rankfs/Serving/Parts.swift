@@ -44,7 +44,10 @@ final class Parts: Sendable {
                 CurlTransport.Configuration(
                     connections: settings.connections, userAgent: settings.userAgent, proxy: settings.proxy?.text,
                     hosts: PixivSource.hosts, trustedOrigins: Self.trusted(settings, origin: origin?.url),
-                    connectTimeout: min(Self.connectBound, network), stallTimeout: min(Self.stallBound, network)))
+                    connectTimeout: min(Self.connectBound, network), stallTimeout: min(Self.stallBound, network),
+                    certificates: settings.certificates))
+        } catch .untrusted(let reason) {
+            throw ProgramError(.configuration, "ca_file: \(reason)")
         } catch {
             throw ProgramError(.system, "the network library cannot be started: \(error).")
         }

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Certificates made with openssl, once for all tests: two authorities, and what they signed.
+struct Certificates: Sendable {
+    /// What a server shows.
+    enum Leaf: String, CaseIterable {
+        /// For localhost and 127.0.0.1.
+        case good
+        /// For another host.
+        case elsewhere
+        /// For localhost and 127.0.0.1, until yesterday.
+        case expired
+    }
+
+    let directory: URL
+    var authority: String { path("authority.pem") }
+    /// Signed nothing.
+    var stranger: String { path("stranger.pem") }
+
+    /// Nil where there is no openssl.
+    static let shared: Certificates? = try? Certificates()
+
+    func path(_ name: String) -> String { directory.appending(path: name).path }
+
+    private init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        for name in ["authority", "stranger"] {
+            try openssl(
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=rankfs test \(name)", "-keyout", path("\(name).key"), "-out", path("\(name).pem"))
+        }
+        for leaf in Leaf.allCases {
+            let names = leaf == .elsewhere ? "DNS:elsewhere.example" : "DNS:localhost,IP:127.0.0.1"
+            try Data("subjectAltName=\(names)\n".utf8).write(to: URL(filePath: path("\(leaf).ext")))
+            try openssl(
+                "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(leaf)",
+                "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"))
+            try openssl(
+                "x509", "-req", "-in", path("\(leaf).csr"), "-CA", authority, "-CAkey", path("authority.key"),
+                "-CAcreateserial", "-days", leaf == .expired ? "-1" : "2", "-extfile", path("\(leaf).ext"),
+                "-out", path("\(leaf).pem"))
+        }
+    }
+
+    private func openssl(_ arguments: String...) throws {
+        try Tool.run("openssl", arguments)
+    }
+}
+
+/// Programs that a machine may lack.
+enum Tool {
+    struct Failure: Error {}
+
+    static func path(_ name: String) -> String? {
+        ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map { "\($0)/\(name)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Runs a short command to its end.
+    static func run(_ name: String, _ arguments: [String]) throws {
+        guard let path = path(name) else { throw Failure() }
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure() }
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import HTTP
+
+@Suite(
+    "CurlTransport over TLS, against nginx", .enabled(if: TLSServer.isPossible, "needs nginx and openssl"),
+    .timeLimit(.minutes(1)))
+struct TLSTests {
+    private func transport(
+        _ origins: [String], connections: Int = 4, authority: String? = Certificates.shared?.authority
+    ) throws -> CurlTransport {
+        try CurlTransport(
+            CurlTransport.Configuration(
+                connections: connections, userAgent: "rankfs-test", proxy: nil, hosts: [],
+                trustedOrigins: Set(origins), connectTimeout: .seconds(5), stallTimeout: .seconds(20),
+                certificates: authority))
+    }
+
+    private func request(
+        _ url: String, _ method: HTTPRequest.Method = .get, _ transferClass: TransferClass = .metadata,
+        headers: [String] = [], deadline: Duration = .seconds(30)
+    ) -> HTTPRequest {
+        HTTPRequest(
+            method: method, url: url, headers: headers, transferClass: transferClass,
+            deadline: .now.advanced(by: deadline), bodyLimit: 1 << 20)
+    }
+
+    /// Starts all at once, then waits for each.
+    private func fetch(_ transport: CurlTransport, _ requests: [HTTPRequest]) async -> [Recorder.Record] {
+        let recorders = requests.map { _ in Recorder() }
+        for (request, recorder) in zip(requests, recorders) { _ = transport.start(request, sink: recorder) }
+        var records: [Recorder.Record] = []
+        for recorder in recorders { records.append(await recorder.end()) }
+        return records
+    }
+
+    @Test(arguments: [128, 256])
+    func twoHundredHEADsShareOneConnection(streams: Int) async throws {
+        let server = try TLSServer(streams: streams)
+        let transport = try transport([server.origin])
+        let records = await fetch(transport, (0..<200).map { request("\(server.origin)/size/\($0)", .head) })
+        transport.shutdown()
+        let lines = try server.stop()
+        #expect(records.allSatisfy { Kind($0.result) == .success && $0.head?["content-length"] == "1" })
+        #expect(Set(lines.map(\.path)).count == 200 && lines.count == 200)
+        #expect(Set(lines.map(\.version)) == ["HTTP/2.0"])
+        #expect(Set(lines.map(\.connection)).count == 1)
+    }
+
+    @Test func picturesKeepFewConnectionsOfTheirOwn() async throws {
+        let server = try TLSServer()
+        let transport = try transport([server.origin], connections: 3)
+        let url = "\(server.origin)/picture"
+        // Beside the connection of the metadata, which must not carry them.
+        let head = await fetch(transport, [request(url, .head)])
+        let records = await fetch(transport, (0..<20).map { _ in request(url, .get, .bulk) })
+        transport.shutdown()
+        let lines = try server.stop()
+        #expect(Kind(head[0].result) == .success)
+        #expect(records.allSatisfy { Kind($0.result) == .success && $0.body.count == 300_000 })
+        let gets = lines.filter { $0.method == "GET" }
+        #expect(gets.count == 20)
+        #expect(Set(gets.map(\.version)) == ["HTTP/1.1"])
+        #expect((1...3).contains(Set(gets.map(\.connection)).count))
+    }
+
+    @Test(arguments: ["no authority", "another authority", "another name", "expired"])
+    func whatIsNotTrustedIsAskedNothing(_ trouble: String) async throws {
+        let server = try TLSServer(trouble == "another name" ? .elsewhere : trouble == "expired" ? .expired : .good)
+        let certificates = try #require(Certificates.shared)
+        let authority: String? =
+            switch trouble {
+            case "no authority": nil
+            case "another authority": certificates.stranger
+            default: certificates.authority
+            }
+        let transport = try transport([server.origin], authority: authority)
+        // Chance is asked once after each try.
+        let tries = Atomic(0)
+        let client = HTTPClient(
+            transport: transport, policy: RetryPolicy(), time: .system, wallClock: { 0 },
+            random: {
+                tries.add(1, ordering: .relaxed)
+                return 0
+            })
+        for transferClass in [TransferClass.metadata, .bulk] {
+            do throws(HTTPError) {
+                _ = try await client.send(request("\(server.origin)/size/1", .get, transferClass))
+                Issue.record("answered")
+            } catch {
+                #expect(Kind(.failure(error)) == .untrusted)
+            }
+        }
+        transport.shutdown()
+        #expect(tries.load(ordering: .relaxed) == 2)
+        #expect(try server.stop().isEmpty)
+    }
+
+    @Test func theWrongProtocolOnAPortFails() async throws {
+        let server = try TLSServer()
+        let (secure, plain) = ("https://localhost:\(server.plainPort)", "http://localhost:\(server.port)")
+        let transport = try transport([secure, plain])
+        let records = await fetch(transport, [request("\(secure)/size/1"), request("\(plain)/size/1")])
+        transport.shutdown()
+        _ = try server.stop()
+        #expect([.untrusted, .unreachable].contains(Kind(records[0].result)))
+        // nginx says in plain words what is wrong.
+        #expect(records[1].head?.status == 400)
+    }
+
+    @Test func aServerThatNeverShakesHandsIsGivenUp() async throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let origin = server.origin.replacing("http:", with: "https:")
+        let transport = try transport([origin])
+        let record = await fetch(transport, [request("\(origin)/", deadline: .milliseconds(300))])[0]
+        transport.shutdown()
+        #expect(Kind(record.result) == .timedOut)
+    }
+
+    @Test func redirectsStayWithinTheirOrigin() async throws {
+        let server = try TLSServer()
+        let address = "https://127.0.0.1:\(server.port)"
+        // All three are the user's own, and even so none leads to another.
+        let transport = try transport([server.origin, address, "http://localhost:\(server.plainPort)"])
+        let records = await fetch(
+            transport,
+            ["/again", "/other-name", "/downgrade"].map {
+                request(server.origin + $0, headers: ["Cookie: a=b"])
+            })
+        let direct = await fetch(transport, [request("\(address)/size/4")])
+        transport.shutdown()
+        let lines = try server.stop()
+        #expect(records.map { Kind($0.result) } == [.success, .redirectRefused, .redirectRefused])
+        #expect(Kind(direct[0].result) == .success, "both names are good")
+        #expect(lines.filter { $0.status == "200" }.map(\.path) == ["/size/1", "/size/4"])
+        #expect(lines.first { $0.path == "/size/1" }?.cookie == "a=b")
+    }
+
+    @Test func aFileOfCertificatesIsLookedAtAtTheStart() throws {
+        let certificates = try #require(Certificates.shared)
+        let nonsense = certificates.path("nonsense-\(UUID().uuidString)")
+        try Data("-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----\n".utf8).write(
+            to: URL(filePath: nonsense))
+        for path in [nonsense, certificates.path("good.key"), "/no/such/file", "/tmp"] {
+            #expect(throws: HTTPError.self) { try transport(["https://localhost"], authority: path) }
+        }
+        let bundle = certificates.path("bundle-\(UUID().uuidString)")
+        let pem = try String(contentsOfFile: certificates.authority, encoding: .utf8)
+        try Data("# ours\r\n\(pem.replacing("\n", with: "\r\n"))".utf8).write(to: URL(filePath: bundle))
+        try transport(["https://localhost"], authority: bundle).shutdown()
+    }
+}
