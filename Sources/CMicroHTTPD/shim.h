@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -39,6 +40,13 @@ static inline uint16_t rankfs_mhd_port(struct MHD_Daemon *daemon) {
 static inline int rankfs_mhd_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   return info ? info->connect_fd : -1;
+}
+
+/// Sends small pieces at once (TCP_NODELAY): else a body's first piece waits for the acknowledgement of its header, which a
+/// client on a connection it has used before delays by 40 ms (tcp(7)).
+static inline int rankfs_send_at_once(int fd) {
+  int on = 1;
+  return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 /// Where a connection keeps the server's own pointer.
