@@ -3,6 +3,7 @@ import Testing
 
 @testable import Catalog
 
+/// Semantics: "A ranking is paged as it is read".
 @Suite struct PagingTests {
     let window = Paging<String>.Window(perPage: 50, pages: 10, lastPage: 40)
 

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountSuite {
-    /// Semantics: "rsync -a twice copies nothing the second time", over remounts too.
+    /// Semantics: "True metadata before any download", as backup programs see it, over remounts too.
     @Suite struct BackupTests {
         @Test func aSecondRunCopiesNothing() async throws {
             try await withWorkplace { workplace in

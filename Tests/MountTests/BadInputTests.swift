@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension MountSuite {
-    /// Bad input gets a clear error and costs nothing.
+    /// Bad input gets a clear error and costs nothing; Semantics: "The tree" and "Read-only".
     @Suite struct BadInputTests {
         @Test func daysAndModesThatCannotBeAskNobody() async throws {
             try await withWorkplace { workplace in

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension MountSuite {
-    /// Semantics: "A read returns the right bytes or an error".
+    /// Semantics: "A read returns the right bytes or an error" and "One download per picture".
     @Suite struct BytesTests {
         /// How many pictures each order reads; all five hundred when `RANKFS_ENTRIES` says so.
         static let entries = ProcessInfo.processInfo.environment["RANKFS_ENTRIES"].flatMap { Int($0) } ?? 24

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension MountSuite {
-    /// Semantics: "Bounded", and the marks that keep the cache out of backups.
+    /// Semantics: "Bounded" and "Backups pass the cache by".
     @Suite struct CacheTests {
         @Test func theBudgetHoldsAndOpenFilesSurviveEviction() async throws {
             try await withWorkplace { workplace in

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension MountSuite {
-    /// Real input: a recorded day of the real service, replayed.
+    /// Real input, a recorded day of the real service, replayed; Semantics: "Extended attributes".
     @Suite struct ReplayTests {
         @Test func aRecordedDayIsShownAsRecorded() async throws {
             try await withWorkplace { workplace in

@@ -14,7 +14,8 @@ import Testing
                     .init(picture: "1_p0", received: 1024, total: 4096, isRead: true),
                     .init(picture: "2_p0", received: 0, total: nil, isRead: false),
                 ]),
-            network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000), waitingRequests: 4, inodes: 501,
+            network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000), waitingRequests: 4,
+            inodes: 501,
             handles: 2,
             recent: [.init(time: 0, level: "warning", message: "no \"route\"")])
     }

@@ -15,6 +15,7 @@ private func same(_ left: String, _ right: String) -> Bool {
     Array(left.utf8) == Array(right.utf8)
 }
 
+/// Semantics: "Names".
 @Suite("FileName")
 struct FileNameTests {
     @Test("rank or number, title, page and extension")

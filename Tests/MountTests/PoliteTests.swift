@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Polite".
+    @Suite struct PoliteTests {
+        @Test func aCoolDownIsObeyedAfterARestartToo() async throws {
+            try await withWorkplace { workplace in
+                let script = workplace.directory.appending(path: "faults").path
+                let rule = #"{"action":"status","status":429,"retry_after":"4","path":"ranking.php","count":1}"#
+                try (rule + "\n").write(toFile: script, atomically: true, encoding: .utf8)
+                let origin = try OriginProcess(workplace, ["--faults", script])
+                var mount = try Mount(workplace, of: origin)
+                let refused = try workplace.run("ls", mount.day())
+                #expect(refused.status != 0 && !refused.errors.contains("No such file"), "\(refused.errors)")
+                #expect(origin.requests.map(\.status) == [429], "nothing is asked again meanwhile")
+                #expect(mount.unmount())
+
+                mount = try Mount(workplace, of: origin)
+                #expect(try mount.names(mount.day()).count > 400)
+                let asked = origin.requests
+                let next = try #require(asked.dropFirst().first)
+                // Four seconds, less the one that whole seconds may hide.
+                #expect(
+                    next.t - asked[0].end >= 3000, "the next request came \(next.t - asked[0].end) ms after the refusal"
+                )
+            }
+        }
+    }
+}
