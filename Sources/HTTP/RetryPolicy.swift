@@ -36,6 +36,8 @@ package struct RetryPolicy: Sendable {
         var wait = min(base * (1 << min(triesMade - 1, 16)), ceiling) * random
         switch outcome {
         case .failed(.unreachable), .failed(.broken): break
+        // What makes no sense may be what an earlier answer left on the connection; the next try comes on another one.
+        case .failed(.invalidAnswer) where triesMade == 1: break
         case .answered(status: 503, retryAfter: let seconds?): wait = .seconds(max(0, seconds))
         case .answered(status: 500, _), .answered(status: 502...504, _): break
         default: return nil

@@ -49,12 +49,24 @@ struct ClientTests {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test(arguments: [HTTPError.timedOut, .tooLarge, .invalidAnswer("x"), .untrusted("x"), .redirectRefused("x")])
+    @Test(arguments: [HTTPError.timedOut, .tooLarge, .untrusted("x"), .redirectRefused("x")])
     func errorsThatArePermanentAreThrownAtOnce(_ error: HTTPError) async throws {
         let task = send(client(), request())
         await transport.waitForRequest(at: 0).fail(error)
         let result = await task.value
         #expect(throws: error) { try result.get() }
+    }
+
+    /// It may be what an earlier answer left on the connection; twice is no accident.
+    @Test func anAnswerThatMakesNoSenseIsAskedForOnceMore() async throws {
+        let task = send(client(), request())
+        await transport.waitForRequest(at: 0).fail(.invalidAnswer("x"))
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(400))
+        await transport.waitForRequest(at: 1).fail(.invalidAnswer("y"))
+        let result = await task.value
+        #expect(throws: HTTPError.invalidAnswer("y")) { try result.get() }
+        #expect(transport.requests.count == 2)
     }
 
     @Test func triesAgainAndGivesTheLastOutcome() async throws {
