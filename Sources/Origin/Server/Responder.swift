@@ -73,8 +73,10 @@ import CMicroHTTPD
         for (name, value) in answer.headers {
             unsafe MHD_add_response_header(response, name, value)
         }
-        // libmicrohttpd 0.9.75 ends the chunks of a body that HEAD does not have, in front of the connection's next answer.
-        if request.method == "HEAD", !answer.tellsLength { unsafe MHD_add_response_header(response, "Connection", "close") }
+        // libmicrohttpd 0.9.75 ends the chunks of a body that HEAD does not have, before the connection's next answer.
+        if request.method == "HEAD", !answer.tellsLength {
+            unsafe MHD_add_response_header(response, "Connection", "close")
+        }
         return unsafe MHD_queue_response(connection, UInt32(answer.status), response)
     }
 
