@@ -37,7 +37,11 @@ enum Example {
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler { session.stop() }
+                // Until the source is registered the signal is ignored, not kept.
+                let registered = DispatchSemaphore(value: 0)
+                source.setRegistrationHandler { registered.signal() }
                 source.activate()
+                registered.wait()
                 return source
             }
             say("ready", to: STDOUT_FILENO)

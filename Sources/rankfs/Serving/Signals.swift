@@ -19,7 +19,11 @@ final class Signals: Sendable {
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler(handler: handler)
+            // Until the source is registered the signal is ignored, not kept: nobody may be told of the mount before.
+            let registered = DispatchSemaphore(value: 0)
+            source.setRegistrationHandler { registered.signal() }
             source.resume()
+            registered.wait()
             return source
         }
     }
