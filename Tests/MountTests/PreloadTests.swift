@@ -16,7 +16,10 @@ extension MountSuite {
 
                 _ = try read(path(0)).get()
                 #expect(poll { origin.downloads.count == 3 && isIdle(mount) })
-                #expect(origin.downloads.map(\.path) == [picture(0), picture(1), picture(2)])
+                #expect(origin.downloads.first?.path == picture(0))
+                // Both preloads begin at once, on two connections: the origin's threads may note them either way round.
+                // The order in which they are started is held by the image cache's own tests.
+                #expect(Set(origin.downloads.dropFirst().map(\.path)) == [picture(1), picture(2)])
                 // The second is stored: reading it sends the fourth, and nothing else.
                 _ = try read(path(1)).get()
                 #expect(poll { origin.downloads.count == 4 && isIdle(mount) })
