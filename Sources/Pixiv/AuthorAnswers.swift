@@ -32,7 +32,7 @@ package enum AuthorAnswers {
         if urls.allSatisfy(\.isNull) { throw .needsSignIn }
         var paths: [PicturePath] = []
         for (page, url) in urls.enumerated() {
-            guard let path = url.text.flatMap({ PicturePath(url: $0) }), path.originalPath != nil, path.work == work,
+            guard let path = url.text.flatMap({ PicturePath(url: $0) }), path.folder == .original, path.work == work,
                 (path.page ?? 0) == page
             else { throw .unreadable("pixiv tells no usable address of page \(page) of work \(work.rawValue).") }
             paths.append(path)

@@ -33,11 +33,15 @@ package struct PicturePath: Hashable, Sendable {
         folders + stem + (page == nil ? "" : "_p0")
     }
 
-    /// The path of the author's file, from the host's root; nil for any other folder.
-    package var originalPath: String? {
+    /// The reference of the author's file, which tells its format: `2022/04/30/00/00/15/97973029_p0.png`; nil for any other folder.
+    package var originalReference: String? {
+        folder == .original ? reference + ending + "." + fileExtension : nil
+    }
+
+    /// The path of a page's original, from the host's root; nil where the reference does not tell the format.
+    package func originalPath(page: Int) -> String? {
         guard folder == .original else { return nil }
-        let pageSuffix = page.map { "_p\($0)" } ?? ""
-        return "/img-original/img/\(folders)\(stem)\(pageSuffix)\(ending).\(fileExtension)"
+        return name(ofPage: page).map { "/img-original/img/\(folders)\($0)\(ending).\(fileExtension)" }
     }
 
     /// Takes a URL apart; scheme and host are passed over, as requests never follow them.
@@ -60,13 +64,18 @@ package struct PicturePath: Hashable, Sendable {
         self.init(folder: folder, folders: Array(parts), name: name)
     }
 
-    /// Takes the compact part of a record apart.
+    /// Takes the compact part of a record apart, or the reference of an original.
     package init?(reference: String) {
         guard reference.utf8.count <= Self.longestURL else { return nil }
         var parts = reference.split(separator: "/", omittingEmptySubsequences: false)[...]
         guard parts.count == 7, let name = parts.popLast() else { return nil }
-        self.init(folder: .master, folders: Array(parts), name: name + "_master1200.jpg")
-        guard self.reference == reference else { return nil }
+        if name.contains(".") {
+            self.init(folder: .original, folders: Array(parts), name: name)
+            guard originalReference == reference else { return nil }
+        } else {
+            self.init(folder: .master, folders: Array(parts), name: name + "_master1200.jpg")
+            guard self.reference == reference else { return nil }
+        }
     }
 
     /// The 1200-pixel rendition of a page, from the host's root; nil for a further page of a work that has none.

@@ -42,8 +42,9 @@ package struct PixivSource: RankingSource {
     package func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
+        let content = mode.content.map { "&content=\($0.rawValue)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
-        let path = "/ranking.php?format=json&mode=\(mode.rawValue)\(date)&p=\(page)"
+        let path = "/ranking.php?format=json&mode=\(mode.name)\(content)\(date)&p=\(page)"
         let answer: WebAPI.Answer
         do {
             answer = try await api.ask(path, forMembers: mode.needsSignIn, deadline: deadline)
@@ -92,12 +93,10 @@ package struct PixivSource: RankingSource {
 
     package func originals(
         of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [PictureLocation] {
+    ) async throws(SourceError) -> [String] {
         guard work.rawValue > 0 else { throw .notFound }
         let body = try await api.body("/ajax/illust/\(work.rawValue)/pages", deadline: deadline)
-        return try AuthorAnswers.originals(body, of: work).compactMap { path in
-            path.originalPath.map { location($0, fileExtension: path.fileExtension) }
-        }
+        return try AuthorAnswers.originals(body, of: work).compactMap(\.originalReference)
     }
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
@@ -106,9 +105,10 @@ package struct PixivSource: RankingSource {
             switch rendition {
             case .regular: path.regularPath(page: page)
             case .small: path.smallPath(page: page)
-            case .original: nil as String?
+            case .original: path.originalPath(page: page)
+            case .archive, .webp, .avatar: nil as String?
             }
-        return rendered.map { location($0, fileExtension: "jpg") }
+        return rendered.map { location($0, fileExtension: rendition == .original ? path.fileExtension : "jpg") }
     }
 
     package func webPage(of work: WorkID) -> String {

@@ -30,7 +30,7 @@ extension RankFileSystem {
             }
             later(reply, subject: { node.path }) { () async throws(Failure) in
                 let size = try await self.size(listing, Int(index))
-                let location = try await self.location(of: entry)
+                let location = try self.location(of: entry)
                 try self.open(node, listing, Int(index), location, size, reply)
             }
         default:

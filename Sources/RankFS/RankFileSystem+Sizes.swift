@@ -34,18 +34,10 @@ extension RankFileSystem {
         }
     }
 
-    /// Where an entry's picture is: from its record, or for originals from the source.
-    func location(of entry: ListingEntry) async throws(Failure) -> PictureLocation {
-        if let location = knownLocation(of: entry) { return location }
-        let originals: [PictureLocation]
-        do throws(SourceError) {
-            let deadline = ContinuousClock.now + configuration.timeout
-            originals = try await source.originals(of: entry.picture.work, deadline: deadline)
-        } catch {
-            throw .catalog(.source(error))
-        }
-        guard originals.indices.contains(entry.picture.page) else { throw .unlocated }
-        return originals[entry.picture.page]
+    /// Where an entry's picture is.
+    func location(of entry: ListingEntry) throws(Failure) -> PictureLocation {
+        guard let location = knownLocation(of: entry) else { throw .unlocated }
+        return location
     }
 
     /// Where an entry's picture is if its record tells.
@@ -57,7 +49,7 @@ extension RankFileSystem {
 
     /// Downloads a picture whose length no header tells, which is the only way to show a true size.
     private func learnSize(_ entry: ListingEntry) async throws(Failure) -> Int64 {
-        let request = PictureRequest(id: entry.picture, location: try await location(of: entry), size: nil)
+        let request = PictureRequest(id: entry.picture, location: try location(of: entry), size: nil)
         do throws(ImageCacheError) {
             let size = try await cache.learnSize(of: request)
             catalog.setSize(size, of: entry.picture)

@@ -32,6 +32,15 @@ package enum Rendition: String, Hashable, Sendable, CaseIterable {
     case regular
     /// The author's file, of any format.
     case original
+    /// The zip of an animation's frames, as served.
+    case archive
+    /// An animation as WebP, made here.
+    case webp
+    /// The picture of an author, whose number stands in the place of the work's.
+    case avatar
+
+    /// What listings can be made of: the option `images`.
+    package static let ofListings: [Rendition] = [.original, .regular, .small]
 }
 
 /// One picture, exactly: bytes under one `PictureID` never change.

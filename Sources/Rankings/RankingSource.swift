@@ -34,79 +34,66 @@ package protocol RankingSource: Sendable {
     /// How many works one `works(_:of:deadline:)` call may name.
     var worksPerRequest: Int { get }
 
-    /// The locations of every page's original, in page order.
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [PictureLocation]
+    /// Whose session the source has; may change at any time.
+    var signIn: SignIn { get }
 
-    /// Where a small or regular rendition is to be had; a pure function of the work's record.
+    /// One page of a search, newest first.
     ///
-    /// Nil for originals, whose format is not known from the record, and for withheld works.
+    /// - Throws: `.pastTheEnd` behind the last page.
+    func searchPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage
+
+    /// Entries on a full page of a search.
+    var worksPerSearchPage: Int { get }
+
+    /// One page of a user's public bookmarks, newest first.
+    ///
+    /// - Throws: `.needsSignIn` without a valid session.
+    func bookmarksPage(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage
+
+    /// Entries on a full page of bookmarks.
+    var worksPerBookmarksPage: Int { get }
+
+    /// One page of the authors whom a user follows.
+    ///
+    /// - Throws: `.needsSignIn` without a valid session.
+    func followedAuthors(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorPage
+
+    /// The full record of a work.
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails
+
+    /// The frames of an animation.
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AnimationRecord
+
+    /// What the service tells about an author.
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile
+
+    /// References to every page's original, in page order: for `location` with the rendition `original`.
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String]
+
+    /// References under which the originals of a work may be had, likeliest first, where only asking the image host tells.
+    ///
+    /// A pure function of a listed work's record; all pages of a work have the same format. Empty for withheld works.
+    func originalCandidates(of work: Work) -> [String]
+
+    /// Where a rendition of a page is to be had; a pure function of the work's record.
+    ///
+    /// - Parameters:
+    ///   - work: The work.
+    ///   - picture: The reference of a record, of `originals`, of `originalCandidates` or of an animation's archive.
+    ///   - page: The page, from 0.
+    ///   - rendition: `original` needs a reference that tells the format, `archive` one of an archive.
+    /// - Returns: Nil for what the reference does not tell, and for withheld works.
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation?
+
+    /// Where the picture of an author is, with its upload time in Unix seconds.
+    func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)?
 
     /// The web page of a work, for people.
     func webPage(of work: WorkID) -> String
-}
-
-/// One page of a ranking as the source tells it.
-package struct RankingPage: Sendable {
-    package var mode: RankingMode
-    /// The day that was really served.
-    package var day: Day
-    package var page: Int
-    /// In rank order, gaps left out.
-    package var entries: [ListedWork]
-    /// How many entries the whole ranking has, if told.
-    package var total: Int?
-    /// Whether a further page exists.
-    package var hasNext: Bool
-    /// Entries that could not be understood and were left out.
-    package var unreadable: Int
-
-    package init(
-        mode: RankingMode, day: Day, page: Int, entries: [ListedWork], total: Int?, hasNext: Bool, unreadable: Int
-    ) {
-        self.mode = mode
-        self.day = day
-        self.page = page
-        self.entries = entries
-        self.total = total
-        self.hasNext = hasNext
-        self.unreadable = unreadable
-    }
-}
-
-/// Where to ask for a picture, and how.
-package struct PictureLocation: Hashable, Sendable {
-    package var url: String
-    /// Header lines that this request needs (`Referer: …`); never credentials.
-    package var headers: [String]
-    /// `jpg`, `png`, `gif`: what the bytes must be.
-    package var fileExtension: String
-
-    package init(url: String, headers: [String], fileExtension: String) {
-        self.url = url
-        self.headers = headers
-        self.fileExtension = fileExtension
-    }
-}
-
-/// Why a source could not answer.
-package enum SourceError: Error, Hashable, Sendable {
-    /// The day is not published yet, or lies outside what the service keeps.
-    case notPublished
-    /// The page lies behind the last one.
-    case pastTheEnd
-    /// Only signed-in users see this.
-    case needsSignIn
-    /// The service asks to slow down; seconds to wait if it told them.
-    case limited(retryAfter: Int64?)
-    /// The service says that there is no such thing.
-    case notFound
-    /// No answer: no route, refused, no name, broken connection.
-    case unreachable(String)
-    /// No answer in time.
-    case timedOut
-    /// An answer that makes no sense.
-    case unreadable(String)
-    /// The asking task was cancelled.
-    case cancelled
 }

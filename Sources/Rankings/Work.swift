@@ -25,10 +25,13 @@ package struct Work: Hashable, Sendable {
     package var picture: String
     /// Why the service withholds this work's pictures (`login_only`, …); nil for a work that can be read.
     package var withheld: String?
+    /// Whether it was made with AI; nil if the listing does not tell.
+    package var isAI: Bool?
 
     package init(
         id: WorkID, title: String, author: UserID, authorName: String, tags: [String], kind: WorkKind, width: Int,
-        height: Int, pageCount: Int, uploaded: Int64, views: Int?, ratings: Int?, picture: String, withheld: String?
+        height: Int, pageCount: Int, uploaded: Int64, views: Int?, ratings: Int?, picture: String, withheld: String?,
+        isAI: Bool? = nil
     ) {
         self.id = id
         self.title = title
@@ -44,6 +47,7 @@ package struct Work: Hashable, Sendable {
         self.ratings = ratings
         self.picture = picture
         self.withheld = withheld
+        self.isAI = isAI
     }
 }
 

@@ -112,7 +112,7 @@ final class FakeSource: RankingSource {
 
     func originals(
         of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [PictureLocation] { [] }
+    ) async throws(SourceError) -> [String] { [] }
 
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
         PictureLocation(

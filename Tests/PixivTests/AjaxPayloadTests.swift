@@ -180,7 +180,7 @@ struct AjaxPayloadTests {
         #expect(paths.count == count && told.count == count)
         for (path, page) in zip(paths, told) {
             let url = (page["urls"] as? [String: Any])?.text("original")
-            #expect(path.originalPath.map { "https://i.pximg.net" + $0 } == url)
+            #expect(path.originalPath(page: path.page ?? 0).map { "https://i.pximg.net" + $0 } == url)
             #expect(path.fileExtension == fileExtension)
         }
     }

@@ -125,7 +125,11 @@ struct AuthorRequestTests {
         let payload = try Payload("ajax-illust-pages/CWHer-PixivCrawler-93172108")
         let work = WorkID(rawValue: 93_172_108)
         let service = FakeService([.success(FakeService.response(200, [], payload.bytes))])
-        let locations = try await service.source(imageURL: "http://127.0.0.1:1").originals(of: work, deadline: deadline)
+        let source = service.source(imageURL: "http://127.0.0.1:1")
+        let references = try await source.originals(of: work, deadline: deadline)
+        let locations = references.enumerated().compactMap {
+            source.location(of: work, picture: $1, page: $0, rendition: .original)
+        }
         #expect(service.urls == ["https://www.pixiv.net/ajax/illust/93172108/pages"])
         #expect(
             locations.map(\.url)

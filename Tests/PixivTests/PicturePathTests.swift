@@ -32,7 +32,7 @@ struct PicturePathTests {
         #expect(path.fileExtension == String(name.suffix(3)))
         #expect(path.uploaded == 1_651_244_415)
         #expect(try path.uploaded == pathTime(url))
-        let original = path.originalPath.map { "https://i.pximg.net" + $0 }
+        let original = path.originalPath(page: path.page ?? 0).map { "https://i.pximg.net" + $0 }
         #expect(original == (folder == "img-original" ? url : nil))
         let again = try #require(PicturePath(reference: path.reference))
         #expect(again.reference == path.reference && again.uploaded == path.uploaded && again.work == path.work)

@@ -117,9 +117,9 @@ final class FakeSource: RankingSource {
         return state.withLock { $0.authors[author] ?? [] }.filter { ids.contains($0.id) }
     }
 
-    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [PictureLocation] {
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
         try note("originals \(work.rawValue)")
-        return [Self.place(of: work)]
+        return ["original"]
     }
 
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {

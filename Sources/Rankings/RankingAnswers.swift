@@ -1,0 +1,64 @@
+/// One page of a ranking as the source tells it.
+package struct RankingPage: Sendable {
+    package var mode: RankingMode
+    /// The day that was really served.
+    package var day: Day
+    package var page: Int
+    /// In rank order, gaps left out.
+    package var entries: [ListedWork]
+    /// How many entries the whole ranking has, if told.
+    package var total: Int?
+    /// Whether a further page exists.
+    package var hasNext: Bool
+    /// Entries that could not be understood and were left out.
+    package var unreadable: Int
+
+    package init(
+        mode: RankingMode, day: Day, page: Int, entries: [ListedWork], total: Int?, hasNext: Bool, unreadable: Int
+    ) {
+        self.mode = mode
+        self.day = day
+        self.page = page
+        self.entries = entries
+        self.total = total
+        self.hasNext = hasNext
+        self.unreadable = unreadable
+    }
+}
+
+/// Where to ask for a picture, and how.
+package struct PictureLocation: Hashable, Sendable {
+    package var url: String
+    /// Header lines that this request needs (`Referer: …`); never credentials.
+    package var headers: [String]
+    /// `jpg`, `png`, `gif`, `zip`: what the bytes must be.
+    package var fileExtension: String
+
+    package init(url: String, headers: [String], fileExtension: String) {
+        self.url = url
+        self.headers = headers
+        self.fileExtension = fileExtension
+    }
+}
+
+/// Why a source could not answer.
+package enum SourceError: Error, Hashable, Sendable {
+    /// The day is not published yet, or lies outside what the service keeps.
+    case notPublished
+    /// The page lies behind the last one.
+    case pastTheEnd
+    /// Only signed-in users see this.
+    case needsSignIn
+    /// The service asks to slow down; seconds to wait if it told them.
+    case limited(retryAfter: Int64?)
+    /// The service says that there is no such thing.
+    case notFound
+    /// No answer: no route, refused, no name, broken connection.
+    case unreachable(String)
+    /// No answer in time.
+    case timedOut
+    /// An answer that makes no sense.
+    case unreadable(String)
+    /// The asking task was cancelled.
+    case cancelled
+}

@@ -1,0 +1,133 @@
+/// The full record of a work, as its page on the service shows it.
+package struct WorkDetails: Hashable, Sendable {
+    /// A tag with what the service says about it.
+    package struct Tag: Hashable, Sendable {
+        package var name: String
+        /// English, where the service has a translation.
+        package var translation: String?
+        package var romaji: String?
+
+        package init(name: String, translation: String? = nil, romaji: String? = nil) {
+            self.name = name
+            self.translation = translation
+            self.romaji = romaji
+        }
+    }
+
+    /// What listings tell too.
+    package var work: Work
+    /// The author's words as plain text with line breaks; empty for none.
+    package var caption: String
+    package var tags: [Tag]
+    /// First upload in Unix seconds.
+    package var created: Int64?
+    package var bookmarks: Int?
+    package var comments: Int?
+    /// 0 for everybody, 1 R-18, 2 R-18G; the service's `xRestrict`.
+    package var restriction: Int
+    /// The name of the series that it belongs to.
+    package var series: String?
+
+    package init(
+        work: Work, caption: String = "", tags: [Tag] = [], created: Int64? = nil, bookmarks: Int? = nil,
+        comments: Int? = nil, restriction: Int = 0, series: String? = nil
+    ) {
+        self.work = work
+        self.caption = caption
+        self.tags = tags
+        self.created = created
+        self.bookmarks = bookmarks
+        self.comments = comments
+        self.restriction = restriction
+        self.series = series
+    }
+}
+
+/// The frames of an animation.
+package struct AnimationRecord: Hashable, Sendable {
+    /// A JPEG in the archive and how long it is shown, in milliseconds.
+    package struct Frame: Hashable, Sendable {
+        package var file: String
+        package var delay: Int
+
+        package init(file: String, delay: Int) {
+            self.file = file
+            self.delay = delay
+        }
+    }
+
+    /// The source's reference to the zip archive of the frames, for `location` with the rendition `archive`.
+    package var archive: String
+    package var frames: [Frame]
+
+    package init(archive: String, frames: [Frame]) {
+        self.archive = archive
+        self.frames = frames
+    }
+}
+
+/// What the service tells about an author.
+package struct AuthorProfile: Hashable, Sendable {
+    package var id: UserID
+    package var name: String
+    /// The source's reference to the author's picture, for `avatar`; nil if there is none.
+    package var avatar: String?
+    /// The author's words as plain text.
+    package var comment: String
+    package var following: Int?
+    package var webPage: String?
+    package var region: String?
+
+    package init(
+        id: UserID, name: String, avatar: String? = nil, comment: String = "", following: Int? = nil,
+        webPage: String? = nil, region: String? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.avatar = avatar
+        self.comment = comment
+        self.following = following
+        self.webPage = webPage
+        self.region = region
+    }
+}
+
+/// An author with a name.
+package struct NamedAuthor: Hashable, Sendable {
+    package var id: UserID
+    package var name: String
+
+    package init(id: UserID, name: String) {
+        self.id = id
+        self.name = name
+    }
+}
+
+/// One page of works that are not a ranking: a search, bookmarks.
+package struct WorkPage: Hashable, Sendable {
+    /// Newest first.
+    package var works: [Work]
+    /// How many works the whole list has, if told.
+    package var total: Int?
+    package var hasNext: Bool
+    /// Entries that could not be understood and were left out.
+    package var unreadable: Int
+
+    package init(works: [Work], total: Int?, hasNext: Bool, unreadable: Int) {
+        self.works = works
+        self.total = total
+        self.hasNext = hasNext
+        self.unreadable = unreadable
+    }
+}
+
+/// One page of a list of authors.
+package struct AuthorPage: Hashable, Sendable {
+    package var authors: [NamedAuthor]
+    package var hasNext: Bool
+
+    package init(authors: [NamedAuthor], hasNext: Bool) {
+        self.authors = authors
+        self.hasNext = hasNext
+    }
+}
