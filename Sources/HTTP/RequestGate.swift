@@ -1,8 +1,34 @@
 /// Paces requests: a token bucket plus the cool-downs that the service asks for.
 package protocol RequestGate: Sendable {
     /// Waits for a token in order of priority; throws `.timedOut` if none comes before the deadline.
-    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError)
+    ///
+    /// - Returns: A ticket that must be settled once the request has ended, however it ended: others may wait for that.
+    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket
 
-    /// Closes the gate for so many seconds (429 with Retry-After); persisted by the owner over restarts.
-    func close(forSeconds seconds: Int64)
+    /// Tells what came of a request; a second time is without effect.
+    func settle(_ ticket: GateTicket, _ verdict: GateVerdict)
+}
+
+/// The right to one request.
+package struct GateTicket: Hashable, Sendable {
+    let id: Int
+    /// How many cool-downs had begun when it was given.
+    let closings: Int
+
+    package init(id: Int, closings: Int) {
+        self.id = id
+        self.closings = closings
+    }
+}
+
+/// What a request's end tells the gate.
+package enum GateVerdict: Hashable, Sendable {
+    /// The service answered as it does to anybody who is welcome.
+    case fine
+    /// The service wants to be left alone for so many seconds.
+    ///
+    /// - Parameter told: Whether the service named the time; a usual one doubles each time that it was not long enough.
+    case limited(seconds: Int64, told: Bool)
+    /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
+    case unknown
 }

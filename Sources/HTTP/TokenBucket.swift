@@ -1,13 +1,25 @@
 /// The arithmetic of a token bucket with cool-downs and a queue; told the time, never asking it.
+///
+/// After a cool-down one request goes as a probe, and the others wait for what comes of it: however many want to ask, a service
+/// that still says no is asked once per cool-down.
 struct TokenBucket {
     /// What a waiter has to do.
     enum Decision: Equatable {
         /// The token is taken.
-        case go
-        /// Ask again after so long.
+        case go(GateTicket)
+        /// Ask again after so long, or when a request is settled.
         case wait(Duration)
         /// No token can come before the deadline; the waiter is out of the queue.
         case tooLate
+    }
+
+    /// Whether everybody may go.
+    private enum Trust: Equatable {
+        case everybody
+        /// The next to go is the probe.
+        case nobodyYet
+        /// The probe with this ticket is under way.
+        case probing(Int)
     }
 
     private struct Waiter {
@@ -24,6 +36,15 @@ struct TokenBucket {
     private var tokens: Double
     private var refilled: ContinuousClock.Instant
     private(set) var closedUntil: Int64?
+    private var trust: Trust {
+        didSet { if trust != oldValue { changes += 1 } }
+    }
+    /// Goes up when those who sleep should ask again at once.
+    private(set) var changes = 0
+    /// Cool-downs that have begun.
+    private var closings = 0
+    /// Those in a row for which the service named no time.
+    private var untoldClosings = 0
     /// Sorted by priority, then arrival.
     private var waiters: [Waiter] = []
 
@@ -32,6 +53,7 @@ struct TokenBucket {
         self.burst = Double(max(1, burst))
         self.perSecond = max(perSecond, 1.0 / 60)
         self.closedUntil = closedUntil
+        trust = closedUntil == nil ? .everybody : .nobodyYet
         tokens = self.burst
         refilled = now
     }
@@ -58,10 +80,12 @@ struct TokenBucket {
         refill(now)
         guard let place = waiters.firstIndex(where: { $0.id == id }) else { return .tooLate }
         let cooling = coolDown(wall)
+        if cooling == .zero, case .probing = trust { return waitForProbe(place, now: now) }
         if place == 0, cooling == .zero, tokens >= 1 {
             tokens -= 1
             waiters.removeFirst()
-            return .go
+            if trust == .nobodyYet { trust = .probing(id) }
+            return .go(GateTicket(id: id, closings: closings))
         }
         let turn = max(cooling, duration(untilTokens: Double(place + 1)))
         guard now.advanced(by: turn) <= waiters[place].deadline else {
@@ -73,11 +97,49 @@ struct TokenBucket {
         return .wait(max(cooling, min(turn, step), .microseconds(100)))
     }
 
+    /// The probe's end wakes everybody; until then only the deadline counts.
+    private mutating func waitForProbe(_ place: Int, now: ContinuousClock.Instant) -> Decision {
+        guard now < waiters[place].deadline else {
+            waiters.remove(at: place)
+            return .tooLate
+        }
+        return .wait(waiters[place].deadline - now)
+    }
+
+    /// Takes in what came of a request.
+    ///
+    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
+    mutating func settle(_ ticket: GateTicket, _ verdict: GateVerdict, wall: Int64) -> Int64? {
+        // A request from before the last cool-down tells nothing of the time after it.
+        let isRecent = ticket.closings == closings
+        switch verdict {
+        case .fine:
+            guard isRecent else { return nil }
+            trust = .everybody
+            untoldClosings = 0
+        case .unknown:
+            if trust == .probing(ticket.id) { trust = .nobodyYet }
+        case .limited(let seconds, told: true):
+            return close(forSeconds: seconds, wall: wall)
+        case .limited(let seconds, told: false):
+            // Many requests that were under way together are refused together: that is one refusal.
+            guard isRecent else { return nil }
+            untoldClosings += 1
+            // Twelve doublings of a second are more than the longest cool-down.
+            let factor = Int64(1) << Int64(min(untoldClosings - 1, 12))
+            return close(forSeconds: min(seconds, Self.longestCoolDown) * factor, wall: wall)
+        }
+        return nil
+    }
+
     /// Closes until so many seconds from now, never for less than what is left; returns the new end, nil if nothing changed.
-    mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
+    private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
         let end = wall + min(max(0, seconds), Self.longestCoolDown)
         guard seconds > 0, end > wall + coolDownSeconds(wall) else { return nil }
         closedUntil = end
+        closings += 1
+        changes += 1
+        trust = .nobodyYet
         return end
     }
 

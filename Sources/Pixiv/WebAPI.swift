@@ -65,18 +65,8 @@ struct WebAPI: Sendable {
     private func askOnce(
         _ path: String, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Outcome {
-        let response: HTTPResponse
-        do {
-            try await gate.pass(.reader, deadline: deadline)
-            response = try await send(
-                HTTPRequest(
-                    url: base + path, headers: [Self.referer], priority: .reader, transferClass: .metadata,
-                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
-        } catch {
-            throw SourceError(error)
-        }
+        let response = try await sendPaced(path, deadline, forMembers: forMembers)
         if forMembers, response.head.status == 403 { return .answer(Answer(status: 403, json: .null)) }
-        try obeyLimits(response)
         guard JSONReader.looksLikeObject(response.body) else {
             // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
             if response.head.status == 404, response.body.isEmpty { return .answer(Answer(status: 404, json: .null)) }
@@ -90,23 +80,46 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
-    private func obeyLimits(_ response: HTTPResponse) throws(SourceError) {
-        let pause = Self.pause(asked: response.head)
-        switch response.head.status {
-        case 429:
-            break
-        case 403 where !JSONReader.looksLikeObject(response.body):
-            break
-        case 500...:
-            guard pause != nil else {
-                throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")
-            }
-        default:
-            return
+    /// Sends a request when the gate lets it, and tells the gate what came of it.
+    private func sendPaced(
+        _ path: String, _ deadline: ContinuousClock.Instant, forMembers: Bool
+    ) async throws(SourceError) -> HTTPResponse {
+        let response: HTTPResponse
+        let verdict: GateVerdict
+        do {
+            let ticket = try await gate.pass(.reader, deadline: deadline)
+            var outcome = GateVerdict.unknown
+            defer { gate.settle(ticket, outcome) }
+            response = try await send(
+                HTTPRequest(
+                    url: base + path, headers: [Self.referer], priority: .reader, transferClass: .metadata,
+                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
+            outcome = Self.verdict(on: response, forMembers: forMembers)
+            verdict = outcome
+        } catch {
+            throw SourceError(error)
         }
-        gate.close(forSeconds: pause ?? Limits.usualPause)
-        throw .limited(retryAfter: pause)
+        switch verdict {
+        case .limited(let seconds, let told): throw .limited(retryAfter: told ? seconds : nil)
+        case .unknown where response.head.status >= 500:
+            throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")
+        case .fine, .unknown: return response
+        }
+    }
+
+    /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
+    private static func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
+        let pause = pause(asked: response.head)
+        switch response.head.status {
+        case 429: break
+        // A stranger's 403 may look like that too: neither a limit nor a welcome.
+        case 403 where !JSONReader.looksLikeObject(response.body):
+            if forMembers { return .unknown }
+        case 500...:
+            if pause == nil { return .unknown }
+        default: return .fine
+        }
+        return .limited(seconds: pause ?? Limits.usualPause, told: pause != nil)
     }
 
     /// The pause that `Retry-After` asks for, in seconds from 1 to an hour; nil if it asks for none that can be understood.

@@ -24,7 +24,7 @@ struct GateTests {
         let deadline = clock.now.advanced(by: .seconds(seconds))
         return Task {
             do throws(HTTPError) {
-                try await gate.pass(priority, deadline: deadline)
+                _ = try await gate.pass(priority, deadline: deadline)
                 return nil
             } catch {
                 return error
@@ -74,16 +74,17 @@ struct GateTests {
     @Test func coolDownsCloseAreToldAndAreCapped() async {
         let told = Told()
         let gate = gate(burst: 5) { told.add($0) }
-        gate.close(forSeconds: 30)
-        gate.close(forSeconds: 10)
-        gate.close(forSeconds: -1)
+        let ticket = GateTicket(id: 0, closings: 0)
+        gate.settle(ticket, .limited(seconds: 30, told: true))
+        gate.settle(ticket, .limited(seconds: 10, told: true))
+        gate.settle(ticket, .limited(seconds: -1, told: true))
         #expect(gate.state.closedUntil == 1030)
         #expect(await pass(gate, seconds: 29).value == .timedOut)
         let waiting = pass(gate, seconds: 31)
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(30))
         #expect(await waiting.value == nil)
-        gate.close(forSeconds: 1_000_000)
+        gate.settle(ticket, .limited(seconds: 1_000_000, told: true))
         #expect(gate.state.closedUntil == 4630)
         #expect(told.all == [1030, 4630])
     }
@@ -101,15 +102,16 @@ struct GateTests {
         bucket.join(1, priority: .preload, deadline: late)
         bucket.join(2, priority: .reader, deadline: late)
         bucket.join(3, priority: .reader, deadline: late)
+        let go = { (id: Int) in TokenBucket.Decision.go(GateTicket(id: id, closings: 0)) }
         func poll(_ id: Int, after seconds: Int64 = 0) -> TokenBucket.Decision {
             bucket.poll(id, now: now.advanced(by: .seconds(seconds)), wall: 0)
         }
         #expect(poll(1) == .wait(.seconds(1)))
         #expect(poll(3) == .wait(.seconds(1)))
-        #expect(poll(2) == .go)
-        #expect(poll(1, after: 1) != .go)
-        #expect(poll(3, after: 1) == .go)
-        #expect(poll(1, after: 2) == .go)
+        #expect(poll(2) == go(2))
+        #expect(poll(1, after: 1) != go(1))
+        #expect(poll(3, after: 1) == go(3))
+        #expect(poll(1, after: 2) == go(1))
         #expect(poll(1, after: 2) == .tooLate)
     }
 }

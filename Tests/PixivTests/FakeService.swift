@@ -20,6 +20,7 @@ final class FakeService: RequestGate {
         var script: [Result<HTTPResponse, HTTPError>]
         var requests: [HTTPRequest] = []
         var events: [Event] = []
+        var verdicts: [GateVerdict] = []
         var gateError: HTTPError?
     }
 
@@ -42,15 +43,20 @@ final class FakeService: RequestGate {
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
     var urls: [String] { requests.map(\.url) }
     var events: [Event] { state.withLock { $0.events } }
+    /// What the gate was told of each request, oldest first.
+    var verdicts: [GateVerdict] { state.withLock { $0.verdicts } }
     var closings: [Int64] {
         events.compactMap { if case .closed(let seconds) = $0 { seconds } else { nil } }
     }
 
     func refuseAtGate(_ error: HTTPError) { state.withLock { $0.gateError = error } }
 
-    func source(apiURL: String? = nil, imageURL: String? = nil) -> PixivSource {
+    /// A source that asks this service; its gate is this one too if none is given.
+    func source(
+        apiURL: String? = nil, imageURL: String? = nil, gate: (any RequestGate)? = nil
+    ) -> PixivSource {
         PixivSource(
-            send: { request throws(HTTPError) in try self.answer(request) }, gate: self, apiURL: apiURL,
+            send: { request throws(HTTPError) in try self.answer(request) }, gate: gate ?? self, apiURL: apiURL,
             imageURL: imageURL)
     }
 
@@ -63,15 +69,19 @@ final class FakeService: RequestGate {
         return try next.get()
     }
 
-    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError) {
+    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
         let error = state.withLock { state in
             state.events.append(.passed(priority, deadline))
             return state.gateError
         }
         if let error { throw error }
+        return GateTicket(id: 0, closings: 0)
     }
 
-    func close(forSeconds seconds: Int64) {
-        state.withLock { $0.events.append(.closed(seconds)) }
+    func settle(_ ticket: GateTicket, _ verdict: GateVerdict) {
+        state.withLock { state in
+            state.verdicts.append(verdict)
+            if case .limited(let seconds, _) = verdict { state.events.append(.closed(seconds)) }
+        }
     }
 }
