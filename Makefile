@@ -14,8 +14,10 @@ MOUNTPOINT ?=
 
 # Debian's names. What the program is built from, and what only its tests ask for.
 PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev \
-                 libcairo2-dev zlib1g-dev libturbojpeg0-dev pkg-config fonts-dejavu-core fonts-droid-fallback
-TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl
+                 libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev pkg-config fonts-dejavu-core \
+                 fonts-droid-fallback
+TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
+                 ffmpeg webp
 
 .PHONY: demo test check bench install uninstall build format setup setup-test tsan clean
 

@@ -43,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+        .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
         .systemLibrary(name: "CLinux"),
 
         library("Rankings", []),
@@ -51,9 +52,10 @@ let package = Package(
         library("Pixiv", ["Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "SQLite"]),
         library("ImageCache", ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
+        library("Media", ["CTurboJPEG", "CWebP"]),
         library("Fuse", ["CFuse3"]),
         library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache"]),
-        library("Origin", ["Rankings", "CMicroHTTPD", "CCairo", "CTurboJPEG"]),
+        library("Origin", ["Rankings", "Media", "CMicroHTTPD", "CCairo"]),
         .executableTarget(
             name: "rankfs",
             dependencies: [
@@ -76,6 +78,7 @@ let package = Package(
         tests("PixivTests", ["Pixiv", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
+        tests("MediaTests", ["Media"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),

@@ -1,4 +1,4 @@
-// libjpeg-turbo's TurboJPEG interface: the embedded origin compresses its pictures with it.
+// libjpeg-turbo's TurboJPEG interface: compresses what is drawn, reads the pictures of an animation.
 #ifndef RANKFS_CTURBOJPEG_SHIM_H
 #define RANKFS_CTURBOJPEG_SHIM_H
 

@@ -11,9 +11,10 @@ import Testing
         "Pixiv": ["Rankings", "HTTP", "FoundationEssentials"],
         "Catalog": ["Rankings", "HTTP", "SQLite", "FoundationEssentials"],
         "ImageCache": ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
+        "Media": ["CTurboJPEG", "CWebP"],
         "Fuse": ["CFuse3"],
         "RankFS": ["Rankings", "Fuse", "Catalog", "ImageCache"],
-        "Origin": ["Rankings", "CMicroHTTPD", "CCairo", "CTurboJPEG", "FoundationEssentials"],
+        "Origin": ["Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
         "rankfs": [
             "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",
             "FoundationEssentials",

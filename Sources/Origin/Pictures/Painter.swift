@@ -1,10 +1,10 @@
 import CCairo
-import CTurboJPEG
+import Media
 
 /// Draws a picture and compresses it to at most the bytes that it is to have.
 ///
 /// ## Concurrency
-/// Everything is local to the call; cairo and TurboJPEG keep no shared state that matters here.
+/// Everything is local to the call; cairo and libjpeg-turbo keep no shared state that matters here.
 enum Painter {
     /// The drawn part of a picture: the file without what pads it to its length; nil only without memory.
     static func draw(_ picture: Picture) -> DrawnPicture? {
@@ -19,8 +19,8 @@ enum Painter {
     /// The long side of a scene in its own units.
     private static let units = 1200.0
     /// The first quality tried; lower ones follow until the picture fits.
-    private static let firstQuality: Int32 = 88
-    private static let qualityStep: Int32 = 11
+    private static let firstQuality = 88
+    private static let qualityStep = 11
 
     private static func canvas(_ picture: Picture, plain: Bool) -> Canvas? {
         guard let canvas = Canvas(picture.pixels) else { return nil }
@@ -55,20 +55,13 @@ enum Painter {
         return DrawnPicture(jpeg: bytes, length: picture.bytes, salt: picture.salt)
     }
 
-    private static func compress(_ canvas: borrowing Canvas, quality: Int32) -> [UInt8]? {
+    private static func compress(_ canvas: borrowing Canvas, quality: Int) -> [UInt8]? {
         let pixels = canvas.pixels
-        guard let handle = unsafe tjInitCompress() else { return nil }
-        defer { unsafe tjDestroy(handle) }
-        var output: UnsafeMutablePointer<UInt8>?
-        var size: UInt = 0
-        let status = unsafe canvas.withPixels { data, stride in
-            unsafe tjCompress2(
-                handle, data, Int32(pixels.width), Int32(stride), Int32(pixels.height), Int32(TJPF_BGRX.rawValue),
-                &output, &size, Int32(TJSAMP_420.rawValue), quality, TJFLAG_FASTDCT)
-        }
-        defer { unsafe tjFree(output) }
-        guard status == 0, let output = unsafe output else { return nil }
-        return unsafe Array(UnsafeBufferPointer(start: output, count: Int(size)))
+        return unsafe canvas.withPixels { data, stride in
+            let bytes = unsafe UnsafeRawBufferPointer(start: data, count: stride * pixels.height)
+            return unsafe JPEG.encode(
+                bytes, width: pixels.width, height: pixels.height, stride: stride, quality: quality)
+        } ?? nil
     }
 
     private static func png(_ picture: Picture) -> DrawnPicture? {

@@ -1,0 +1,115 @@
+import CTurboJPEG
+
+/// JPEG files made and read with libjpeg-turbo.
+///
+/// ## Concurrency
+/// Each call has a handle of its own and keeps the thread busy until it is done.
+package enum JPEG {
+    /// Most pixels that are decoded: 4K, 33 MB in memory, where animations have at most 1920 x 1080.
+    package static let mostPixels = 3840 * 2160
+
+    /// Compresses pixels in rows of blue, green, red and an unused byte.
+    ///
+    /// - Parameters:
+    ///   - pixels: At least `height` rows.
+    ///   - width: In pixels.
+    ///   - height: In pixels.
+    ///   - stride: Bytes from one row to the next, at least 4 for each pixel.
+    ///   - quality: From 1 to 100.
+    /// - Returns: Nil without memory, or if the pixels are fewer than told.
+    package static func encode(
+        _ pixels: UnsafeRawBufferPointer, width: Int, height: Int, stride: Int, quality: Int
+    ) -> [UInt8]? {
+        guard (1...FrameLimits.longestSide).contains(width), (1...FrameLimits.longestSide).contains(height),
+            stride >= width * Pixels.pixelBytes, pixels.count >= (height - 1) * stride + width * Pixels.pixelBytes,
+            (1...100).contains(quality), let rows = pixels.baseAddress, let handle = unsafe tjInitCompress()
+        else { return nil }
+        defer { unsafe tjDestroy(handle) }
+        var output: UnsafeMutablePointer<UInt8>?
+        var size: UInt = 0
+        let status = unsafe tjCompress2(
+            handle, rows.assumingMemoryBound(to: UInt8.self), Int32(width), Int32(stride), Int32(height),
+            Int32(TJPF_BGRX.rawValue), &output, &size, Int32(TJSAMP_420.rawValue), Int32(quality), TJFLAG_FASTDCT)
+        defer { unsafe tjFree(output) }
+        guard status == 0, let output = unsafe output else { return nil }
+        return unsafe Array(UnsafeBufferPointer(start: output, count: Int(size)))
+    }
+
+    /// Compresses a picture; nil without memory.
+    package static func encode(_ pixels: Pixels, quality: Int) -> [UInt8]? {
+        unsafe pixels.bytes.withUnsafeBytes { bytes in
+            unsafe encode(
+                bytes, width: pixels.width, height: pixels.height, stride: pixels.stride, quality: quality)
+        }
+    }
+
+    /// Reads every pixel of a JPEG.
+    ///
+    /// A picture that is cut off or has a slip in its data is shown as far as it goes, as viewers do.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole file.
+    ///   - limit: Most pixels; the memory that a small file can ask for is bounded by it.
+    /// - Returns: The pixels, none of them transparent.
+    /// - Throws: `.picture` for what is no JPEG or too large, `.noMemory`.
+    package static func decode(_ bytes: [UInt8], limit: Int = mostPixels) throws(MediaError) -> Pixels {
+        guard let handle = unsafe tjInitDecompress() else { throw .noMemory }
+        defer { unsafe tjDestroy(handle) }
+        var width: Int32 = 0
+        var height: Int32 = 0
+        var sampling: Int32 = 0
+        var colours: Int32 = 0
+        guard unsafe tjDecompressHeader3(handle, bytes, UInt(bytes.count), &width, &height, &sampling, &colours) == 0,
+            width > 0, height > 0
+        else { throw .picture("it is no JPEG") }
+        guard Int(width) * Int(height) <= limit else {
+            throw .picture("it has \(width) x \(height) pixels, and at most \(limit) are read")
+        }
+        var pixels = Pixels(width: Int(width), height: Int(height))
+        let status = unsafe tjDecompress2(
+            handle, bytes, UInt(bytes.count), &pixels.bytes, width, Int32(pixels.stride), height,
+            Int32(TJPF_BGRX.rawValue), TJFLAG_LIMITSCANS)
+        guard unsafe status == 0 || tjGetErrorCode(handle) == Int32(TJERR_WARNING.rawValue) else {
+            throw .picture(unsafe String(cString: tjGetErrorStr2(handle)))
+        }
+        return pixels
+    }
+
+    /// The size in pixels that a JPEG's header tells.
+    ///
+    /// - Parameter bytes: The whole file or its beginning.
+    /// - Returns: Nil if it is no JPEG, or if the beginning ends before the frame header, which may stand behind
+    ///   profiles and thumbnails of some 64 KiB each (ITU-T T.81, B.2.2).
+    package static func size(of bytes: [UInt8]) -> (width: Int, height: Int)? {
+        guard bytes.starts(with: [0xff, startOfImage]) else { return nil }
+        var offset = 2
+        while offset + 4 <= bytes.count, bytes[offset] == 0xff {
+            let marker = bytes[offset + 1]
+            // Any number of fill bytes may stand before a marker (B.1.1.2).
+            if marker == 0xff {
+                offset += 1
+                continue
+            }
+            let length = Int(bytes[offset + 2]) << 8 | Int(bytes[offset + 3])
+            guard length >= 2, marker != startOfScan else { return nil }
+            if frameMarkers.contains(marker), !notFrameMarkers.contains(marker) {
+                guard offset + frameHeader <= bytes.count else { return nil }
+                let height = Int(bytes[offset + 5]) << 8 | Int(bytes[offset + 6])
+                let width = Int(bytes[offset + 7]) << 8 | Int(bytes[offset + 8])
+                return width > 0 && height > 0 ? (width, height) : nil
+            }
+            offset += 2 + length
+        }
+        return nil
+    }
+
+    // MARK: -
+
+    private static let startOfImage: UInt8 = 0xd8
+    private static let startOfScan: UInt8 = 0xda
+    /// SOF0 to SOF15, among which stand DHT, JPG and DAC (T.81, table B.1).
+    private static let frameMarkers: ClosedRange<UInt8> = 0xc0...0xcf
+    private static let notFrameMarkers: [UInt8] = [0xc4, 0xc8, 0xcc]
+    /// Marker, length, precision, height and width (B.2.2).
+    private static let frameHeader = 9
+}
