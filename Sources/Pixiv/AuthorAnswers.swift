@@ -40,24 +40,26 @@ package enum AuthorAnswers {
         return paths
     }
 
-    /// The author in `/ajax/user/<id>` or in a list of followed ones; nil without a number.
-    package static func author(_ body: JSON) -> Author? {
+    /// The author in a list of followed ones; nil without a number.
+    package static func author(_ body: JSON) -> NamedAuthor? {
         guard let id = body["userId"].number, id > 0 else { return nil }
-        return Author(id: UserID(rawValue: id), name: (body["name"].text ?? body["userName"].text) ?? "")
+        return NamedAuthor(id: UserID(rawValue: id), name: body["name"].shortText ?? body["userName"].shortText ?? "")
     }
 
-    /// The authors in `/ajax/user/<id>/following`, each with a few works.
-    package static func following(_ body: JSON) -> (authors: [(author: Author, works: WorkList)], unreadable: Int) {
-        let users = body["users"].elements
-        let authors = users.compactMap { user in
-            author(user).map { (author: $0, works: WorkList(entries: user["illusts"].elements)) }
+    /// The author in `/ajax/user/<id>?full=1`; without `full` there are only name and picture.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - author: The author asked for.
+    /// - Throws: `.unreadable` for the record of another author or none.
+    package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
+        guard let told = self.author(body), told.id == author else {
+            throw .unreadable("pixiv's record of author \(author.rawValue) makes no sense; pixiv may have changed it.")
         }
-        return (authors, users.count - authors.count)
+        let pictures = ["imageBig", "image"].lazy.compactMap { body[$0].text.flatMap { AvatarPath(url: $0) } }
+        return AuthorProfile(
+            id: told.id, name: told.name, avatar: pictures.first?.reference,
+            comment: body["comment"].text.map { PlainText.lines($0) } ?? "", following: body["following"].count,
+            webPage: body["webpage"].words, region: body["region"]["name"].words)
     }
-}
-
-/// Whose works are meant.
-package struct Author: Hashable, Sendable {
-    package let id: UserID
-    package let name: String
 }

@@ -1,7 +1,7 @@
 /// Reads JSON (RFC 8259) from a stranger: linear in time, bounded in depth, number of values and length of strings.
 ///
 /// Foundation's decoder refuses a whole page for one lone surrogate (`\ud800`), which authors do put into titles; here it becomes
-/// U+FFFD. Strings longer than any title or URL are cut, numbers that overflow stay numbers.
+/// U+FFFD. Strings longer than any caption are cut, numbers that overflow stay numbers.
 package struct JSONReader {
     /// Why bytes are no JSON, for the log.
     package struct Failure: Error, Equatable {
@@ -14,8 +14,8 @@ package struct JSONReader {
     private static let deepest = 64
     /// Values in one answer; an author with 100,000 works has as many.
     private static let mostValues = 500_000
-    /// Bytes of UTF-8 kept of a string; captions are longer but not used.
-    private static let longestString = 4096
+    /// Bytes of UTF-8 kept of a string; a caption of 3000 characters full of links has less.
+    private static let longestString = 65_536
 
     private let bytes: [UInt8]
     private var index = 0

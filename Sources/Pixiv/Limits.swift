@@ -14,6 +14,18 @@ package enum Limits {
     static let entriesPerPage = 50
     /// Works that `profile/illusts` takes in one request; more is an error (section 2).
     package static let worksPerRequest = 100
+    /// Entries of a full page (section 2, "Search", "Bookmarks", "Following"), as the service's own pages ask for them.
+    static let worksPerSearchPage = 60
+    static let worksPerBookmarksPage = 48
+    static let authorsPerPage = 24
+    /// Pages of a search; the service tells 10 to strangers and 1000 to users.
+    static let searchPages: ClosedRange<Int64> = 0...100_000
+    /// Works, bookmarks, views; the service has 150 million works.
+    static let counts: ClosedRange<Int64> = 0...1_000_000_000
+    /// Bytes of a title, name or tag; the service allows 32 characters for a title.
+    static let titleBytes = 4096
+    /// Characters of a caption's HTML that are read; the service allows 3000 in a caption.
+    static let captionCharacters = 65_536
     /// Bytes of an answer; the largest seen is 90 KB, an author of 100,000 works has 2 MB.
     static let answerBytes: Int64 = 16 << 20
     /// The pause after a refusal that names none, in seconds: limits are gone after one to two minutes (section 2, "Limits").

@@ -44,14 +44,19 @@ package struct PicturePath: Hashable, Sendable {
         return name(ofPage: page).map { "/img-original/img/\(folders)\($0)\(ending).\(fileExtension)" }
     }
 
+    /// References of the originals that the work may have, likeliest first; of an animation those of its first frame.
+    func originalCandidates(ofAnimation isAnimation: Bool) -> [String] {
+        // Only the picture of an animation has no page, and not even all of those.
+        let name = isAnimation || page == nil ? stem + "_ugoira0" : stem + "_p0"
+        return Self.formats.map { "\(folders)\(name).\($0)" }
+    }
+
+    /// What authors' files are, the most frequent first (reference/pixiv-api.md, section 4).
+    private static let formats = ["jpg", "png", "gif"]
+
     /// Takes a URL apart; scheme and host are passed over, as requests never follow them.
     package init?(url: String) {
-        guard url.utf8.count <= Self.longestURL, url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            return nil
-        }
-        var parts = url.split(separator: "/", omittingEmptySubsequences: false)[...]
-        // `https:`, the empty part between the slashes, the host.
-        parts = parts.dropFirst(3)
+        guard var parts = PathParts.behindHost(url) else { return nil }
         if parts.first == "c" {
             guard let size = parts.dropFirst().first, !size.isEmpty, size.utf8.allSatisfy(Self.isSizeByte) else {
                 return nil
@@ -66,14 +71,12 @@ package struct PicturePath: Hashable, Sendable {
 
     /// Takes the compact part of a record apart, or the reference of an original.
     package init?(reference: String) {
-        guard reference.utf8.count <= Self.longestURL else { return nil }
-        var parts = reference.split(separator: "/", omittingEmptySubsequences: false)[...]
-        guard parts.count == 7, let name = parts.popLast() else { return nil }
+        guard let (parts, name) = PathParts.ofReference(reference) else { return nil }
         if name.contains(".") {
-            self.init(folder: .original, folders: Array(parts), name: name)
+            self.init(folder: .original, folders: parts, name: name)
             guard originalReference == reference else { return nil }
         } else {
-            self.init(folder: .master, folders: Array(parts), name: name + "_master1200.jpg")
+            self.init(folder: .master, folders: parts, name: name + "_master1200.jpg")
             guard self.reference == reference else { return nil }
         }
     }
@@ -93,21 +96,15 @@ package struct PicturePath: Hashable, Sendable {
         return (0...Limits.pages).contains(wanted) ? "\(stem)_p\(wanted)" : nil
     }
 
-    private static let longestURL = 300
-
     private init?(folder: Folder, folders: [Substring], name: Substring) {
-        let widths = [4, 2, 2, 2, 2, 2]
-        let time = folders.compactMap { Self.decimal($0) }
-        guard time.count == widths.count, zip(folders, widths).allSatisfy({ $0.utf8.count == $1 }),
-            let day = Day(year: time[0], month: time[1], day: time[2]), time[3] < 24, time[4] < 60, time[5] < 60
-        else { return nil }
+        guard let uploaded = PathParts.uploaded(folders) else { return nil }
         let dot = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard dot.count == 2, ["jpg", "png", "gif"].contains(dot[1]) else { return nil }
+        guard dot.count == 2, Self.formats.contains(String(dot[1])) else { return nil }
         var parts = dot[0].split(separator: "_", omittingEmptySubsequences: false)[...]
-        guard let stem = parts.popFirst(), let work = Self.work(ofStem: stem) else { return nil }
+        guard let stem = parts.popFirst(), let work = PathParts.work(ofStem: stem) else { return nil }
         var page: Int?
         if let text = parts.first, text.first == "p" {
-            guard let number = Self.decimal(text.dropFirst()), number <= Limits.pages else { return nil }
+            guard let number = PathParts.decimal(text.dropFirst()), number <= Limits.pages else { return nil }
             page = number
             parts.removeFirst()
         }
@@ -116,20 +113,10 @@ package struct PicturePath: Hashable, Sendable {
         self.work = work
         self.page = page
         self.fileExtension = String(dot[1])
-        let seconds = Int64(time[3] * 3600 + time[4] * 60 + time[5])
-        self.uploaded = day.beginsAtUnixSeconds + seconds
+        self.uploaded = uploaded
         self.folders = folders.joined(separator: "/") + "/"
         self.stem = String(stem)
         self.ending = parts.map { "_" + $0 }.joined()
-    }
-
-    private static func work(ofStem stem: Substring) -> WorkID? {
-        let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
-        guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
-        if parts.count > 1 {
-            guard parts.count == 2, parts[1].utf8.count == 32, parts[1].utf8.allSatisfy(isHexByte) else { return nil }
-        }
-        return WorkID(rawValue: Int64(id))
     }
 
     private static func isEnding(_ parts: ArraySlice<Substring>, folder: Folder, page: Int?) -> Bool {
@@ -139,25 +126,11 @@ package struct PicturePath: Hashable, Sendable {
         case .master: ending == "master1200" || ending == "square1200"
         case .custom: ending == "custom1200"
         // The first frame of an animation in full size.
-        case .original: page == nil && ending.hasPrefix("ugoira") && decimal(ending.dropFirst(6)) != nil
+        case .original: page == nil && ending.hasPrefix("ugoira") && PathParts.decimal(ending.dropFirst(6)) != nil
         }
     }
 
-    /// A number of 1 to 15 decimal digits and nothing else.
-    private static func decimal(_ text: Substring) -> Int? {
-        guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy(isDigit) else { return nil }
-        return Int(text)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
-
-    private static func isHexByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-    }
-
     private static func isSizeByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+        PathParts.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
     }
 }

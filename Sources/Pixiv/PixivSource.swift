@@ -10,7 +10,7 @@ package struct PixivSource: RankingSource {
     /// The hosts that pixiv's requests may go to.
     package static let hosts: Set<String> = ["www.pixiv.net", "i.pximg.net", "s.pximg.net"]
 
-    private let api: WebAPI
+    let api: WebAPI
     private let images: String
 
     /// - Parameters:
@@ -100,6 +100,7 @@ package struct PixivSource: RankingSource {
     }
 
     package func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
+        if rendition == .archive { return archive(picture, of: work) }
         guard let path = PicturePath(reference: picture), path.work == work else { return nil }
         let rendered =
             switch rendition {
@@ -109,6 +110,22 @@ package struct PixivSource: RankingSource {
             case .archive, .webp, .avatar: nil as String?
             }
         return rendered.map { location($0, fileExtension: rendition == .original ? path.fileExtension : "jpg") }
+    }
+
+    private func archive(_ reference: String, of work: WorkID) -> PictureLocation? {
+        guard let path = ArchivePath(reference: reference), path.work == work else { return nil }
+        return location(path.path, fileExtension: "zip")
+    }
+
+    package func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? {
+        AvatarPath(reference: reference).map { (location($0.path, fileExtension: $0.fileExtension), $0.uploaded) }
+    }
+
+    package func originalCandidates(of work: Work) -> [String] {
+        guard work.withheld == nil, let path = PicturePath(reference: work.picture), path.work == work.id else {
+            return []
+        }
+        return path.originalCandidates(ofAnimation: work.kind == .animation)
     }
 
     package func webPage(of work: WorkID) -> String {

@@ -10,9 +10,9 @@ package enum WorkDecoding {
         guard let rank = entry["rank"].number(in: Limits.ranks) else { return nil }
         var fields = Fields()
         fields.id = entry["illust_id"].number
-        fields.title = entry["title"].text
+        fields.title = entry["title"].shortText
         fields.author = entry["user_id"].number
-        fields.authorName = entry["user_name"].text
+        fields.authorName = entry["user_name"].shortText
         fields.tags = entry["tags"].elements
         fields.kind = entry["illust_type"].number
         fields.width = entry["width"]
@@ -46,6 +46,7 @@ package enum WorkDecoding {
         fields.tags = body["tags"]["tags"].elements.map { $0["tag"] }
         fields.views = body["viewCount"]
         fields.ratings = body["likeCount"]
+        fields.uploaded = body["uploadDate"].text.flatMap { Timestamp.seconds($0) }
         return fields.work
     }
 }
@@ -84,19 +85,21 @@ private struct Fields {
     var url: String?
     var maskReason: String?
     var uploaded: Int64?
+    var aiType: Int64?
 
     init() {}
 
     init(brief entry: JSON) {
         id = entry["id"].number
-        title = entry["title"].text
+        title = entry["title"].shortText
         author = entry["userId"].number
-        authorName = entry["userName"].text
+        authorName = entry["userName"].shortText
         kind = entry["illustType"].number
         width = entry["width"]
         height = entry["height"]
         pageCount = entry["pageCount"]
         maskReason = entry["maskReason"].text
+        aiType = entry["aiType"].number
     }
 
     var work: Work? {
@@ -110,12 +113,22 @@ private struct Fields {
         let counts: ClosedRange<Int64> = 0...Int64.max
         return Work(
             id: WorkID(rawValue: id), title: title ?? "", author: UserID(rawValue: max(author ?? 0, 0)),
-            authorName: authorName ?? "", tags: tags.lazy.compactMap(\.text).prefix(Limits.tags).map { $0 },
+            authorName: authorName ?? "", tags: tags.lazy.compactMap(\.shortText).prefix(Limits.tags).map { $0 },
             kind: kind.flatMap { WorkKind(rawValue: Int(truncatingIfNeeded: $0)) } ?? .illustration,
             width: Int(width.number(in: Limits.pixels) ?? 0), height: Int(height.number(in: Limits.pixels) ?? 0),
             pageCount: Int(pageCount.number(in: 1...Int64(Limits.pages + 1)) ?? 1),
             uploaded: known?.uploaded ?? uploaded ?? 0, views: views.number(in: counts).map { Int($0) },
             ratings: ratings.number(in: counts).map { Int($0) },
-            picture: withheld == nil ? known?.reference ?? "" : "", withheld: withheld)
+            picture: withheld == nil ? known?.reference ?? "" : "", withheld: withheld,
+            isAI: isAI)
+    }
+
+    /// 0 stands for works from before the service asked, as does no value at all.
+    private var isAI: Bool? {
+        switch aiType {
+        case 1: false
+        case 2: true
+        default: nil
+        }
     }
 }

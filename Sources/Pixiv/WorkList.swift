@@ -26,7 +26,7 @@ package struct WorkList: Hashable, Sendable {
     /// Bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).
     package init(works body: JSON) {
         self.init(entries: body["works"].elements)
-        total = Self.count(body["total"])
+        total = body["total"].count
     }
 
     /// Newest works of an author (`/ajax/user/<id>/works/latest`): an object in which works not told are null.
@@ -38,7 +38,7 @@ package struct WorkList: Hashable, Sendable {
     package init(search body: JSON) {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }
         self.init(entries: groups.flatMap { $0["data"].elements })
-        let totals = groups.compactMap { Self.count($0["total"]) }
+        let totals = groups.compactMap { $0["total"].count }
         total = totals.isEmpty ? nil : totals.reduce(0, +)
     }
 
@@ -46,12 +46,5 @@ package struct WorkList: Hashable, Sendable {
     package init(followLatest body: JSON) {
         self.init(entries: body["thumbnails"]["illust"].elements)
         isLast = body["page"]["isLastPage"].flag
-    }
-
-    /// Highest count believed: the service has 150 million works.
-    private static let mostWorks: Int64 = 1_000_000_000
-
-    private static func count(_ value: JSON) -> Int? {
-        value.number(in: 0...mostWorks).map { Int($0) }
     }
 }

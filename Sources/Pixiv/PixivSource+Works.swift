@@ -1,0 +1,61 @@
+package import Rankings
+
+/// Searches, lists of signed-in users and full records.
+extension PixivSource {
+    package var worksPerSearchPage: Int { Limits.worksPerSearchPage }
+
+    package var worksPerBookmarksPage: Int { Limits.worksPerBookmarksPage }
+
+    package func searchPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        // A path with nothing or dots in the words' place is another one.
+        guard !words.isEmpty, words != ".", words != ".." else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        return try ListAnswers.search(
+            await api.body(Routes.search(words, page: page), deadline: deadline), page: page)
+    }
+
+    package func bookmarksPage(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        guard user.rawValue > 0 else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        let body = try await membersBody(Routes.bookmarks(of: user, page: page), deadline: deadline)
+        return try ListAnswers.bookmarks(body, page: page)
+    }
+
+    package func followedAuthors(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorPage {
+        guard user.rawValue > 0 else { throw .notFound }
+        guard page > 0 else { throw .pastTheEnd }
+        let body = try await membersBody(Routes.following(of: user, page: page), deadline: deadline)
+        return try ListAnswers.following(body, page: page)
+    }
+
+    package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+        guard work.rawValue > 0 else { throw .notFound }
+        return try WorkAnswers.details(await api.body(Routes.details(of: work), deadline: deadline), of: work)
+    }
+
+    package func animation(
+        of work: WorkID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AnimationRecord {
+        guard work.rawValue > 0 else { throw .notFound }
+        return try WorkAnswers.animation(await api.body(Routes.animation(of: work), deadline: deadline), of: work)
+    }
+
+    package func profile(
+        of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorProfile {
+        guard author.rawValue > 0 else { throw .notFound }
+        return try AuthorAnswers.profile(await api.body(Routes.profile(of: author), deadline: deadline), of: author)
+    }
+
+    /// The body of an answer that strangers are refused: without a session nobody is asked.
+    private func membersBody(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
+        guard case .signedIn = signIn else { throw .needsSignIn }
+        return try await api.body(path, deadline: deadline)
+    }
+}

@@ -1,0 +1,68 @@
+/// A JSON value (RFC 8259) to be written: the same value always gives the same bytes.
+package enum JSONText: Sendable {
+    case text(String)
+    case integer(Int64)
+    case flag(Bool)
+    case list([JSONText])
+    /// Members in the order given; those without a value are left out.
+    case object([(name: String, value: JSONText?)])
+
+    /// The value as a file: two blanks for each level, a line break at the end.
+    package var document: String {
+        var output = ""
+        write(to: &output, depth: 0)
+        return output + "\n"
+    }
+
+    private func write(to output: inout String, depth: Int) {
+        switch self {
+        case .text(let text): Self.quote(text, to: &output)
+        case .integer(let number): output += String(number)
+        case .flag(let flag): output += flag ? "true" : "false"
+        case .list(let elements):
+            Self.block("[", elements, "]", to: &output, depth: depth) { element, output in
+                element.write(to: &output, depth: depth + 1)
+            }
+        case .object(let members):
+            let told = members.compactMap { member in member.value.map { (name: member.name, value: $0) } }
+            Self.block("{", told, "}", to: &output, depth: depth) { member, output in
+                Self.quote(member.name, to: &output)
+                output += ": "
+                member.value.write(to: &output, depth: depth + 1)
+            }
+        }
+    }
+
+    /// Elements one to a line; nothing between the brackets if there are none.
+    private static func block<Element>(
+        _ opening: String, _ elements: [Element], _ closing: String, to output: inout String, depth: Int,
+        write: (Element, inout String) -> Void
+    ) {
+        output += opening
+        for (index, element) in elements.enumerated() {
+            output += (index == 0 ? "\n" : ",\n") + String(repeating: "  ", count: depth + 1)
+            write(element, &output)
+        }
+        if !elements.isEmpty { output += "\n" + String(repeating: "  ", count: depth) }
+        output += closing
+    }
+
+    private static func quote(_ text: String, to output: inout String) {
+        output.unicodeScalars.append("\"")
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n": output += "\\n"
+            case "\r": output += "\\r"
+            case "\t": output += "\\t"
+            // JSON allows the two separators, JavaScript long took them for the end of a line.
+            case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                output += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        output.unicodeScalars.append("\"")
+    }
+}

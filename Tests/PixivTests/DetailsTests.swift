@@ -1,0 +1,121 @@
+import Foundation
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Full records, recorded")
+struct DetailsTests {
+    private func body(_ path: String) throws -> (body: JSON, told: [String: Any]) {
+        let payload = try Payload(path)
+        return (try Envelope.body(of: payload.json), try #require(payload.root["body"] as? [String: Any]))
+    }
+
+    @Test(
+        "of works, in every field",
+        arguments: [
+            "Nandaka-PixivUtil2-test-image-info-32039274", "Nandaka-PixivUtil2-test-image-info2-67729319",
+            "Nandaka-PixivUtil2-test-image-parse-tags-11164869", "daydreamer-json-pixiv-ajax-api-docs-100412238",
+        ])
+    func works(name: String) throws {
+        let (body, told) = try body("ajax-illust/\(name)")
+        let id = WorkID(rawValue: Int64(try #require(told.int("id"))))
+        let details = try WorkAnswers.details(body, of: id)
+        #expect(details.work == WorkDecoding.full(body))
+        let date = try #require(told.text("createDate"))
+        #expect(details.created == Int64(try #require(ISO8601DateFormatter().date(from: date)).timeIntervalSince1970))
+        #expect(details.bookmarks == told.int("bookmarkCount") && details.comments == told.int("commentCount"))
+        #expect(details.restriction == told.int("xRestrict") && details.series == nil && details.work.isAI == nil)
+        let tags = try #require(told.at("tags", "tags") as? [[String: Any]])
+        #expect(details.tags.map(\.name) == tags.compactMap { $0.text("tag") })
+        #expect(details.tags.map(\.romaji) == tags.map { $0.text("romaji") })
+        #expect(details.tags.map(\.translation) == tags.map { ($0["translation"] as? [String: Any])?.text("en") })
+        #expect(throws: SourceError.self) { try WorkAnswers.details(body, of: WorkID(rawValue: id.rawValue + 1)) }
+    }
+
+    @Test("captions as text")
+    func captions() throws {
+        let links = try body("ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274")
+        #expect(
+            PlainText.fromHTML(try #require(links.told.text("description")))
+                == """
+                EXIT TUNES様より冬コミ発売予定の「MAYU画集(仮)」に１枚描かせて頂きました。詳しくはこちらをご確認下さい！★ \
+                http://exittunes.com/event/c83/index.html
+                ★「MAYU」公式サイトhttp://mayusan.jp/
+                """)
+        let named = try body("ajax-illust/Nandaka-PixivUtil2-test-image-info2-67729319").body
+        let caption = try WorkAnswers.details(named, of: WorkID(rawValue: 67_729_319)).caption
+        #expect(caption.contains("\n※OrangeさんのPixivページ→　user/5199746 (https://www.pixiv.net/en/users/5199746)\n"))
+        #expect(caption.contains("→　twitter/Orangesekaii (https://twitter.com/Orangesekaii)\n\n私が"))
+        #expect(caption.hasSuffix("\nillust/67603292 (https://www.pixiv.net/en/artworks/67603292)"))
+        #expect(!caption.contains("<") && !caption.contains("&"))
+    }
+
+    @Test("of an animation: its archive and 77 frames")
+    func animation() throws {
+        let (body, told) = try body("ajax-ugoira-meta/item4-ugoira-74442143")
+        let animation = try WorkAnswers.animation(body, of: WorkID(rawValue: 74_442_143))
+        let frames = try #require(told["frames"] as? [[String: Any]])
+        #expect(animation.archive == "2019/04/29/16/09/38/74442143_ugoira1920x1080.zip")
+        #expect(animation.frames.count == 77)
+        #expect(animation.frames.map(\.file) == frames.compactMap { $0.text("file") })
+        #expect(animation.frames.map(\.delay) == frames.compactMap { $0.int("delay") })
+        let error = #expect(throws: SourceError.self) {
+            try WorkAnswers.animation(body, of: WorkID(rawValue: 74_442_144))
+        }
+        #expect(isUnreadable(error))
+    }
+
+    @Test("of an author, short and full")
+    func author() throws {
+        let id = UserID(rawValue: 9_153_585)
+        let avatar = "2018/06/26/14/26/03/14408330_3de67ff59732d611d71369bddd8ea287_170.jpg"
+        let short = try AuthorAnswers.profile(
+            try body("ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585").body, of: id)
+        #expect(short == AuthorProfile(id: id, name: "haku89", avatar: avatar))
+        let (body, told) = try body("ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585-full1")
+        let full = try AuthorAnswers.profile(body, of: id)
+        #expect(full.name == "haku89" && full.avatar == avatar && full.following == 349 && full.region == "日本")
+        #expect(full.webPage == nil)
+        #expect(full.comment == told.text("comment")?.replacingOccurrences(of: "\r\n", with: "\n"))
+        #expect(throws: SourceError.self) { try AuthorAnswers.profile(body, of: UserID(rawValue: 1)) }
+    }
+
+    @Test("what recorded ones do not have: AI, series, other languages, minutes only, R-18G, withheld pictures")
+    func invented() throws {
+        func details(_ fields: String, urls: String? = nil) throws -> WorkDetails {
+            let picture =
+                "{\"regular\":\"https://i.pximg.net/img-master/img/2022/04/30/00/00/15/9_p0_master1200.jpg\"}"
+            let text = "{\"id\":\"9\",\"urls\":\(urls ?? picture),\(fields)}"
+            return try WorkAnswers.details(JSONReader.read(Array(text.utf8)), of: WorkID(rawValue: 9))
+        }
+        for (type, isAI) in [("2", true), ("\"2\"", true), ("1", false), ("0", nil), ("null", nil), ("3", nil)] {
+            #expect(try details("\"aiType\":\(type)").work.isAI == isAI)
+        }
+        #expect(try details("\"seriesNavData\":{\"title\":\"第一\",\"order\":2}").series == "第一")
+        #expect(try details("\"seriesNavData\":{\"title\":\"\"}").series == nil)
+        #expect(try details("\"createDate\":\"2018-03-14T09:00+00:00\"").created == 1_521_018_000)
+        #expect(try details("\"xRestrict\":2").restriction == 2)
+        let tags = try details(
+            """
+            "tags":{"tags":[{"tag":"a","translation":{"ko":"b","en":"c"}},{"tag":"d","translation":{"en":"","ko":"e"}},{"tag":""},7]}
+            """
+        ).tags
+        #expect(
+            tags == [
+                WorkDetails.Tag(name: "a", translation: "c"), WorkDetails.Tag(name: "d", translation: "e"),
+            ])
+        let withheld = try details(
+            "\"uploadDate\":\"2018-03-14T09:00:00+00:00\"", urls: "{\"regular\":null,\"original\":null}")
+        #expect(withheld.work.withheld == "withheld" && withheld.work.picture.isEmpty)
+        #expect(withheld.work.uploaded == 1_521_018_000)
+    }
+
+    @Test("the picture that the service gives to authors without one is none")
+    func noAvatar() throws {
+        for url in ["https://s.pximg.net/common/images/no_profile.png", "https://i.pximg.net/x.png"] {
+            let body = try JSONReader.read(Array("{\"userId\":\"7\",\"name\":\"n\",\"imageBig\":\"\(url)\"}".utf8))
+            #expect(try AuthorAnswers.profile(body, of: UserID(rawValue: 7)).avatar == nil)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Pages of searches, bookmarks and followed authors")
+struct ListAnswerTests {
+    private func entry(_ id: Int) -> String {
+        """
+        {"id":"\(id)","title":"t","userId":"7","userName":"u","illustType":0,"aiType":2,
+        "url":"https://i.pximg.net/c/250x250_80_a2/img-master/img/2022/04/30/00/00/15/\(id)_p0_square1200.jpg"}
+        """
+    }
+
+    private func search(_ entries: String, _ fields: String, page: Int) throws -> WorkPage {
+        let text = "{\"illustManga\":{\"data\":[\(entries)],\(fields)}}"
+        return try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: page)
+    }
+
+    @Test("the last page of a search decides; without one the total does")
+    func next() throws {
+        for (fields, page, hasNext) in [
+            ("\"total\":9000,\"lastPage\":10", 9, true), ("\"total\":9000,\"lastPage\":10", 10, false),
+            ("\"total\":9000,\"lastPage\":\"10\"", 1, true), ("\"total\":121", 2, true), ("\"total\":120", 2, false),
+            ("\"total\":null", 1, false), ("\"total\":1,\"lastPage\":0", 1, false),
+        ] {
+            let found = try search(entry(5), fields, page: page)
+            #expect(found.hasNext == hasNext && found.works.count == 1 && found.works[0].isAI == true, "\(fields)")
+        }
+    }
+
+    @Test("behind the last page the service tells the last one again, which is the end")
+    func past() throws {
+        #expect(throws: SourceError.pastTheEnd) {
+            try search(entry(5), "\"total\":9000,\"lastPage\":10", page: 11)
+        }
+        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":60,\"lastPage\":1", page: 2) }
+        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":9000,\"lastPage\":10", page: 11) }
+        #expect(throws: SourceError.pastTheEnd) { try search("", "\"total\":60", page: 2) }
+    }
+
+    @Test("no hits are a page; no works in spite of hits, or behind a page that had some, are not")
+    func empty() throws {
+        let none = WorkPage(works: [], total: 0, hasNext: false, unreadable: 0)
+        #expect(try search("", "\"total\":0,\"lastPage\":1", page: 1) == none)
+        #expect(try search("{\"isAdContainer\":true}", "\"total\":0", page: 1) == none)
+        for (entries, fields, page) in [
+            ("", "\"total\":5", 1), ("", "\"total\":0", 2), ("", "\"total\":0,\"lastPage\":1", 2),
+            ("", "\"total\":500,\"lastPage\":9", 2), ("{\"isAdContainer\":true}", "\"total\":5", 1),
+            ("{\"id\":\"5\"}", "\"total\":0", 1),
+        ] {
+            let error = #expect(throws: SourceError.self) { try search(entries, fields, page: page) }
+            #expect(isUnreadable(error), "\(fields) \(page)")
+        }
+        for text in ["{}", "[]", "{\"illustManga\":{}}", "{\"illustManga\":{\"data\":{}}}"] {
+            let error = #expect(throws: SourceError.self) {
+                try ListAnswers.search(JSONReader.read(Array(text.utf8)), page: 1)
+            }
+            #expect(isUnreadable(error))
+        }
+    }
+
+    @Test("an advertisement is no entry, an entry without sense is counted")
+    func slots() throws {
+        let page = try search(
+            "\(entry(5)),{\"isAdContainer\":true},{\"id\":\"6\"},\(entry(5)),\(entry(4))", "\"total\":5", page: 1)
+        #expect(page.works.map(\.id.rawValue) == [5, 4] && page.unreadable == 1)
+    }
+
+    @Test("recorded pages")
+    func recorded() throws {
+        let last = try ListAnswers.search(
+            Envelope.body(of: Payload("ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last").json),
+            page: 52)
+        #expect(last.works.count == 24 && last.total == 3084 && !last.hasNext && last.unreadable == 0)
+        let bookmarks = try Envelope.body(of: Payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark").json)
+        let page = try ListAnswers.bookmarks(bookmarks, page: 1)
+        #expect(page.works.count == 44 && page.total == 3643 && page.hasNext && page.unreadable == 0)
+        #expect(page.works.filter { $0.withheld == "unknown" }.count == 1)
+        #expect(try ListAnswers.bookmarks(bookmarks, page: 75).hasNext)
+        #expect(try !ListAnswers.bookmarks(bookmarks, page: 76).hasNext)
+    }
+
+    @Test("bookmarks: a page may be empty without being the last one")
+    func bookmarks() throws {
+        func page(_ entries: String, _ total: String, _ page: Int) throws -> WorkPage {
+            let text = "{\"works\":[\(entries)],\"total\":\(total)}"
+            return try ListAnswers.bookmarks(JSONReader.read(Array(text.utf8)), page: page)
+        }
+        #expect(try page("", "0", 1) == WorkPage(works: [], total: 0, hasNext: false, unreadable: 0))
+        #expect(try page("", "100", 2) == WorkPage(works: [], total: 100, hasNext: true, unreadable: 0))
+        #expect(try !page("", "100", 3).hasNext)
+        #expect(try page(entry(5), "null", 1).hasNext)
+        #expect(throws: SourceError.pastTheEnd) { try page("", "96", 3) }
+        #expect(throws: SourceError.pastTheEnd) { try page("", "null", 2) }
+        #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{\"id\":\"5\"}", "1", 1) }))
+        #expect(
+            isUnreadable(#expect(throws: SourceError.self) { try ListAnswers.bookmarks(.object([]), page: 1) }))
+        let masked =
+            """
+            {"id":5,"title":"-----","userId":0,"isMasked":true,"maskReason":"r18","url":"https://s.pximg.net/common/images/limit_r18_360.png"}
+            """
+        let work = try #require(try page(masked, "1", 1).works.first)
+        #expect(work.withheld == "r18" && work.picture.isEmpty && work.author.rawValue == 0)
+    }
+
+    @Test("followed authors: twice told counts once, without a number not at all")
+    func following() throws {
+        func page(_ users: String, _ total: String, _ page: Int) throws -> AuthorPage {
+            let text = "{\"users\":[\(users)],\"total\":\(total)}"
+            return try ListAnswers.following(JSONReader.read(Array(text.utf8)), page: page)
+        }
+        let some = try page(
+            "{\"userId\":\"3\",\"userName\":\"c\"},{\"userId\":1,\"userName\":\"a\"},{\"userName\":\"x\"},{\"userId\":\"3\"}",
+            "25", 1)
+        #expect(some.authors.map(\.name) == ["c", "a"] && some.authors.map(\.id.rawValue) == [3, 1] && some.hasNext)
+        #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
+        #expect(try page("", "0", 1) == AuthorPage(authors: [], hasNext: false))
+        #expect(throws: SourceError.pastTheEnd) { try page("", "24", 2) }
+        #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{}", "1", 1) }))
+        #expect(
+            isUnreadable(#expect(throws: SourceError.self) { try ListAnswers.following(.object([]), page: 1) }))
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import HTTP
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+@Suite("Asking for searches and full records")
+struct WorkRequestTests {
+    private let work = WorkID(rawValue: 9)
+
+    private func service(_ paths: String...) throws -> FakeService {
+        FakeService(try paths.map { .success(FakeService.response(200, [], try Payload($0).bytes)) })
+    }
+
+    @Test("a search asks for the words, whatever they are")
+    func search() async throws {
+        let payload = "ajax-search-artworks/Nandaka-PixivUtil2-test-tags-search-exact-last"
+        let service = try service(payload, payload)
+        let source = service.source()
+        #expect(try await source.searchPage("初音ミク 100%/?#", page: 2, deadline: deadline).works.count == 24)
+        #expect(try await source.searchPage("...", page: 52, deadline: deadline).hasNext == false)
+        let words = "%E5%88%9D%E9%9F%B3%E3%83%9F%E3%82%AF%20100%25%2F%3F%23"
+        let rest = "&s_mode=s_tag&type=all"
+        #expect(
+            service.urls == [
+                "https://www.pixiv.net/ajax/search/artworks/\(words)?word=\(words)&order=date_d&mode=all&p=2\(rest)",
+                "https://www.pixiv.net/ajax/search/artworks/...?word=...&order=date_d&mode=all&p=52\(rest)",
+            ])
+        #expect(URL(string: service.urls[0]) != nil && source.worksPerSearchPage == 60)
+    }
+
+    @Test("what nobody can search, and pages before the first, are not asked for")
+    func noSearch() async {
+        let service = FakeService()
+        let source = service.source()
+        for words in ["", ".", ".."] {
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.searchPage(words, page: 1, deadline: deadline)
+                } == .notFound)
+        }
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.searchPage("a", page: 0, deadline: deadline)
+            } == .pastTheEnd)
+        #expect(service.events.isEmpty)
+    }
+
+    @Test("full records, animations and authors")
+    func records() async throws {
+        let service = try service(
+            "ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238", "ajax-ugoira-meta/item4-ugoira-74442143",
+            "ajax-user/daydreamer-json-pixiv-ajax-api-docs-9153585-full1")
+        let source = service.source()
+        #expect(try await source.details(of: WorkID(rawValue: 100_412_238), deadline: deadline).tags.count == 7)
+        #expect(try await source.animation(of: WorkID(rawValue: 74_442_143), deadline: deadline).frames.count == 77)
+        #expect(try await source.profile(of: UserID(rawValue: 9_153_585), deadline: deadline).following == 349)
+        #expect(
+            service.urls == [
+                "https://www.pixiv.net/ajax/illust/100412238", "https://www.pixiv.net/ajax/illust/74442143/ugoira_meta",
+                "https://www.pixiv.net/ajax/user/9153585?full=1",
+            ])
+        #expect(service.requests.allSatisfy { $0.headers == [referer] })
+    }
+
+    @Test("works and authors that are gone are not found; a still has no frames")
+    func gone() async throws {
+        let gone = String(
+            decoding: try Payload("ajax-error/NebulaeWisdom-anybooru-404-no-such-illust").bytes, as: UTF8.self)
+        let source = FakeService(status: 404, gone, gone, gone).source()
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.details(of: work, deadline: deadline)
+            } == .notFound)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.animation(of: work, deadline: deadline)
+            } == .notFound)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.profile(of: UserID(rawValue: 9), deadline: deadline)
+            } == .notFound)
+        let still = try service("ajax-error/item4-ugoira-not-an-ugoira-ko").source()
+        #expect(
+            isUnreadable(
+                await failure { () async throws(SourceError) in
+                    try await still.animation(of: work, deadline: deadline)
+                }))
+        let service = FakeService()
+        let nobody = service.source()
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await nobody.details(of: WorkID(rawValue: 0), deadline: deadline)
+            } == .notFound)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await nobody.animation(of: WorkID(rawValue: -1), deadline: deadline)
+            } == .notFound)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await nobody.profile(of: UserID(rawValue: 0), deadline: deadline)
+            } == .notFound)
+        #expect(service.events.isEmpty)
+    }
+
+    @Test("without a session nobody is asked for what only users see")
+    func strangers() async {
+        let service = FakeService()
+        let source = service.source()
+        let user = UserID(rawValue: 7)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.bookmarksPage(of: user, page: 1, deadline: deadline)
+            } == .needsSignIn)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.followedAuthors(of: user, page: 1, deadline: deadline)
+            } == .needsSignIn)
+        #expect(service.events.isEmpty && source.worksPerBookmarksPage == 48)
+    }
+
+    @Test("bookmarks and followed authors are asked for by range")
+    func ranges() {
+        let user = UserID(rawValue: 7)
+        #expect(
+            Routes.bookmarks(of: user, page: 1) == "/ajax/user/7/illusts/bookmarks?tag=&offset=0&limit=48&rest=show")
+        #expect(
+            Routes.bookmarks(of: user, page: 3) == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
+        #expect(Routes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
+    }
+}
