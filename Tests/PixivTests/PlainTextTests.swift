@@ -32,7 +32,8 @@ struct PlainTextTests {
                 "<a href=\"https://example.net/1\">x<a href=\"https://example.net/2\">y",
                 "x (https://example.net/1)y (https://example.net/2)"
             ),
-            ("</a></a>x</strong></br>y", "x\ny"), ("<a href=\"https://example.net>x</a>", "x (https://example.net)"), ("<a title=\"x>y", "y"),
+            ("</a></a>x</strong></br>y", "x\ny"), ("<a href=\"https://example.net>x</a>", "x (https://example.net)"),
+            ("<a title=\"x>y", "y"),
             ("<a href=\"/jump.php?https%3A%2F%2Fe.net%2F%zz%0A%E3%81\">x</a>", "x (https://e.net/%zz\u{FFFD})"),
         ])
     func text(html: String, text: String) {
@@ -42,7 +43,7 @@ struct PlainTextTests {
     @Test("length is bounded, and nonsense ends")
     func bounds() {
         for part in ["x", "あ", "<", "<a", "<a href=\"https://e.net\">", "&#", "<br>", "</a", "&amp;", "<a \"'>"] {
-            let text = PlainText.fromHTML(String(repeating: part, count: 200_000))
+            let text = PlainText.fromHTML(String(repeating: part, count: 70_000))
             #expect(text.unicodeScalars.count <= 2 * Limits.captionCharacters, "\(part)")
         }
     }
@@ -54,7 +55,7 @@ struct PlainTextTests {
             "<", ">", "a", "A", "/", " href", "=", "\"", "'", "/jump.php?", "%", "%3A", "&", "#", "x", "39", ";", "amp",
             "<br />", "</a>", "<a ", "\n", "\r", "あ", "\u{301}", "!", "--", "https://",
         ]
-        for _ in 0..<3000 {
+        for _ in 0..<1000 {
             let html = (0..<Int.random(in: 0..<40, using: &random)).compactMap { _ in
                 pieces.randomElement(using: &random)
             }.joined()
