@@ -40,6 +40,7 @@ func expectBounded(_ works: [Work], _ place: Comment) {
 /// - Parameters:
 ///   - object: The object.
 ///   - check: Gets the JSON of the object, the field and a description of what happened to it.
+/// - Throws: What `check` throws.
 func eachMutation(of object: [String: Any], check: (String, String, Comment) throws -> Void) throws {
     for field in object.keys.sorted() {
         for (name, json) in replacements {
