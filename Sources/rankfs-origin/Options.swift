@@ -70,17 +70,24 @@ struct Options {
           --latency MS   wait before each answer
           --rate BYTES   send at most so many bytes a second on each connection
           --log FILE     append one JSON line per request: t, end (ms since the start), connection, method, path,
-                         range, status, bytes (of the body), completed, fault
+                         range, status, bytes (of the body), completed, fault,
+                         signed_in
           --replay DIR   answer from recorded answers (*.json anywhere below DIR) and draw the pictures they name
           --faults FILE  scripted faults, one JSON object a line; read again when the file changes, and replaced by
-                         what is posted to /_control
+                         what is posted to /_control; POST /_control/expire-sessions and
+                         /_control/renew-sessions make all sessions invalid and valid
           --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
           --no-chunked   tell the length of every picture (else one in ten comes without)
           --large        1200-pixel renditions of 0.1 to 12 MB, 1.5 MB on average, as benchmarks want them
 
         Authors to try besides those of the rankings: 1001 has 5000 works, 1002 one, 1003 none, 1004 2000 (half of
-        them comics), 1005 exactly 100, 1006 101 and a name that file systems dislike. Pictures are answered only to
-        requests with a Referer of www.pixiv.net, as the real host does.
+        them comics), 1005 exactly 100, 1006 101 and a name that file systems dislike, 1007 one of each rare kind: work
+        900600000 is an animation of 60 frames, 900600001 has 12 pages of PNG, the original of 900600002 answers 500, as
+        does that of rank 77 of each day. Pictures are answered only to requests with a Referer of www.pixiv.net, as the
+        real host does.
+
+        The cookie PHPSESSID=1000_visitorsecret signs in user 1000, who has bookmarks and follows authors; so does
+        <user>_<at least 8 letters or digits> for every other user.
 
         """
 }

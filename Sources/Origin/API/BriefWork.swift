@@ -2,9 +2,16 @@ import Rankings
 
 /// A work as lists of an author's works give it.
 enum BriefWork {
-    /// The record; what is masked keeps its number and loses the rest.
-    static func json(_ work: WorkRecord) -> JSON {
-        let masked = work.isMasked
+    /// The record; what is withheld keeps its number and loses the rest.
+    static func json(_ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSON = .null) -> JSON {
+        .object(fields(work, universe, for: viewer, bookmark: bookmark))
+    }
+
+    /// The record's keys and values.
+    static func fields(
+        _ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSON = .null
+    ) -> [(String, JSON)] {
+        let masked = work.isWithheld(from: viewer)
         let hidden = "-----"
         let title = masked ? hidden : work.title
         let url =
@@ -15,7 +22,7 @@ enum BriefWork {
             ("id", .string("\(work.id.rawValue)")),
             ("title", .string(title)),
             ("illustType", .int(work.kind.rawValue)),
-            ("xRestrict", 0), ("restrict", 0), ("sl", 2),
+            ("xRestrict", .int(work.xRestrict)), ("restrict", 0), ("sl", work.xRestrict > 0 ? 6 : 2),
             ("url", .string(url)),
             ("description", masked ? "-----" : ""),
             ("tags", .array(masked ? [] : work.tags.map(JSON.string))),
@@ -25,7 +32,7 @@ enum BriefWork {
             ("height", .int(masked ? 100 : work.pages[0].height)),
             ("pageCount", .int(masked ? 1 : work.pages.count)),
             ("isBookmarkable", .bool(!masked)),
-            ("bookmarkData", .null),
+            ("bookmarkData", bookmark),
             ("alt", .string("#\(work.tags.first ?? "") \(title) - \(work.authorName)のイラスト")),
             ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
             ("createDate", .string(work.uploaded.iso)),
@@ -33,10 +40,10 @@ enum BriefWork {
             ("isUnlisted", false),
             ("isMasked", .bool(masked)),
         ]
-        if masked { fields.append(("maskReason", "login_only")) }
-        fields.append(("aiType", 0))
-        fields.append(("profileImageUrl", .string(UserAnswers.portrait(of: work.author, size: 50))))
-        return .object(fields)
+        if masked { fields.append(("maskReason", work.xRestrict > 0 ? "r18" : "login_only")) }
+        fields.append(("aiType", .int(work.aiType)))
+        fields.append(("profileImageUrl", .string(universe.portrait(of: work.author, side: 50))))
+        return fields
     }
 
     /// Whether the author chose the part that the thumbnail shows.

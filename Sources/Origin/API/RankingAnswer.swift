@@ -4,10 +4,14 @@ import Rankings
 struct RankingAnswer: Sendable {
     private let universe: Universe
     private let now: Int64
+    private let viewer: Viewer
+    private let bookmarked: Set<WorkID>
 
     init(_ match: Routes.Match) {
         universe = match.universe
         now = match.now
+        viewer = match.viewer
+        bookmarked = match.viewer.user.map { Circle(match.universe, now: match.now).bookmarkedWorks(of: $0) } ?? []
     }
 
     /// Entries on a page.
@@ -18,8 +22,11 @@ struct RankingAnswer: Sendable {
 
     func answer(_ request: Request) -> Answer {
         let name = request.value("mode") ?? "daily"
-        guard let mode = RankingMode(rawValue: name) else { return Self.outOfRange }
-        if mode.needsSignIn {
+        let content = request.value("content").flatMap { $0.isEmpty ? nil : $0 } ?? "all"
+        guard let mode = RankingMode(rawValue: content == "all" ? name : "\(name)-\(content)"), mode.name == name else {
+            return Self.outOfRange
+        }
+        if mode.needsSignIn, !viewer.isSignedIn {
             return .html("403 Forbidden", status: 403)
         }
         let newest = universe.newest(at: now)
@@ -32,15 +39,14 @@ struct RankingAnswer: Sendable {
         } else {
             day = newest
         }
-        let content = request.value("content") ?? "all"
         let page = request.value("p").map { Int($0) ?? 0 } ?? 1
         guard let index = Universe.modes.firstIndex(of: name), page >= 1,
-            let (entries, total) = entries(mode: index, day: day, content: content, page: page)
+            let (entries, total) = entries(mode: index, day: day, content: mode.content, page: page)
         else { return Self.outOfRange }
         let first = Day.first(of: mode)
         return .json(
             .object([
-                ("contents", .array(entries.map(Self.entry))),
+                ("contents", .array(entries.map(entry))),
                 ("mode", .string(name)),
                 ("content", .string(content)),
                 ("page", .int(page)),
@@ -54,35 +60,45 @@ struct RankingAnswer: Sendable {
     }
 
     /// The page's entries and the ranking's length; nil past the end.
-    private func entries(mode: Int, day: Day, content: String, page: Int) -> ([Universe.Entry], total: Int)? {
+    private func entries(
+        mode: Int, day: Day, content: RankingMode.Content?, page: Int
+    ) -> (
+        [Universe.Entry], total: Int
+    )? {
         let first = (page - 1).multipliedReportingOverflow(by: Self.perPage)
         guard !first.overflow else { return nil }
+        let ranks = Universe.ranks(ofMode: mode)
         let kind: WorkKind
         switch content {
-        case "all":
-            guard first.partialValue < Universe.ranks else { return nil }
-            let last = min(first.partialValue + Self.perPage, Universe.ranks)
-            return (universe.entries(mode: mode, day: day, ranks: first.partialValue + 1...last), Universe.ranks)
-        case "illust": kind = .illustration
-        case "manga": kind = .manga
-        case "ugoira": kind = .animation
-        default: return nil
+        case nil:
+            guard first.partialValue < ranks else { return nil }
+            let last = min(first.partialValue + Self.perPage, ranks)
+            return (universe.entries(mode: mode, day: day, ranks: first.partialValue + 1...last), ranks)
+        case .illustrations: kind = .illustration
+        case .manga: kind = .manga
+        case .animations: kind = .animation
         }
         // A ranking of one kind only: the works of that kind, counted anew.
-        let all = universe.entries(mode: mode, day: day, ranks: 1...Universe.ranks)
+        let all = universe.entries(mode: mode, day: day, ranks: 1...ranks)
             .filter { $0.work.kind == kind }.enumerated()
             .map { Universe.Entry(rank: $0.offset + 1, previousRank: 0, work: $0.element.work) }
-        guard first.partialValue < all.count else { return nil }
+        // A day of few ranks may have none of a kind: its first page is empty then.
+        guard first.partialValue < max(1, all.count) else { return nil }
         return (Array(all[first.partialValue...].prefix(Self.perPage)), all.count)
     }
 
-    private static func entry(_ entry: Universe.Entry) -> JSON {
-        entry.work.isMasked ? masked(entry) : plain(entry)
+    private func entry(_ entry: Universe.Entry) -> JSON {
+        if entry.work.isWithheld(from: viewer) { return Self.masked(entry) }
+        var fields = plain(entry)
+        if viewer.isSignedIn {
+            fields += [("is_bookmarked", .bool(bookmarked.contains(entry.work.id))), ("bookmarkable", true)]
+        }
+        return .object(fields)
     }
 
-    private static func plain(_ entry: Universe.Entry) -> JSON {
+    private func plain(_ entry: Universe.Entry) -> [(String, JSON)] {
         let work = entry.work
-        return .object([
+        return [
             ("title", .string(work.title)),
             ("date", .string(work.displayed.display)),
             ("tags", .array(work.tags.map(JSON.string))),
@@ -91,9 +107,9 @@ struct RankingAnswer: Sendable {
             ("illust_book_style", work.kind == .manga ? "1" : "0"),
             ("illust_page_count", .string("\(work.pages.count)")),
             ("user_name", .string(work.authorName)),
-            ("profile_img", .string(UserAnswers.portrait(of: work.author, size: 50))),
-            ("illust_content_type", contentType(work)),
-            ("illust_series", series(work)),
+            ("profile_img", .string(universe.portrait(of: work.author, side: 50))),
+            ("illust_content_type", Self.contentType(work)),
+            ("illust_series", Self.series(work)),
             ("illust_id", .number(work.id.rawValue)),
             ("width", .int(work.pages[0].width)),
             ("height", .int(work.pages[0].height)),
@@ -104,7 +120,7 @@ struct RankingAnswer: Sendable {
             ("view_count", .int(work.views)),
             ("illust_upload_timestamp", .number(work.uploaded.seconds)),
             ("attr", work.isOriginal ? "original" : ""),
-        ])
+        ]
     }
 
     /// A slot that anonymous visitors do not see: the author limits the work to people who are signed in.
@@ -136,10 +152,12 @@ struct RankingAnswer: Sendable {
 
     private static func contentType(_ work: WorkRecord) -> JSON {
         let flags = [
-            "lo", "grotesque", "violent", "homosexual", "drug", "thoughts", "antisocial", "religion", "original",
+            "lo", "violent", "homosexual", "drug", "thoughts", "antisocial", "religion", "original",
             "furry", "bl", "yuri",
         ]
-        return .object([("sexual", 0)] + flags.map { ($0, .bool($0 == "original" && work.isOriginal)) })
+        return .object(
+            [("sexual", work.xRestrict > 0 ? 2 : 0), ("grotesque", .bool(work.xRestrict > 1))]
+                + flags.map { ($0, .bool($0 == "original" && work.isOriginal)) })
     }
 
     private static func series(_ work: WorkRecord) -> JSON {

@@ -4,29 +4,33 @@ import Rankings
 struct UserAnswers: Sendable {
     private let universe: Universe
     private let now: Int64
+    private let viewer: Viewer
 
     init(_ match: Routes.Match) {
         universe = match.universe
         now = match.now
+        viewer = match.viewer
     }
 
     /// Works that may be asked for at once.
     static let maximumIDs = 100
 
-    private static let gone = Answer.failure(
+    /// What the service says of users who are not there.
+    static let gone = Answer.failure(
         "該当ユーザーは既に退会したか、存在しないユーザーIDです", status: 404)
 
     /// `/ajax/user/<id>`; with `full=1` everything that the author tells.
     func profile(_ user: UserID, _ request: Request) -> Answer {
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
+        let isFollowed = viewer.user.map { Circle(universe, now: now).following(of: $0).contains(user) } ?? false
         let isFull = request.value("full") == "1"
         var fields: [(String, JSON)] = [
             ("userId", .string("\(user.rawValue)")),
             ("name", .string(universe.name(of: user))),
-            ("image", .string(Self.portrait(of: user, size: 50))),
-            ("imageBig", .string(Self.portrait(of: user, size: 170))),
+            ("image", .string(universe.portrait(of: user, side: 50))),
+            ("imageBig", .string(universe.portrait(of: user, side: 170))),
             ("premium", .bool(user.rawValue % 5 == 0)),
-            ("isFollowed", false), ("isMypixiv", false), ("isBlocking", false), ("background", .null),
+            ("isFollowed", .bool(isFollowed)), ("isMypixiv", false), ("isBlocking", false), ("background", .null),
             ("sketchLiveId", .null), ("partial", isFull ? 1 : 0), ("acceptRequest", false),
             ("sketchLives", .array([])),
         ]
@@ -36,7 +40,7 @@ struct UserAnswers: Sendable {
 
     /// `/ajax/user/<id>/profile/all`: the numbers of all works, split by kind.
     func all(_ user: UserID) -> Answer {
-        guard let works = universe.works(of: user, now: now) else { return Self.gone }
+        guard let works = universe.works(of: user, now: now, for: viewer) else { return Self.gone }
         var illusts: [(String, JSON)] = []
         var manga: [(String, JSON)] = []
         for id in works {
@@ -44,7 +48,8 @@ struct UserAnswers: Sendable {
             let pair = ("\(id.rawValue)", JSON.null)
             if universe.record(slot).kind == .manga { manga.append(pair) } else { illusts.append(pair) }
         }
-        let counts: JSON = .object([("illust", 1), ("novel", 0)])
+        let bookmarks = Circle(universe, now: now).bookmarks(of: user, hidden: false).count
+        let counts: JSON = .object([("illust", .int(bookmarks)), ("novel", 0)])
         return .envelope(
             .object([
                 ("illusts", .map(illusts)),
@@ -72,7 +77,7 @@ struct UserAnswers: Sendable {
     func illusts(_ user: UserID, _ request: Request) -> Answer {
         let ids = request.values("ids[]")
         guard !ids.isEmpty, ids.count <= Self.maximumIDs, request.value("work_category") != nil else {
-            return .failure("不正なリクエストです。", status: 400)
+            return Routes.badRequest
         }
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
         var works: [(String, JSON)] = []
@@ -80,7 +85,7 @@ struct UserAnswers: Sendable {
             guard let number = Int64(id), let work = universe.work(WorkID(rawValue: number), now: now),
                 work.author == user
             else { continue }
-            works.append((id, BriefWork.json(work)))
+            works.append((id, BriefWork.json(work, universe, for: viewer)))
         }
         return .envelope(
             .object([
@@ -95,16 +100,24 @@ struct UserAnswers: Sendable {
             ]))
     }
 
-    /// The address of an author's portrait.
-    static func portrait(of user: UserID, size: Int) -> String {
-        "https://i.pximg.net/user-profile/img/2020/01/01/00/00/00/\(user.rawValue)_\(size).jpg"
-    }
+    private static let regions = [
+        ("日本", "JP", "13"), ("日本", "JP", "26"), ("台湾", "TW", ""), ("アメリカ合衆国", "US", ""), ("フランス", "FR", ""),
+    ]
+    private static let remarks = [
+        "絵を描いています。", "Freestyle art work. Please follow my account. Thanks!", "無断転載禁止 / Do not repost <3",
+        "お仕事のご依頼は\r\nプロフィールのリンクからどうぞ。", "風景 & 背景が好きです。", "그림을 그립니다.",
+    ]
 
     private func details(_ user: UserID) -> [(String, JSON)] {
         let name = universe.name(of: user)
+        var chance = Chance(universe.seed, 0x17, UInt64(bitPattern: user.rawValue))
+        let (country, code, prefecture) = chance.pick(Self.regions)
         let region: JSON = .object([
-            ("name", "日本"), ("region", "JP"), ("prefecture", "13"), ("privacyLevel", "0"),
+            ("name", .string(country)), ("region", .string(code)), ("prefecture", .string(prefecture)),
+            ("privacyLevel", "0"),
         ])
+        let comment = "\(name)です。\r\n\(chance.pick(Self.remarks))"
+        let webpage: JSON = chance.oneIn(2) ? .string("https://\(user.rawValue).example/?a=1&b=2") : .null
         func told(_ text: JSON) -> JSON { .object([("name", text), ("privacyLevel", "0")]) }
         let workspace = ["Pc", "Tool", "Tablet", "Mouse", "Desktop", "Music", "Desk", "Chair"]
         let group: JSON = .object([
@@ -112,9 +125,8 @@ struct UserAnswers: Sendable {
             ("iconUrl", "https://i.pximg.net/c/128x128/imgaz/2012/09/12/23/08/46/group_icon_3282_square1200.jpg"),
         ])
         return [
-            ("following", .number(user.rawValue % 400)), ("followedBack", false),
-            ("comment", .string("\(name)です。\r\nよろしく！")), ("commentHtml", .string("\(name)です。<br />よろしく！")),
-            ("webpage", .null),
+            ("following", .int(Circle(universe, now: now).following(of: user).count)), ("followedBack", false),
+            ("comment", .string(comment)), ("commentHtml", .string(Caption.html(comment))), ("webpage", webpage),
             ("social", .object([("twitter", .object([("url", .string("https://twitter.com/\(user.rawValue)"))]))])),
             ("canSendMessage", true), ("region", region), ("age", told("23歳")), ("birthDay", told("12月16日")),
             ("gender", told("女性")), ("job", told("教員")),

@@ -4,10 +4,12 @@ import Rankings
 struct WorkAnswers: Sendable {
     private let universe: Universe
     private let now: Int64
+    private let viewer: Viewer
 
     init(_ match: Routes.Match) {
         universe = match.universe
         now = match.now
+        viewer = match.viewer
     }
 
     private static let unknown = Answer.failure("", status: 404)
@@ -23,7 +25,7 @@ struct WorkAnswers: Sendable {
                 ("original", .original(work.format)),
             ]
             return .object([
-                ("urls", .object(urls.map { ($0.0, Self.url(work, page: page, $0.1)) })),
+                ("urls", .object(urls.map { ($0.0, url(work, page: page, $0.1)) })),
                 ("width", .int(size.width)),
                 ("height", .int(size.height)),
             ])
@@ -31,10 +33,22 @@ struct WorkAnswers: Sendable {
         return .envelope(.array(pages))
     }
 
-    /// `/ajax/illust/<id>/ugoira_meta` for what is no animation.
+    /// `/ajax/illust/<id>/ugoira_meta`: where an animation's frames are, and how long each is shown.
     func animation(_ id: WorkID) -> Answer {
-        guard universe.work(id, now: now) != nil else { return Self.unknown }
-        return .failure("指定されたIDはうごイラではありません", status: 404)
+        guard let work = universe.work(id, now: now), !work.isWithheld(from: viewer) else { return Self.unknown }
+        guard work.kind == .animation else {
+            return .failure("指定されたIDはうごイラではありません", status: 404)
+        }
+        let frames = Animation(work, seed: universe.seed).delays.enumerated().map { index, delay -> JSON in
+            .object([("file", .string(Animation.name(ofFrame: index))), ("delay", .int(delay))])
+        }
+        return .envelope(
+            .object([
+                ("src", url(work, page: 0, .animation(size: "600x600"))),
+                ("originalSrc", url(work, page: 0, .animation(size: "1920x1080"))),
+                ("mime_type", "image/jpeg"),
+                ("frames", .array(frames)),
+            ]))
     }
 
     /// `/ajax/illust/<id>`: everything about a work.
@@ -45,8 +59,8 @@ struct WorkAnswers: Sendable {
 
     // MARK: -
 
-    private static func url(_ work: WorkRecord, page: Int, _ kind: PicturePath.Kind) -> JSON {
-        work.isMasked ? .null : .string(PicturePath(work, page: page, kind: kind).url)
+    private func url(_ work: WorkRecord, page: Int, _ kind: PicturePath.Kind) -> JSON {
+        work.isWithheld(from: viewer) ? .null : .string(PicturePath(work, page: page, kind: kind).url)
     }
 
     private func identity(_ work: WorkRecord) -> [(String, JSON)] {
@@ -57,18 +71,19 @@ struct WorkAnswers: Sendable {
             ("regular", .regular),
             ("original", .original(work.format)),
         ]
+        let caption = Caption.html(of: work, seed: universe.seed)
         return [
             ("illustId", .string("\(work.id.rawValue)")),
             ("illustTitle", .string(work.title)),
-            ("illustComment", ""),
+            ("illustComment", .string(caption)),
             ("id", .string("\(work.id.rawValue)")),
             ("title", .string(work.title)),
-            ("description", ""),
+            ("description", .string(caption)),
             ("illustType", .int(work.kind.rawValue)),
             ("createDate", .string(work.uploaded.isoUTC)),
             ("uploadDate", .string(work.uploaded.isoUTC)),
-            ("restrict", 0), ("xRestrict", 0), ("sl", 2),
-            ("urls", .object(urls.map { ($0.0, Self.url(work, page: 0, $0.1)) })),
+            ("restrict", 0), ("xRestrict", .int(work.xRestrict)), ("sl", work.xRestrict > 0 ? 6 : 2),
+            ("urls", .object(urls.map { ($0.0, url(work, page: 0, $0.1)) })),
             ("tags", tags(work)),
             ("alt", .string("#\(work.tags.first ?? "") \(work.title) - \(work.authorName)のイラスト")),
         ]
@@ -78,13 +93,19 @@ struct WorkAnswers: Sendable {
         let author = "\(work.author.rawValue)"
         let tags = work.tags.enumerated().map { index, tag -> JSON in
             // The author's own tags are locked; visitors may add others.
-            guard index < 5 else {
-                return .object([("tag", .string(tag)), ("locked", false), ("deletable", true)])
+            let isOwn = index < 5
+            var fields: [(String, JSON)] = [
+                ("tag", .string(tag)), ("locked", .bool(isOwn)), ("deletable", .bool(!isOwn)),
+            ]
+            if isOwn { fields.append(("userId", .string(author))) }
+            if let known = TagNames.known[tag] {
+                fields.append(("romaji", .string(known.romaji)))
+                if let english = known.english {
+                    fields.append(("translation", .object([("en", .string(english))])))
+                }
             }
-            return .object([
-                ("tag", .string(tag)), ("locked", true), ("deletable", false), ("userId", .string(author)),
-                ("userName", .string(work.authorName)),
-            ])
+            if isOwn { fields.append(("userName", .string(work.authorName))) }
+            return .object(fields)
         }
         return .object([
             ("authorId", .string(author)), ("isLocked", false), ("tags", .array(tags)), ("writable", false),
@@ -93,12 +114,12 @@ struct WorkAnswers: Sendable {
 
     private func people(_ work: WorkRecord) -> [(String, JSON)] {
         // The service names every work of the author, with short records of the neighbours.
-        let ids = universe.works(of: work.author, now: now) ?? []
+        let ids = universe.works(of: work.author, now: now, for: viewer) ?? []
         let place = ids.firstIndex(of: work.id) ?? 0
         let neighbours = max(0, place - 1)...(place + 1)
         let works = ids.enumerated().map { index, id -> (String, JSON) in
             guard neighbours.contains(index), let slot = Slot(id) else { return ("\(id.rawValue)", .null) }
-            return ("\(id.rawValue)", BriefWork.json(universe.record(slot)))
+            return ("\(id.rawValue)", BriefWork.json(universe.record(slot), universe, for: viewer))
         }
         return [
             ("storableTags", .array(["EZQqoW9r8g"])),
@@ -123,9 +144,9 @@ struct WorkAnswers: Sendable {
     private func extras(_ work: WorkRecord) -> [(String, JSON)] {
         [
             ("imageResponseOutData", .array([])), ("imageResponseData", .array([])), ("imageResponseCount", 0),
-            ("pollData", .null), ("seriesNavData", .null), ("descriptionBoothId", .null),
+            ("pollData", .null), ("seriesNavData", series(work)), ("descriptionBoothId", .null),
             ("descriptionYoutubeId", .null), ("comicPromotion", .null), ("fanboxPromotion", .null),
-            ("contestBanners", .array([])), ("isBookmarkable", true), ("bookmarkData", .null),
+            ("contestBanners", .array([])), ("isBookmarkable", true), ("bookmarkData", bookmark(work)),
             ("contestData", .null), ("zoneConfig", PageFurniture.zones),
             (
                 "extraData",
@@ -135,8 +156,32 @@ struct WorkAnswers: Sendable {
                     page: "artworks/\(work.id.rawValue)")
             ),
             ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
-            ("isUnlisted", false), ("request", .null), ("commentOff", 0), ("aiType", 0), ("reuploadDate", .null),
+            ("isUnlisted", false), ("request", .null), ("commentOff", 0), ("aiType", .int(work.aiType)),
+            ("reuploadDate", .null),
             ("locationMask", false), ("commissionLinkHidden", false), ("isLoginOnly", .bool(work.isMasked)),
         ]
+    }
+
+    /// The neighbours in a series; the first has none before it, the last none after it.
+    private func series(_ work: WorkRecord) -> JSON {
+        guard let series = work.series else { return .null }
+        func neighbour(_ step: Int) -> JSON {
+            let order = series.order + step
+            guard (1...series.count).contains(order) else { return .null }
+            return .object([
+                ("title", .string("\(series.title) \(order)")), ("order", .int(order)),
+                ("id", .string("\(work.id.rawValue + Int64(step))")), ("available", false),
+            ])
+        }
+        return .object([
+            ("seriesType", "manga"), ("seriesId", .string("\(series.id)")), ("title", .string(series.title)),
+            ("isConcluded", false), ("isReplaceable", false), ("isWatched", false), ("isNotifying", false),
+            ("order", .int(series.order)), ("next", neighbour(1)), ("prev", neighbour(-1)),
+        ])
+    }
+
+    private func bookmark(_ work: WorkRecord) -> JSON {
+        guard let user = viewer.user else { return .null }
+        return Circle(universe, now: now).bookmark(of: user, on: work.id)
     }
 }

@@ -106,6 +106,6 @@ extension Answer {
 extension Request {
     /// The same request for the whole picture.
     var withoutRange: Request {
-        Request(method: method, target: target, referer: referer, body: body)
+        Request(method: method, target: target, referer: referer, session: session, body: body)
     }
 }

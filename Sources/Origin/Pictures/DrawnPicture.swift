@@ -51,6 +51,22 @@ struct DrawnPicture: Sendable {
         tail = Self.bigEndian(UInt32(truncatingIfNeeded: sum)) + png.suffix(Self.iendBytes)
     }
 
+    /// A file that is whole already.
+    init(whole: [UInt8]) {
+        head = whole
+        tail = []
+        length = whole.count
+        salt = 0
+        isJPEG = false
+    }
+
+    /// The whole file; only for what is short.
+    var bytes: [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            count = unsafe read(from: 0, into: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
     /// Bytes that the padding of a PNG needs at least: length, type and checksum of its chunk.
     static let pngOverhead = 12
 

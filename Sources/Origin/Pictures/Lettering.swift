@@ -28,6 +28,13 @@ enum Lettering {
         }
     }
 
+    /// Writes a large number into the middle of the scene.
+    static func number(_ number: Int, with brush: borrowing Brush) {
+        let size = min(brush.width, brush.height) / 3
+        let context = unsafe brush.context
+        unsafe big("\(number)", at: (brush.width / 2 - size * 0.6, brush.height / 2 + size * 0.35), size: size, context)
+    }
+
     // MARK: -
 
     /// Which font has the glyphs of a run.

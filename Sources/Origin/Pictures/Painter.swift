@@ -8,7 +8,8 @@ import Media
 enum Painter {
     /// The drawn part of a picture: the file without what pads it to its length; nil only without memory.
     static func draw(_ picture: Picture) -> DrawnPicture? {
-        switch picture.format {
+        if !picture.frames.isEmpty { return Archive.draw(picture) }
+        return switch picture.format {
         case .jpeg: jpeg(picture)
         case .png: png(picture)
         }
@@ -30,6 +31,10 @@ enum Painter {
         unsafe cairo_scale(context, scale, scale)
         let brush = unsafe Brush(
             context: context, width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
+        if let frame = picture.subject.frame {
+            MovingScene.paint(picture.subject, frame, with: brush)
+            return canvas
+        }
         if plain {
             brush.sky([Colour(hue: Double(picture.subject.scene % 360) / 360, saturation: 0.4, value: 0.7)])
         } else {

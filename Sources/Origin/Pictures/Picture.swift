@@ -9,6 +9,15 @@ struct Picture: Sendable {
     let bytes: Int
     let modified: JapanTime
     let subject: PictureSubject
+    /// The frames, if this is an archive and no picture.
+    var frames: [Picture] = []
+    /// Whether the host answers 500 for it, always.
+    var isBroken = false
+
+    /// What the answer calls it.
+    var mediaType: String {
+        frames.isEmpty ? format.mediaType : "application/zip"
+    }
 }
 
 /// What a picture shows; every rendition of a page shows the same.
@@ -22,6 +31,14 @@ struct PictureSubject: Sendable {
     let rank: Int?
     let page: Int
     let pageCount: Int
+    /// Which frame of an animation is shown; nil for what does not move.
+    var frame: Frame?
+
+    /// One of the frames of an animation, counted from 0.
+    struct Frame: Sendable {
+        let index: Int
+        let count: Int
+    }
 }
 
 extension Universe {
@@ -47,12 +64,39 @@ extension Picture {
         guard PicturePath(record, page: page, kind: parsed.kind).text == path else { return nil }
         self.path = path
         self.pixels = pixels
-        bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
         modified = record.uploaded
         var chance = Chance(seed, 0xd1, UInt64(bitPattern: record.id.rawValue), UInt64(page))
-        subject = PictureSubject(
+        var subject = PictureSubject(
             scene: chance.next(), title: record.title, author: record.authorName,
             place: record.debut.map { "\($0.mode) \($0.day)" } ?? "No. \(record.id.rawValue)",
             rank: record.debut?.rank, page: page, pageCount: record.pages.count)
+        guard record.kind == .animation else {
+            if case .animation = parsed.kind { return nil }
+            self.subject = subject
+            bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
+            if case .original = parsed.kind { isBroken = record.hasBrokenOriginal }
+            return
+        }
+        let count = Animation(record, seed: seed).delays.count
+        switch parsed.kind {
+        case .animation:
+            frames = (0..<count).map { index in
+                subject.frame = PictureSubject.Frame(index: index, count: count)
+                let name = "\(path)#\(index)"
+                return Picture(
+                    path: name, pixels: pixels, format: .jpeg,
+                    bytes: PictureSize.bytes(seed: seed, path: name, kind: parsed.kind, pixels: pixels),
+                    modified: record.uploaded, subject: subject)
+            }
+            bytes = Archive.length(frames.map(\.bytes))
+        case .original:
+            // The first frame at full size.
+            subject.frame = PictureSubject.Frame(index: 0, count: count)
+            fallthrough
+        default:
+            bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
+        }
+        if case .original = parsed.kind { isBroken = record.hasBrokenOriginal }
+        self.subject = subject
     }
 }

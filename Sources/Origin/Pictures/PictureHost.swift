@@ -21,10 +21,11 @@ struct PictureHost: Sendable {
             return .html("403 Forbidden", status: 403)
         }
         guard let picture else { return .html("404 Not Found", status: 404) }
+        if picture.isBroken { return .html("500 Internal Server Error", status: 500) }
         let modified = JapanTime(seconds: picture.modified.seconds + laterBy).http
         var headers = [
             ("Server", "nginx"),
-            ("Content-Type", picture.format.mediaType),
+            ("Content-Type", picture.mediaType),
             ("Cache-Control", "max-age=\(Self.year)"),
             ("Expires", JapanTime(seconds: now + Self.year).http),
             ("Last-Modified", modified),

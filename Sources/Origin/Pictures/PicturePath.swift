@@ -14,6 +14,8 @@ struct PicturePath: Hashable, Sendable {
         /// Cut square; `custom` for one cut by the author.
         case square(size: String, custom: Bool)
         case original(PictureFormat)
+        /// The archive of an animation's frames, `600x600` or `1920x1080`.
+        case animation(size: String)
     }
 
     var time: JapanTime
@@ -70,7 +72,10 @@ struct PicturePath: Hashable, Sendable {
         work = record.id
         hash = record.hash
         self.page = record.hasPageMark ? page : nil
-        if record.kind == .animation, case .original = kind { self.page = nil }
+        switch kind {
+        case .original where record.kind == .animation, .animation: self.page = nil
+        default: break
+        }
         self.kind = kind
     }
 
@@ -87,6 +92,8 @@ struct PicturePath: Hashable, Sendable {
         case .square(let size, let custom):
             let word = custom ? "custom" : "square"
             return "/c/\(size)/\(custom ? "custom-thumb" : "img-master")/img/\(time.path)/\(name)_\(word)1200.jpg"
+        case .animation(let size):
+            return "/img-zip-ugoira/img/\(time.path)/\(name)_ugoira\(size).zip"
         case .original(let format):
             return "/img-original/img/\(time.path)/\(name)\(page == nil ? "_" + Self.frame : "").\(format.rawValue)"
         }
@@ -113,6 +120,12 @@ struct PicturePath: Hashable, Sendable {
         switch (directory, size) {
         case ("img-original", nil):
             return PictureFormat(rawValue: fileExtension).map(Kind.original)
+        case ("img-zip-ugoira", nil):
+            guard fileExtension == "zip",
+                let size = PicturePath.Kind.archiveSizes.first(where: { name.hasSuffix("_ugoira" + $0) })
+            else { return nil }
+            name = name.dropLast("_ugoira".count + size.count)
+            return .animation(size: size)
         case ("img-master", nil):
             return ends(with: "_master1200") ? .regular : nil
         case ("img-master", let size?):
@@ -132,6 +145,9 @@ extension PicturePath.Kind {
         switch self {
         case .original:
             return page
+        case .animation(let size):
+            let box = size == Self.archiveSizes[0] ? PixelSize(width: 600, height: 600) : Self.largeFrame
+            return page.fitted(into: box)
         case .regular:
             return page.fitted(into: PixelSize(width: 1200, height: 1200))
         case .preview(let size):
@@ -140,6 +156,10 @@ extension PicturePath.Kind {
             return Self.boxes[size]
         }
     }
+
+    /// The boxes that the frames of archives fit into.
+    static let archiveSizes = ["600x600", "1920x1080"]
+    private static let largeFrame = PixelSize(width: 1920, height: 1080)
 
     /// The sizes that clients ask for.
     private static let boxes: [String: PixelSize] = [

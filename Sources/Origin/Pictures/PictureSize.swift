@@ -36,6 +36,9 @@ enum PictureSize {
             return logNormal(&chance, median: 5_000, sigma: 0.2, in: tiny)
         case .square:
             return logNormal(&chance, median: 20_000, sigma: 0.35, in: square)
+        case .animation:
+            // One frame: what the flattest drawing needs, and a little more for each.
+            return max(smallestFrame, Int(area * 0.035)) + chance.below(frameSpread)
         case .original(.jpeg):
             // what the flattest drawing needs sets the floor
             let bytes = logNormal(&chance, median: area * 0.22, sigma: 0.8, in: original)
@@ -47,6 +50,8 @@ enum PictureSize {
     }
 
     private static let smallSide = 128
+    private static let smallestFrame = 10_000
+    private static let frameSpread = 8_000
 
     /// Box and Muller's transformation of two even draws.
     private static func logNormal(

@@ -107,5 +107,5 @@ private func read(_ connection: OpaquePointer, method: String, _ exchange: Excha
     }
     return Request(
         method: method, target: exchange.target, referer: header("Referer"), range: header("Range"),
-        ifRange: header("If-Range"), body: exchange.body)
+        ifRange: header("If-Range"), session: Sessions.session(inCookie: header("Cookie")), body: exchange.body)
 }

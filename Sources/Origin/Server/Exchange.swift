@@ -12,6 +12,8 @@ final class Exchange {
     /// Bytes of the body handed out.
     var sent = 0
     var fault: String?
+    /// Whether the request was answered as a signed-in user's.
+    var isSignedIn = false
     /// Whether an answer written by hand went out whole; nil for libmicrohttpd's.
     var rawCompleted: Bool?
 

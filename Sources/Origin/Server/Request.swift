@@ -4,25 +4,32 @@ struct Request: Sendable {
     /// As it came, with the query.
     let target: String
     let path: String
+    /// The parts of the path between slashes, each percent-decoded: one may hold a slash itself.
+    let segments: [String]
     /// Names and values, percent-decoded, in order; a name may come more than once.
     let query: [(name: String, value: String)]
     let referer: String?
     let range: String?
     let ifRange: String?
+    /// What the cookie PHPSESSID holds: a secret, never to be logged.
+    let session: String?
     let body: [UInt8]
 
     init(
         method: String, target: String, referer: String? = nil, range: String? = nil, ifRange: String? = nil,
-        body: [UInt8] = []
+        session: String? = nil, body: [UInt8] = []
     ) {
         self.method = method
         self.target = target
         self.referer = referer
         self.range = range
         self.ifRange = ifRange
+        self.session = session
         self.body = body
         let mark = target.firstIndex(of: "?")
-        path = Self.decoded(target[..<(mark ?? target.endIndex)])
+        let encoded = target[..<(mark ?? target.endIndex)]
+        path = Self.decoded(encoded)
+        segments = encoded.split(separator: "/" as Character).map(Self.decoded)
         query = mark.map { Self.pairs(target[target.index(after: $0)...]) } ?? []
     }
 

@@ -17,6 +17,7 @@ final class RequestLog: Sendable {
         let bytes: Int
         let completed: Bool
         let fault: String?
+        let isSignedIn: Bool
     }
 
     private let descriptor: Int32
@@ -52,6 +53,7 @@ final class RequestLog: Sendable {
             ("bytes", .int(entry.bytes)),
             ("completed", .bool(entry.completed)),
             ("fault", entry.fault.map(JSON.string) ?? .null),
+            ("signed_in", .bool(entry.isSignedIn)),
         ]).bytes(escapingSlashes: false)
         line.append(UInt8(ascii: "\n"))
         unsafe line.withUnsafeBytes { bytes in

@@ -12,7 +12,9 @@ import CMicroHTTPD
     /// Decides and queues the answer; the connection's thread may sleep here without holding up others.
     func respond() -> MHD_Result {
         guard let request = exchange.request else { return .NO }
-        if request.path == Service.controlPath { return queue(service.control(request), Delivery(), for: request) }
+        if request.path.hasPrefix(Service.controlPath) {
+            return queue(service.control(request), Delivery(), for: request)
+        }
         guard Pace.wait(milliseconds: Int64(service.configuration.latency), isOver: isOver) else { return .NO }
         switch service.outcome(request, exchange) {
         case .answer(let answer, let delivery):

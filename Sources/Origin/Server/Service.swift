@@ -11,6 +11,7 @@ final class Service: Sendable {
     private let universe: Universe
     private let recordings: Recordings?
     private let faults: FaultScript
+    private let sessions = Sessions()
     private let stopping = Atomic(false)
     private let connections = Atomic(0)
     private let started = Pace.now
@@ -58,17 +59,30 @@ final class Service: Sendable {
                 ?? host.answer(
                     request, recordings.picture(at: request.path) ?? HostFixtures.picture(request.path, universe))
         }
-        if let answer = Routes.answer(request, universe: universe, now: now) { return answer }
+        if let answer = Routes.answer(request, universe: universe, now: now, viewer: viewer(request)) { return answer }
         return host.answer(
             request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))
     }
 
-    /// Where scripts of faults are posted.
+    /// Whose session a request shows.
+    private func viewer(_ request: Request) -> Viewer {
+        sessions.viewer(request.session, universe)
+    }
+
+    /// Where scripts of faults are posted; below it, what changes sessions.
     static let controlPath = "/_control"
 
-    /// Puts a posted script in force.
+    /// Puts a posted script in force, or makes all sessions invalid or valid again.
     func control(_ request: Request) -> Answer {
         guard request.method == "POST" else { return .html("405 Method Not Allowed", status: 405) }
+        switch request.path.dropFirst(Self.controlPath.count) {
+        case "": break
+        case "/expire-sessions", "/renew-sessions":
+            let expire = request.path.hasSuffix("expire-sessions")
+            sessions.setExpired(expire)
+            return .json(.object([("expired", .bool(expire))]))
+        default: return .html("404 Not Found", status: 404)
+        }
         guard let count = faults.replace(with: request.body) else {
             return .json(.object([("error", "a line is no rule: see FaultRule and FaultAction")]), status: 400)
         }
@@ -77,6 +91,7 @@ final class Service: Sendable {
 
     /// What becomes of a request: the right answer, or what the script in force makes of it.
     func outcome(_ request: Request, _ exchange: Exchange) -> FaultyAnswer {
+        exchange.isSignedIn = viewer(request).isSignedIn
         guard let rule = faults.fault(for: request) else { return .answer(answer(request), Delivery()) }
         exchange.fault = rule.name
         return rule.action.spoil(
@@ -112,6 +127,6 @@ final class Service: Sendable {
                 started: exchange.started - started, finished: Pace.now - started, connection: exchange.connection,
                 request: request, status: exchange.status, bytes: exchange.sent,
                 completed: exchange.rawCompleted ?? completed,
-                fault: exchange.fault))
+                fault: exchange.fault, isSignedIn: exchange.isSignedIn))
     }
 }

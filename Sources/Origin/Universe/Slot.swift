@@ -41,6 +41,12 @@ enum Slot: Hashable, Sendable {
         }
     }
 
+    /// Whether the slot is one of a ranking for signed-in users only.
+    var isForSignedIn: Bool {
+        guard case .ranking(_, let mode, _) = self, mode < Universe.rankingModes.count else { return false }
+        return Universe.rankingModes[mode].needsSignIn
+    }
+
     /// The packed number of a ranking's slot; nil for a special author's work.
     var index: Int? {
         guard case .ranking(let day, let mode, let rank) = self else { return nil }
@@ -75,5 +81,7 @@ struct SpecialAuthor: Sendable {
         SpecialAuthor(id: 1004, name: "漫画と絵", works: 2000, mangaEvery: 2),
         SpecialAuthor(id: 1005, name: "絵百枚", works: 100, mangaEvery: 1000),
         SpecialAuthor(id: 1006, name: "a/b\\c:*?\"<>|", works: 101, mangaEvery: 4),
+        SpecialAuthor(id: 1007, name: "見本", works: 7, mangaEvery: 1000),
+        SpecialAuthor(id: 1000, name: "訪問者", works: 0, mangaEvery: 1000),
     ]
 }

@@ -14,7 +14,7 @@ extension Universe {
         let kindTag = kind == .manga ? "漫画" : kind == .animation ? "うごイラ" : ""
         let pages = pages(kind: kind, format: format, &chance)
         let ratings = ratings(slot, &chance)
-        return WorkRecord(
+        var work = WorkRecord(
             id: id, title: title, author: author, authorName: name(of: author),
             tags: Titles.tags(&chance, kind: kindTag), kind: kind, pages: pages, uploaded: uploaded,
             displayed: chance.oneIn(Self.redatedEvery) ? JapanTime(seconds: uploaded.seconds - 86_400) : uploaded,
@@ -23,6 +23,8 @@ extension Universe {
             views: ratings * chance.within(8...40), ratings: ratings, isOriginal: isOriginal,
             isMasked: isMasked(slot, &chance), series: series(kind: kind, author: author, id: id, &chance),
             debut: debut(slot))
+        dress(&work, slot)
+        return work
     }
 
     // MARK: -

@@ -4,6 +4,8 @@ import Rankings
 struct Universe: Sendable {
     let seed: UInt64
     let authors: AuthorTable
+    /// Kept here because it is made once a day.
+    let search = SearchIndex()
     /// Whether 1200-pixel renditions are as large as originals.
     let hasLargePictures: Bool
 
@@ -19,9 +21,15 @@ struct Universe: Sendable {
     }
 
     /// The modes that have works of their own, by the index that is packed into work numbers: append only.
-    static let modes = ["daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai"]
+    static let modes = [
+        "daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai", "daily_r18", "weekly_r18",
+        "male_r18", "female_r18", "r18g", "daily_r18_ai",
+    ]
 
-    /// Ranks of a day.
+    /// The same as values.
+    static let rankingModes = modes.compactMap { RankingMode(rawValue: $0) }
+
+    /// Ranks of a day in the modes for everybody.
     static let ranks = 500
 
     /// The work of a number, if it exists at that moment.
@@ -36,11 +44,10 @@ struct Universe: Sendable {
         case .special:
             return true
         case .ranking(let day, let mode, let rank):
-            guard mode < Self.modes.count, (1...Self.ranks).contains(rank),
-                let rankingMode = RankingMode(rawValue: Self.modes[mode])
+            guard mode < Self.modes.count, (1...Self.ranks(ofMode: mode)).contains(rank),
+                case let date = Self.firstDay.advanced(by: day)
             else { return false }
-            let date = Self.firstDay.advanced(by: day)
-            guard date >= Day.first(of: rankingMode), date <= newest else { return false }
+            guard date >= Day.first(of: Self.rankingModes[mode]), date <= newest else { return false }
             return !isGap(day: day, mode: mode, rank: rank) && carried(day: day, mode: mode, rank: rank) == nil
         }
     }
@@ -50,10 +57,13 @@ struct Universe: Sendable {
         Day.first(of: .daily)
     }
 
-    /// The works of an author that exist, highest number first; nil if there is no such author.
-    func works(of user: UserID, now: Int64) -> [WorkID]? {
+    /// The works of an author that exist and that the viewer is told of, highest number first; nil if there is no such
+    /// author.
+    func works(of user: UserID, now: Int64, for viewer: Viewer = .anonymous) -> [WorkID]? {
         let newest = newest(at: now)
-        return authors.slots(of: user)?.filter { exists($0, newest: newest) }.map(\.work).sorted(by: >)
+        return authors.slots(of: user)?
+            .filter { exists($0, newest: newest) && (viewer.isSignedIn || !$0.isForSignedIn) }
+            .map(\.work).sorted(by: >)
     }
 
     /// An author's pen name.

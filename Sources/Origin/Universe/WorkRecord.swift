@@ -24,6 +24,12 @@ struct WorkRecord: Sendable {
     /// Shown to signed-in users only.
     var isMasked: Bool
     var series: Series?
+    /// 1 for R-18, 2 for R-18G; the pictures of such works are as tame as all others.
+    var xRestrict = 0
+    /// 0 unknown, 1 drawn by hand, 2 made with AI.
+    var aiType = 0
+    /// Whether the image host answers 500 for the original, always.
+    var hasBrokenOriginal = false
     /// Where the work was first ranked, for the lettering of its pictures.
     var debut: Debut?
 

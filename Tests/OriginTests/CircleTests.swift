@@ -1,0 +1,105 @@
+import Rankings
+import Testing
+
+@testable import Origin
+
+/// Bookmarks, followed authors and the feed.
+@Suite struct CircleTests {
+    private let universe = Universe(seed: 1)
+
+    private func ask(
+        _ target: String, user: UserID = Landmarks.visitor
+    ) throws -> (status: Int, body: JSONNode?) {
+        let request = Request(method: "GET", target: target)
+        let answer = try #require(Routes.answer(request, universe: universe, now: noon, viewer: .signedIn(user)))
+        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
+        return (answer.status, JSONNode(bytes)?["body"])
+    }
+
+    @Test func bookmarksPageByPage() throws {
+        var rows: [JSONNode] = []
+        var total: Int64 = 0
+        for offset in stride(from: 0, to: 240, by: 48) {
+            let body = try #require(
+                try ask("/ajax/user/1000/illusts/bookmarks?tag=&offset=\(offset)&limit=48&rest=show").body)
+            total = try #require(body["total"]?.integer)
+            rows += try #require(body["works"]).children
+        }
+        #expect(total >= 100)
+        #expect(rows.count == Int(total))
+        #expect(Set(rows.compactMap { $0["id"]?.integer }).count == rows.count)
+        #expect(rows.allSatisfy { $0["userId"]?.integer != 1000 })
+        let gone = try #require(rows.first { $0["isMasked"]?.boolean == true })
+        let recorded = try #require(JSONNode(try payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark.json")))
+        let known = try #require(recorded["body"]?["works"]).children.filter { $0["isMasked"]?.boolean == true }
+        #expect(Shape.differences(gone, known) == [])
+        #expect(gone["title"]?.string == "-----")
+        #expect(gone["maskReason"]?.string == "unknown")
+        guard case .number = gone["id"]?.value, case .number = gone["userId"]?.value else {
+            Issue.record("the numbers of a deleted work are numbers")
+            return
+        }
+        let bookmark = try #require(rows.first { $0["isMasked"]?.boolean == false })
+        let id = try #require(bookmark["id"]?.integer)
+        #expect(try ask("/ajax/illust/\(id)").body?["bookmarkData"]?["id"] != nil)
+        #expect(try ask("/ajax/illust/\(id)", user: Landmarks.author).body?["bookmarkData"]?["id"] == nil)
+    }
+
+    @Test func bookmarksOfATagAndHiddenOnes() throws {
+        let path = "/ajax/user/1000/illusts/bookmarks?offset=0&limit=100"
+        let tagged = try #require(try ask("\(path)&tag=%E9%A2%A8%E6%99%AF&rest=show").body)
+        let works = try #require(tagged["works"]).children
+        #expect(!works.isEmpty && works.count == tagged["total"]?.integer.map { Int($0) })
+        #expect(works.allSatisfy { $0["tags"]?.children.contains { $0.string == "風景" } == true })
+        let hidden = try #require(try ask("\(path)&tag=&rest=hide").body?["works"]).children
+        #expect(!hidden.isEmpty)
+        #expect(
+            hidden.allSatisfy { $0["isMasked"]?.boolean == true || $0["bookmarkData"]?["private"]?.boolean == true })
+        #expect(try ask("\(path)&tag=&rest=hide", user: Landmarks.author).status == 400)
+        let seen = try #require(try ask("\(path)&tag=&rest=show", user: Landmarks.author).body?["works"]).children
+        #expect(seen.allSatisfy { $0["bookmarkData"]?["id"] == nil })
+        #expect(try ask("/ajax/user/1000/illusts/bookmarks?offset=0&limit=101&rest=show").status == 400)
+        #expect(try ask("/ajax/user/1000/illusts/bookmarks?offset=-1&limit=9&rest=show").status == 400)
+        #expect(try ask("/ajax/user/5/illusts/bookmarks?offset=0&limit=9&rest=show").status == 404)
+    }
+
+    @Test func followedAuthorsExist() throws {
+        var users: [JSONNode] = []
+        for offset in [0, 24, 48] {
+            let body = try #require(try ask("/ajax/user/1000/following?offset=\(offset)&limit=24&rest=show").body)
+            users += try #require(body["users"]).children
+            #expect((body["total"]?.integer ?? 0) >= 30)
+        }
+        #expect(users.count >= 30)
+        let ids = users.compactMap { $0["userId"]?.integer }
+        #expect(Set(ids).count == users.count)
+        for id in ids {
+            let profile = try #require(try ask("/ajax/user/\(id)?full=1").body)
+            #expect(profile["isFollowed"]?.boolean == true)
+            #expect(profile["name"]?.string == users.first { $0["userId"]?.integer == id }?["userName"]?.string)
+        }
+        #expect(try ask("/ajax/user/1000?full=1").body?["following"]?.integer == Int64(users.count))
+    }
+
+    @Test func theFeedHasTheNewestWorksOfFollowedAuthors() throws {
+        let circle = Circle(universe, now: noon)
+        let followed = Set([false, true].flatMap { circle.following(of: Landmarks.visitor, hidden: $0) })
+        var dates: [String] = []
+        var ids: [Int64] = []
+        for page in 1...3 {
+            let body = try #require(try ask("/ajax/follow_latest/illust?p=\(page)&mode=all").body)
+            let works = try #require(body["thumbnails"]?["illust"]).children
+            let listed = try #require(body["page"]?["ids"]).children.compactMap(\.integer)
+            #expect(listed.count == 60)
+            #expect(listed == works.compactMap { $0["id"]?.integer })
+            #expect(body["page"]?["isLastPage"]?.boolean == false)
+            #expect(works.allSatisfy { followed.contains(UserID(rawValue: $0["userId"]?.integer ?? 0)) })
+            dates += works.compactMap { $0["createDate"]?.string }
+            ids += listed
+        }
+        #expect(dates == dates.sorted(by: >))
+        #expect(Set(ids).count == ids.count)
+        #expect(try ask("/ajax/follow_latest/illust?p=0").status == 400)
+        #expect(try ask("/ajax/follow_latest/illust?p=34").body?["page"]?["isLastPage"]?.boolean == true)
+    }
+}

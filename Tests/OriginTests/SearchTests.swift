@@ -1,0 +1,109 @@
+import Rankings
+import Testing
+
+@testable import Origin
+
+@Suite struct SearchTests {
+    /// One for all tests, because it keeps what it has collected.
+    private static let universe = Universe(seed: 1)
+
+    private func search(
+        _ word: String, _ query: String = "", scope: String = "artworks", _ viewer: Viewer = .anonymous
+    ) throws -> JSONNode {
+        let word = word.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let request = Request(method: "GET", target: "/ajax/search/\(scope)/\(word)?\(query)")
+        let answer = try #require(Routes.answer(request, universe: Self.universe, now: noon, viewer: viewer))
+        guard case .bytes(let bytes) = answer.body, answer.status == 200 else { throw Missing() }
+        let key = ["artworks": "illustManga", "illustrations": "illust", "manga": "manga"][scope] ?? ""
+        return try #require(JSONNode(bytes)?["body"]?[key])
+    }
+
+    private struct Missing: Error {}
+
+    private func ids(_ list: JSONNode) -> [Int64] {
+        (list["data"]?.children ?? []).compactMap { $0["id"]?.integer }
+    }
+
+    @Test func pagesLeaveNothingOutAndEndWithTheLast() throws {
+        let visitor = Viewer.signedIn(Landmarks.visitor)
+        for word in ["風景", "landscape"] {
+            let first = try search(word, "", visitor)
+            let total = try #require(first["total"]?.integer)
+            let last = try #require(first["lastPage"]?.integer)
+            #expect(total > 300)
+            var all: [Int64] = []
+            var advertisements = 0
+            for page in 1...last {
+                let list = try search(word, "p=\(page)&order=date_d&mode=all&s_mode=s_tag", visitor)
+                let slots = try #require(list["data"]).children
+                #expect(page == last || slots.count == 60)
+                advertisements += slots.filter { $0["isAdContainer"]?.boolean == true && $0["id"] == nil }.count
+                all += ids(list)
+            }
+            #expect(all.count == Int(total))
+            #expect(all == all.sorted(by: >), "newest first")
+            #expect(Set(all).count == all.count)
+            #expect(advertisements > 0)
+            #expect(ids(try search(word, "order=date&p=1", visitor)) == Array(all.reversed().prefix(59)))
+        }
+    }
+
+    @Test func anonymousVisitorsSeeTenPagesAndThenTheTenthAgain() throws {
+        let last = try search("風景", "p=10")
+        #expect(last["lastPage"]?.integer == 10)
+        #expect(ids(try search("風景", "p=11")) == ids(last))
+        #expect(ids(try search("風景", "p=4000")) == ids(last))
+        #expect(ids(try search("風景", "p=9")) != ids(last))
+        #expect((try search("風景", "", .signedIn(Landmarks.visitor))["lastPage"]?.integer ?? 0) > 10)
+    }
+
+    @Test func fewAndNone() throws {
+        let rare = try search(Landmarks.rareTag)
+        #expect(rare["total"]?.integer == 3)
+        #expect(
+            ids(rare)
+                == [Landmarks.brokenOriginal, .init(rawValue: 900_600_001), Landmarks.longAnimation].map(\.rawValue))
+        for word in ["そんな札はない", " ", "a/b/none", "%%2f"] {
+            let none = try search(word)
+            #expect(none["data"]?.children.isEmpty == true)
+            #expect(none["total"]?.integer == 0)
+            #expect(none["lastPage"]?.integer == 1)
+        }
+    }
+
+    @Test func everyWordIsRequired() throws {
+        let both = try search("風景　猫", "word=x&s_mode=s_tag_full&type=all")
+        let entries = try #require(both["data"]).children.filter { $0["id"] != nil }
+        #expect(!entries.isEmpty)
+        for entry in entries {
+            let tags = (entry["tags"]?.children ?? []).compactMap(\.string)
+            #expect(tags.contains("風景") && tags.contains("猫"))
+        }
+        let total = try #require(both["total"]?.integer)
+        #expect(total < (try search("風景")["total"]?.integer ?? 0))
+        let titles = try #require(try search("灯台", "s_mode=s_tc")["data"]).children.filter { $0["id"] != nil }
+        #expect(titles.count > 10)
+        #expect(titles.allSatisfy { $0["title"]?.string?.contains("灯台") == true })
+    }
+
+    @Test func kindsAndRestrictions() throws {
+        let visitor = Viewer.signedIn(Landmarks.visitor)
+        func values(_ list: JSONNode, _ key: String) -> Set<Int64> {
+            Set((list["data"]?.children ?? []).compactMap { $0[key]?.integer })
+        }
+        #expect(values(try search("オリジナル", scope: "manga"), "illustType") == [1])
+        #expect(values(try search("うごイラ", scope: "illustrations"), "illustType") == [2])
+        #expect(values(try search("風景", "mode=all"), "xRestrict") == [0])
+        #expect(values(try search("風景", "mode=r18", visitor), "xRestrict") == [1])
+        #expect(values(try search("R-18", "mode=all"), "xRestrict") == [])
+        #expect(!values(try search("見本", "ai_type=1"), "aiType").contains(2))
+        #expect(values(try search("見本"), "aiType").contains(2))
+    }
+
+    @Test func popularityIsForThoseWhoPay() {
+        for query in ["order=popular_d", "p=0", "p=x"] {
+            let request = Request(method: "GET", target: "/ajax/search/artworks/a?\(query)")
+            #expect(Routes.answer(request, universe: Self.universe, now: noon)?.status == 400)
+        }
+    }
+}

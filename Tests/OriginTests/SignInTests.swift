@@ -1,0 +1,168 @@
+import Foundation
+import Rankings
+import Testing
+
+@testable import Origin
+
+@Suite(.timeLimit(.minutes(1))) struct SignInTests {
+    private let cookie = "Cookie: device_token=x; PHPSESSID=\(Landmarks.visitorSession); yuid_b=y"
+    private let accountOnly = [
+        "/ajax/user/1000/illusts/bookmarks?tag=&offset=0&limit=48&rest=show",
+        "/ajax/user/1000/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1&mode=all",
+    ]
+
+    private func text(_ received: Received) -> String? {
+        JSONNode(received.body)?["message"]?.string
+    }
+
+    @Test func accountOnlyRoutesNeedASession() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        for route in accountOnly {
+            let without = await fetch(server, route)
+            #expect(without.status == 400)
+            #expect(text(without) == "不正なリクエストです。")
+            let with = await fetch(server, route, headers: [cookie])
+            #expect(with.status == 200)
+            #expect(JSONNode(with.body)?["error"]?.boolean == false)
+        }
+    }
+
+    @Test(arguments: [
+        "", "1000", "1000_", "1000_short12", "1000_with-dash-in-it", "5_visitorsecret", "x_visitorsecret",
+        "-1000_visitorsecret", "1000_öööööööö",
+    ])
+    func aSessionThatCountsForNothing(session: String) async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let headers = ["Cookie: PHPSESSID=\(session)"]
+        for route in accountOnly + ["/ajax/user/1001", "/ajax/illust/900000005"] {
+            let answer = await fetch(server, route, headers: headers)
+            #expect(answer.status == 400, "\(route)")
+            #expect(answer.body == Array(#"{"error":true,"message":"An unknown error occurred","body":[]}"#.utf8))
+        }
+        // rankings are shown as to anybody
+        #expect(await fetch(server, "/ranking.php?mode=daily&format=json", headers: headers).status == 200)
+        let adult = await fetch(server, "/ranking.php?mode=daily_r18&format=json", headers: headers)
+        #expect(adult.status == 403)
+    }
+
+    @Test func sessionsExpireAndComeBack() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        #expect(await fetch(server, accountOnly[0], headers: [cookie]).status == 200)
+        #expect(await fetch(server, "/_control/expire-sessions").status == 405)
+        #expect(await fetch(server, "/_control/nonsense", method: "POST", body: " ").status == 404)
+        #expect(await fetch(server, "/_control/expire-sessions", method: "POST", body: " ").status == 200)
+        let expired = await fetch(server, accountOnly[0], headers: [cookie])
+        #expect(expired.status == 400)
+        #expect(text(expired) == "An unknown error occurred")
+        #expect(await fetch(server, "/ranking.php?mode=daily_r18", headers: [cookie]).status == 403)
+        #expect(await fetch(server, "/ranking.php?mode=daily", headers: [cookie]).status == 200)
+        #expect(await fetch(server, "/ajax/user/1001").status == 200, "without a cookie nothing has changed")
+        #expect(await fetch(server, "/_control/renew-sessions", method: "POST", body: " ").status == 200)
+        #expect(await fetch(server, accountOnly[0], headers: [cookie]).status == 200)
+    }
+
+    @Test func theLogTellsOfTheSessionAndNotItsSecret() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try OriginServer.start { $0.log = directory.path + "/log" }
+        _ = await fetch(server, "/ranking.php?mode=daily", headers: [cookie])
+        _ = await fetch(server, "/ranking.php?mode=daily")
+        server.stop()
+        let text = try String(contentsOfFile: directory.path + "/log", encoding: .utf8)
+        #expect(!text.contains("visitorsecret"))
+        let entries = try text.split(separator: "\n").map { try #require(JSONNode(Array($0.utf8))) }
+        #expect(entries.map { $0["signed_in"]?.boolean } == [true, false])
+    }
+
+    @Test func aFaultThatAsksAgainKeepsTheSession() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let rule = #"{"action": "rangeignored", "path": "bookmarks"}"#
+        #expect(await fetch(server, "/_control", method: "POST", body: rule).status == 200)
+        #expect(await fetch(server, accountOnly[0], headers: [cookie]).status == 200)
+    }
+}
+
+/// What signed-in users see of rankings, and rankings of one content.
+@Suite struct SignedInRankingTests {
+    private func ask(_ query: String, _ viewer: Viewer) throws -> (status: Int, body: JSONNode?) {
+        let request = Request(method: "GET", target: query)
+        let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: noon, viewer: viewer))
+        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
+        return (answer.status, JSONNode(bytes))
+    }
+
+    private let visitor = Viewer.signedIn(Landmarks.visitor)
+
+    @Test(arguments: RankingMode.signedIn) func modesForSignedInUsers(mode: RankingMode) throws {
+        let query = "/ranking.php?format=json&mode=\(mode.rawValue)&date=20240501"
+        #expect(try ask(query, .anonymous).status == 403)
+        #expect(try ask(query, .anonymous).body == nil, "a page for people")
+        #expect(try ask(query, .rejected).status == 403)
+        let first = try #require(try ask(query, visitor).body)
+        let total: Int64 = mode.rawValue == "r18g" ? 50 : 100
+        #expect(first["rank_total"]?.integer == total)
+        #expect(first["next"]?.integer == (total > 50 ? 2 : nil))
+        let entries = try #require(first["contents"]).children
+        #expect((45...50).contains(entries.count))
+        #expect(entries.allSatisfy { $0["tags"]?.children.first?.string?.hasPrefix("R-18") == true })
+        #expect(try ask(query + "&p=\(total / 50 + 1)", visitor).status == 404)
+        let id = try #require(entries.first?["illust_id"]?.integer)
+        let details = try #require(try ask("/ajax/illust/\(id)", visitor).body?["body"])
+        #expect((details["xRestrict"]?.integer ?? 0) > 0)
+        #expect(details["urls"]?["regular"]?.string != nil)
+        let withheld = try #require(try ask("/ajax/illust/\(id)", .anonymous).body?["body"])
+        #expect(withheld["xRestrict"]?.integer == details["xRestrict"]?.integer)
+        #expect(try #require(withheld["urls"]).children.allSatisfy { $0.string == nil })
+    }
+
+    @Test func maskedSlotsBecomeWorks() throws {
+        let universe = Universe(seed: 1)
+        let day = try #require(Day("2022-05-01"))
+        let masked = try #require(
+            universe.entries(mode: 0, day: day, ranks: 1...500).first { $0.work.isMasked })
+        let query = "/ranking.php?date=20220501&p=\((masked.rank - 1) / 50 + 1)"
+        func entry(_ viewer: Viewer) throws -> JSONNode {
+            let entries = try #require(try ask(query, viewer).body?["contents"]).children
+            return try #require(entries.first { $0["rank"]?.integer == Int64(masked.rank) })
+        }
+        #expect(try entry(.anonymous)["mask_reason"]?.string == "login_only")
+        #expect(try entry(visitor)["mask_reason"] == nil)
+        #expect(try entry(visitor)["user_id"]?.integer == masked.work.author.rawValue)
+        let pages = "/ajax/illust/\(masked.work.id.rawValue)/pages"
+        let original = try ask(pages, visitor).body?["body"]?.children.first?["urls"]?["original"]?.string
+        #expect(original?.hasPrefix("https://i.pximg.net/img-original/") == true)
+    }
+
+    @Test func worksForSignedInUsersAreOnNoAnonymousList() throws {
+        let universe = Universe(seed: 1)
+        let mode = try #require(Universe.modes.firstIndex(of: "daily_r18"))
+        let work = try #require(
+            universe.entries(mode: mode, day: universe.newest(at: noon), ranks: 1...1).first?.work)
+        #expect(universe.works(of: work.author, now: noon)?.contains(work.id) == false)
+        #expect(universe.works(of: work.author, now: noon, for: visitor)?.contains(work.id) == true)
+    }
+
+    @Test(arguments: RankingMode.everyone + RankingMode.signedIn) func contents(mode: RankingMode) throws {
+        for content in RankingMode.Content.allCases {
+            let query = "/ranking.php?mode=\(mode.rawValue)&content=\(content.rawValue)&date=20240501"
+            let answer = try ask(query, visitor)
+            guard RankingMode(rawValue: "\(mode.rawValue)-\(content.rawValue)") != nil else {
+                #expect(answer.status == 404, "\(query)")
+                #expect(answer.body?["error"]?.string == "ランキング集計の範囲外です")
+                continue
+            }
+            let body = try #require(answer.body)
+            #expect(body["content"]?.string == content.rawValue)
+            let entries = try #require(body["contents"]).children
+            let kind = ["illust": "0", "manga": "1", "ugoira": "2"][content.rawValue]
+            #expect(entries.allSatisfy { $0["illust_type"]?.string == kind })
+            #expect(entries.compactMap { $0["rank"]?.integer } == (0..<entries.count).map { Int64($0 + 1) })
+            #expect((body["next"]?.integer == 2) == ((body["rank_total"]?.integer ?? 0) > 50))
+        }
+        #expect(try ask("/ranking.php?mode=daily-manga", visitor).status == 404)
+        #expect(try ask("/ranking.php?content=novel", visitor).status == 404)
+    }
+}
