@@ -54,7 +54,7 @@ let package = Package(
         library("ImageCache", ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
         library("Media", ["CTurboJPEG", "CWebP"]),
         library("Fuse", ["CFuse3"]),
-        library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache"]),
+        library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache", "Media"]),
         library("Origin", ["Rankings", "Media", "CMicroHTTPD", "CCairo"]),
         .executableTarget(
             name: "rankfs",

@@ -29,7 +29,7 @@ extension Catalog {
     }
 
     private func askNewestDay(of mode: RankingMode) async throws(SourceError) -> Day {
-        guard source.modes.contains(mode) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
+        guard source.modes.contains(mode.ofAllContents) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
         let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }
         let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
         let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: ContinuousClock.now + patience)
@@ -47,6 +47,8 @@ extension Catalog {
             return known.stored.contains(key)
         }
         guard case .ranking(let mode, let day) = key, !isThere, loaded[key] == nil else { return }
+        // Originals are asked for one by one: not for a directory that nobody opened.
+        guard view.rendition != .original else { return }
         let pages = RankingPages(mode: mode, day: day, source: source, timeout: configuration.timeout)
         guard let content = try? pages.content(of: page, number: 1) else { return }
         _ = begin(key, pages, first: content, last: nil)

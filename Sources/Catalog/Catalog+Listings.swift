@@ -77,7 +77,7 @@ extension Catalog {
         }
     }
 
-    private func loadOrFindStored(_ key: ListingKey) async -> Listing? {
+    func loadOrFindStored(_ key: ListingKey) async -> Listing? {
         if let listing = loaded[key] { return listing }
         // A listing whose rows are still on their way is in the set only once they are there.
         guard known.withLock({ $0.stored.contains(key) }) else { return nil }
@@ -92,15 +92,20 @@ extension Catalog {
         // An author's pages are counted anew over the works that remain.
         let (next, last): (Int, Int?) =
             switch key {
-            case .ranking: (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
+            case .ranking, .work, .search, .bookmarks:
+                (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
             case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
             }
         let listing = Listing(
             key: key, pages: pages, owner: self,
             state: ListingState(
-                table: EntryTable(entries: stored.entries, sizes: stored.sizes),
+                table: EntryTable(rows: stored.rows),
                 paging: Paging(window: pages.window, next: next, last: last), fetched: header.fetched))
-        return loaded.add(listing)
+        let kept = loaded.add(listing)
+        // Rows tell the sizes of first pages only.
+        let further = kept.entries.filter { $0.picture.page > 0 }
+        if !key.isWork, !further.isEmpty { await learnStoredSizes(of: further, in: kept) }
+        return kept
     }
 
     /// Asks the service for the first page of a listing that is nowhere yet.
@@ -108,7 +113,7 @@ extension Catalog {
         do throws(SourceError) {
             switch key {
             case .ranking(let mode, _):
-                guard source.modes.contains(mode) else {
+                guard source.modes.contains(mode.ofAllContents) else {
                     if mode.needsSignIn { throw .needsSignIn }
                     throw .notFound
                 }
@@ -120,6 +125,10 @@ extension Catalog {
                 let pages = pages(of: key, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
+            case .work, .search, .bookmarks:
+                let pages = pages(of: key, works: [])
+                let first = try await pages.page(1)
+                return begin(key, pages, first: first.works.isEmpty ? nil : first, last: first.works.isEmpty ? 0 : nil)
             }
         } catch { throw CatalogError(listing: error) }
     }
@@ -140,15 +149,6 @@ extension Catalog {
             outbox.add([.listing(ListingWrite(key: key, firstPosition: 0, rows: [], header: header))])
         }
         return listing
-    }
-
-    func pages(of key: ListingKey, works: [WorkID]) -> any ListingPages {
-        switch key {
-        case .ranking(let mode, let day):
-            RankingPages(mode: mode, day: day, source: source, timeout: configuration.timeout)
-        case .author(let author):
-            AuthorPages(author: author, works: works, source: source, timeout: configuration.timeout)
-        }
     }
 
     private func refuse(_ key: ListingKey) {

@@ -4,7 +4,7 @@ internal import Synchronization
 extension Catalog: ListingOwner {
     var now: Int64 { configuration.now() }
 
-    var rendition: Rendition { configuration.rendition }
+    var view: ListingView { configuration.view }
 
     func ask(page: Int, of listing: Listing) {
         inBackground { [self] in
@@ -18,10 +18,10 @@ extension Catalog: ListingOwner {
         }
     }
 
-    func appended(_ write: ListingWrite, to listing: Listing) {
+    func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
         // If a refreshed listing has taken this one's place, its rows are the ones to keep.
         loaded.ifCurrent(listing) { outbox.add([.listing(write)]) }
-        if !write.rows.isEmpty { learnSizes(of: write.rows.map(\.entry), in: listing) }
+        if !entries.isEmpty { learnSizes(of: entries, in: listing) }
     }
 
     func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {

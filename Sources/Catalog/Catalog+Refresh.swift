@@ -7,7 +7,7 @@ extension Catalog {
 
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
-        guard case .author = listing.key else { return false }
+        if case .ranking = listing.key { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
         guard Freshness.needsRefresh(listing.key, fetched: fetched, now: now) else { return false }
@@ -17,11 +17,18 @@ extension Catalog {
         }
     }
 
-    /// The listing with an author's new works in front: another object if there are any, since positions never change.
+    /// The listing with what is new in front: another object if there is anything, since positions never change.
     ///
     /// Works that vanished stay, as the pictures do: the service taking something back does not delete what was stored.
     func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
-        guard case .author(let author) = listing.key else { return listing }
+        switch listing.key {
+        case .ranking: return listing
+        case .author(let author): return try await refreshed(listing, of: author)
+        case .search, .bookmarks, .work: return try await refreshedFirstPage(listing)
+        }
+    }
+
+    private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
         let patience = min(configuration.timeout, Self.refreshPatience)
         let works = unique(try await source.authorWorks(author, deadline: ContinuousClock.now + patience))
         let (table, remaining) = listing.state.withLock { state in
@@ -33,18 +40,36 @@ extension Catalog {
             touch(listing)
             return listing
         }
-        var combined = EntryTable()
-        var rows: [ListingRow] = []
-        let newPages = AuthorPages(author: author, works: new, source: source, timeout: patience)
-        for number in 1...newPages.pageCount {
-            rows += combined.append(try await newPages.page(number).works, rendition: rendition)
-        }
-        for (entry, size) in zip(table.entries, table.sizes) {
-            combined.append(entry, size: size)
-            rows.append(ListingRow(entry: entry, previousRank: nil, work: nil))
-        }
+        var pictures: [ListedPicture] = []
+        let newPages = pages(of: listing.key, works: new, patience: patience)
+        let count = (new.count + newPages.window.perPage - 1) / newPages.window.perPage
+        for number in 1...count { pictures += try await newPages.page(number).pictures(in: view.rendition) }
         let present = Set(works)
-        return replace(listing, author, combined, rows, remaining: remaining.filter(present.contains))
+        let pages = pages(of: listing.key, works: remaining.filter(present.contains))
+        let last = (pages.remaining(from: 1).count + pages.window.perPage - 1) / pages.window.perPage
+        return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
+    }
+
+    /// Compares the first page: what is new goes in front, and a page that knows nothing of the old ones begins the list anew.
+    private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
+        let patience = min(configuration.timeout, Self.refreshPatience)
+        let content = try await pages(of: listing.key, works: [], patience: patience).page(1)
+        let pictures = content.pictures(in: view.rendition)
+        let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
+        let new = pictures.filter { table.position(of: $0.id) == nil }
+        guard !new.isEmpty else {
+            touch(listing)
+            return listing
+        }
+        let pages = pages(of: listing.key, works: [])
+        if listing.key.isWork || new.count == pictures.count {
+            let last = content.last ?? paging.last
+            return replace(
+                listing, front: pictures, old: EntryTable(), pages, Paging(window: pages.window, next: 2, last: last))
+        }
+        let last = paging.isComplete ? paging.next - 1 : paging.last
+        return replace(
+            listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
     }
 
     /// Notes that a listing was compared with the service's just now and has nothing new.
@@ -52,22 +77,28 @@ extension Catalog {
         let now = now
         let (header, count) = listing.state.withLock { state in
             state.fetched = now
-            return (Listing.header(state, pages: listing.pages), state.table.entries.count)
+            return (Listing.header(state, pages: listing.pages), state.table.rowCount)
         }
         outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
     }
 
+    /// Puts a listing with new pictures in front of old ones in the place of another.
     private func replace(
-        _ listing: Listing, _ author: UserID, _ table: EntryTable, _ rows: [ListingRow], remaining: [WorkID]
+        _ listing: Listing, front: [ListedPicture], old: EntryTable, _ pages: any ListingPages,
+        _ paging: Paging<PageContent>
     ) -> Listing {
-        let pages = AuthorPages(author: author, works: remaining, source: source, timeout: configuration.timeout)
-        let state = ListingState(
-            table: table, paging: Paging(window: pages.window, last: pages.pageCount), fetched: now)
+        var table = EntryTable()
+        var rows = table.append(front, of: listing.key, view: view)
+        for row in old.rows {
+            table.append(row)
+            rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
+        }
+        let state = ListingState(table: table, paging: paging, fetched: now)
         let header = Listing.header(state, pages: pages)
         let fresh = Listing(key: listing.key, pages: pages, owner: self, state: state)
         let write = ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header)
         loaded.replace(with: fresh) { outbox.add([.listing(write)]) }
-        learnSizes(of: rows.map(\.entry), in: fresh)
+        learnSizes(of: fresh.entries, in: fresh)
         return fresh
     }
 }

@@ -55,7 +55,7 @@ extension Catalog {
 
     /// Sets the sizes that the database knows; returns the entries that it does not know.
     @discardableResult
-    private func learnStoredSizes(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
+    func learnStoredSizes(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
         // Without this the first sizes ever would wait until the rows of their own listing are written.
         guard known.withLock({ $0.sizes > 0 }) else { return entries }
         guard let sizes = try? await store.sizes(of: entries.map(\.picture)) else { return entries }
@@ -73,7 +73,7 @@ extension Catalog {
 
     private func probeSize(of entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
         // Somebody may have downloaded or asked it since this was planned.
-        if let index = listing.state.withLock({ $0.table.position(of: entry.picture.work) }),
+        if let index = listing.state.withLock({ $0.table.position(of: entry.picture) }),
             let size = listing.size(at: index)
         {
             return .success(size)

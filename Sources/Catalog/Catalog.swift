@@ -15,19 +15,19 @@ package final class Catalog: Sendable {
         package var directory: String
         /// How many recent days a mode lists besides the stored ones.
         package var days: Int
-        /// Which rendition listings show.
-        package var rendition: Rendition
+        /// What listings show.
+        package var view: ListingView
         /// The bound of one waiting operation.
         package var timeout: Duration
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 
         package init(
-            directory: String, days: Int, rendition: Rendition, timeout: Duration, now: @escaping @Sendable () -> Int64
+            directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
         ) {
             self.directory = directory
             self.days = days
-            self.rendition = rendition
+            self.view = view
             self.timeout = timeout
             self.now = now
         }
@@ -51,6 +51,7 @@ package final class Catalog: Sendable {
     let listingFlights = Flights<ListingKey, Listing>()
     let newestFlights = Flights<RankingMode, Day>()
     let sizeFlights = Flights<PictureID, Int64>()
+    let textFlights = Flights<TextKey, StoredText>()
     /// Pages and batches: nobody waits for these, they are only ended at the close.
     private let background = Flights<UInt64, Void>()
     let outbox: Outbox
@@ -66,13 +67,16 @@ package final class Catalog: Sendable {
         let overview: StoredOverview
         do throws(DatabaseError) {
             opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations)
-            overview = try Rows.overview(of: opened.connection)
+            overview = try Rows.overview(of: opened.connection, variant: StoredVariant(configuration.view))
         } catch {
             throw .database("\(path) cannot be used: \(error); check the directory's owner and free space")
         }
         if let aside = opened.setAside { report(.databaseSetAside(path: aside.path, reason: aside.reason)) }
-        let known = SharedKnown(Known(stored: overview.keys, newest: overview.newest, sizes: overview.sizes))
-        let store = Store(opened.connection, path: path, rendition: configuration.rendition) { aside in
+        let known = SharedKnown(
+            Known(
+                stored: overview.keys, newest: overview.newest, sizes: overview.sizes,
+                recent: RecentPictures(overview.recent)))
+        let store = Store(opened.connection, path: path, view: configuration.view) { aside in
             known.withLock { known in
                 known.stored = []
                 known.sizes = 0
@@ -106,7 +110,8 @@ package final class Catalog: Sendable {
         return known.withLock { known in
             CatalogStatus(
                 storedListings: known.stored.count, loadedListings: listings.count,
-                loadedEntries: listings.reduce(0) { $0 + $1.count }, knownSizes: known.sizes)
+                loadedEntries: listings.reduce(0) { $0 + $1.count }, knownSizes: known.sizes,
+                originalQuestions: known.originalQuestions)
         }
     }
 
@@ -123,6 +128,7 @@ package final class Catalog: Sendable {
         listingFlights.close()
         newestFlights.close()
         sizeFlights.close()
+        textFlights.close()
         background.close()
         await outbox.close()
         await store.close()

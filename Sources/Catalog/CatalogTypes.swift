@@ -6,12 +6,18 @@ package struct CatalogStatus: Sendable {
     package var loadedListings: Int
     package var loadedEntries: Int
     package var knownSizes: Int
+    /// Questions that showing originals cost since the start: to the image host, to the service.
+    package var originalQuestions: (host: Int, service: Int)
 
-    package init(storedListings: Int, loadedListings: Int, loadedEntries: Int, knownSizes: Int) {
+    package init(
+        storedListings: Int, loadedListings: Int, loadedEntries: Int, knownSizes: Int,
+        originalQuestions: (host: Int, service: Int)
+    ) {
         self.storedListings = storedListings
         self.loadedListings = loadedListings
         self.loadedEntries = loadedEntries
         self.knownSizes = knownSizes
+        self.originalQuestions = originalQuestions
     }
 }
 
@@ -23,6 +29,8 @@ package enum CatalogEvent: Hashable, Sendable {
     case entriesUnreadable(count: Int, listing: ListingKey, page: Int)
     /// The database could not be written; answers are served from memory.
     case notStored(reason: String)
+    /// A work's original cannot be had; its 1200-pixel rendition stands in.
+    case originalMissing(WorkID)
 }
 
 /// Why the catalog could not answer.

@@ -1,37 +1,63 @@
 import Rankings
 
-/// The entries of a listing with their sizes, found by name and by work.
+/// The entries of a listing with their sizes, found by name and by picture.
+///
+/// A row is what is stored: a work in a list of works, a page in a work. A row of a work makes an entry for each of its pages
+/// where all pages are shown.
 struct EntryTable: Sendable {
     private(set) var entries: [ListingEntry] = []
     /// Bytes by position; 0 for unknown, since no picture has none.
     private(set) var sizes: [Int64] = []
+    /// How many rows the entries were made of.
+    private(set) var rowCount = 0
     private var names = CompactIndex()
     private var works = CompactIndex()
 
-    /// The largest rank so far; 0 without ranks.
-    private(set) var lastRank: Int32 = 0
-
     init() {}
 
-    /// A table of entries that were listed before.
-    init(entries: [ListingEntry], sizes: [Int64]) {
-        self.entries.reserveCapacity(entries.count)
-        for (entry, size) in zip(entries, sizes) { append(entry, size: size) }
+    /// A table of rows that were listed before.
+    init(rows: [StoredRow]) {
+        entries.reserveCapacity(rows.count)
+        for row in rows { append(row) }
     }
 
-    /// Makes entries of works and appends them, leaving out works that are listed already (a live ranking shifts between pages).
+    /// Makes entries of pictures and appends them, leaving out works that are listed already (a live ranking shifts between pages).
+    ///
+    /// - Returns: The rows to store, one a picture that was appended.
     @discardableResult
-    mutating func append(_ listed: [ListedWork], rendition: Rendition) -> [ListingRow] {
+    mutating func append(_ pictures: [ListedPicture], of key: ListingKey, view: ListingView) -> [ListingRow] {
         var rows: [ListingRow] = []
-        rows.reserveCapacity(listed.count)
-        for listedWork in listed where position(of: listedWork.work.id) == nil {
-            let work = listedWork.work
+        rows.reserveCapacity(pictures.count)
+        for picture in pictures {
+            let work = picture.listed.work
+            guard key.isWork ? position(of: picture.id) == nil : position(of: work.id) == nil else { continue }
             let entry = ListingEntry(
-                name: freeName(for: listedWork), rank: Int32(clamping: listedWork.rank ?? 0),
-                picture: PictureID(work: work.id, page: 0, rendition: rendition, uploaded: work.uploaded),
-                reference: work.picture, isWithheld: work.withheld != nil)
-            append(entry, size: 0)
-            rows.append(ListingRow(entry: entry, previousRank: listedWork.previousRank, work: work))
+                name: picture.name ?? freeName(for: picture), rank: Int32(clamping: picture.listed.rank ?? 0),
+                picture: picture.id, reference: picture.reference, isWithheld: work.withheld != nil,
+                isHidden: !view.shows(work, in: key))
+            append(
+                StoredRow(
+                    entry: entry, size: picture.size,
+                    pageCount: view.allPages && !key.isWork ? work.pageCount : 1))
+            rows.append(
+                ListingRow(entry: entry, previousRank: picture.listed.previousRank, work: work, size: picture.size))
+        }
+        return rows
+    }
+
+    /// The rows that the entries were made of, with their sizes.
+    var rows: [StoredRow] {
+        var rows: [StoredRow] = []
+        rows.reserveCapacity(rowCount)
+        for (entry, size) in zip(entries, sizes) {
+            // Further pages stand behind their row's own entry.
+            if entry.picture.page > 0, let last = rows.last, last.entry.picture.work == entry.picture.work,
+                last.entry.ofPage(entry.picture.page).name == entry.name
+            {
+                rows[rows.count - 1].pageCount = entry.picture.page + 1
+            } else {
+                rows.append(StoredRow(entry: entry, size: size, pageCount: 1))
+            }
         }
         return rows
     }
@@ -41,37 +67,57 @@ struct EntryTable: Sendable {
         names.first(hash: CompactIndex.hash(name)) { entries[$0].name.utf8.elementsEqual(name) }
     }
 
-    /// The position of a work.
+    /// The position of a work's first page.
     func position(of work: WorkID) -> Int? {
-        works.first(hash: CompactIndex.hash(work.rawValue)) { entries[$0].picture.work == work }
+        works.first(hash: CompactIndex.hash(work.rawValue)) {
+            entries[$0].picture.work == work && entries[$0].picture.page == 0
+        }
+    }
+
+    /// The position of a picture.
+    func position(of picture: PictureID) -> Int? {
+        works.first(hash: CompactIndex.hash(picture.work.rawValue &+ Int64(picture.page))) {
+            entries[$0].picture == picture
+        }
     }
 
     /// Sets a size in bytes, or forgets it with 0, if the picture is here.
     mutating func setSize(_ size: Int64, of picture: PictureID) {
-        guard let position = position(of: picture.work), entries[position].picture == picture else { return }
+        guard let position = position(of: picture) else { return }
         sizes[position] = size
     }
 
-    /// Appends an entry that was listed before, with its size in bytes or 0.
-    mutating func append(_ entry: ListingEntry, size: Int64) {
+    /// Appends a row that was listed before.
+    mutating func append(_ row: StoredRow) {
+        rowCount += 1
+        add(row.entry, size: row.size)
+        guard row.pageCount > 1, !row.entry.isWithheld else { return }
+        for page in 1..<row.pageCount { add(row.entry.ofPage(page), size: 0) }
+    }
+
+    private mutating func add(_ entry: ListingEntry, size: Int64) {
         let position = entries.count
         entries.append(entry)
         sizes.append(size)
-        lastRank = max(lastRank, entry.rank)
         names.insert(position, hash: CompactIndex.hash(entry.name.utf8)) { [entries] in
             CompactIndex.hash(entries[$0].name.utf8)
         }
-        works.insert(position, hash: CompactIndex.hash(entry.picture.work.rawValue)) { [entries] in
-            CompactIndex.hash(entries[$0].picture.work.rawValue)
-        }
+        works.insert(position, hash: Self.hash(entry.picture)) { [entries] in Self.hash(entries[$0].picture) }
+    }
+
+    private static func hash(_ picture: PictureID) -> Int {
+        CompactIndex.hash(picture.work.rawValue &+ Int64(picture.page))
     }
 
     /// The name of a work, with its number in front of the title should another entry have the same rank and title.
-    private func freeName(for listed: ListedWork) -> String {
-        let work = listed.work
-        guard let rank = listed.rank else { return FileName.work(work.id, title: work.title, fileExtension: "jpg") }
-        let name = FileName.ranked(rank, title: work.title, fileExtension: "jpg")
+    private func freeName(for picture: ListedPicture) -> String {
+        let work = picture.listed.work
+        let fileExtension = picture.fileExtension
+        guard let rank = picture.listed.rank else {
+            return FileName.work(work.id, title: work.title, fileExtension: fileExtension)
+        }
+        let name = FileName.ranked(rank, title: work.title, fileExtension: fileExtension)
         guard position(of: name.utf8) != nil else { return name }
-        return FileName.ranked(rank, title: "\(work.id.rawValue) \(work.title)", fileExtension: "jpg")
+        return FileName.ranked(rank, title: "\(work.id.rawValue) \(work.title)", fileExtension: fileExtension)
     }
 }

@@ -11,6 +11,9 @@ enum Freshness {
     /// After how long an author's works are asked again: six hours, a few looks a day.
     static let authorSeconds: Int64 = 6 * 3600
 
+    /// After how long a search or bookmarks are asked again: an hour, since they are looked at for what is new.
+    static let searchSeconds: Int64 = 3600
+
     /// Whether something that happened at `moment` is still within its time.
     ///
     /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
@@ -25,6 +28,9 @@ enum Freshness {
             day < Day.first(of: mode) || day > Day.newestPublished(atUnixSeconds: now)
         case .author(let author):
             author.rawValue <= 0
+        case .work(let work): work.rawValue <= 0
+        case .bookmarks(let user): user.rawValue <= 0
+        case .search(let words): !words.contains { !$0.isWhitespace }
         }
     }
 
@@ -38,7 +44,8 @@ enum Freshness {
     static func needsRefresh(_ key: ListingKey, fetched: Int64, now: Int64) -> Bool {
         switch key {
         case .ranking: false
-        case .author: !holds(since: fetched, seconds: authorSeconds, now: now)
+        case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
+        case .search, .bookmarks: !holds(since: fetched, seconds: searchSeconds, now: now)
         }
     }
 

@@ -7,6 +7,9 @@ struct Known: Sendable {
     var newest: [RankingMode: NewestDay]
     /// How many pictures' sizes are stored.
     var sizes: Int
+    var recent: RecentPictures
+    /// Questions that showing originals cost: to the image host, to the service.
+    var originalQuestions = (host: 0, service: 0)
     /// When the service said that a listing does not exist, in Unix seconds.
     var refused: [ListingKey: Int64] = [:]
     /// When refreshing a listing failed, in Unix seconds.

@@ -41,14 +41,14 @@ extension Listing {
     package func find(named name: [UInt8]) async throws(CatalogError) -> Int? {
         guard let number = Self.leadingNumber(of: name) else { return index(named: name) }
         while true {
-            let (found, known, lastRank, isComplete) = state.withLock { state in
+            let (found, known, last, isComplete) = state.withLock { state in
                 (
-                    state.table.position(of: name), state.table.entries.count, state.table.lastRank,
+                    state.table.position(of: name), state.table.entries.count, state.table.entries.last,
                     state.paging.isComplete
                 )
             }
             if let found { return found }
-            guard !isComplete, pages.mayHold(number, lastRank: lastRank) else { return nil }
+            guard !isComplete, pages.mayHold(number, after: last) else { return nil }
             _ = try await entries(reaching: known)
         }
     }
@@ -64,17 +64,19 @@ extension Listing {
 
     /// The outcome of a page that was asked for; `.noSuchListing` means that it lies behind the last one.
     func arrived(_ page: Int, _ outcome: Result<PageContent, CatalogError>) {
-        let (write, resumptions, pages) = state.withLock { state -> (ListingWrite?, [Resumption], [Int]) in
+        let (write, entries, resumptions, pages) = state.withLock {
+            state -> (ListingWrite?, [ListingEntry], [Resumption], [Int]) in
+            let first = state.table.entries.count
             switch outcome {
             case .success(let content): state.paging.arrive(page, content, last: content.last)
             case .failure(.noSuchListing): state.paging.arrivePastTheEnd(page)
             case .failure(let error): state.paging.fail(page, error)
             }
             let write = appendWhatCame(&state)
-            return (write, satisfied(&state), askForRest(&state))
+            return (write, Array(state.table.entries[first...]), satisfied(&state), askForRest(&state))
         }
         // The rows are on their way to the database before anyone sees the entries, so that their records can be asked for.
-        if let write { owner.appended(write, to: self) }
+        if let write { owner.appended(write, entries: entries, to: self) }
         for resumption in resumptions { resumption.continuation.resume(returning: resumption.outcome) }
         ask(pages)
     }
@@ -83,7 +85,7 @@ extension Listing {
     static func header(_ state: ListingState, pages: any ListingPages) -> ListingHeader {
         ListingHeader(
             isComplete: state.paging.isComplete, nextPage: state.paging.next, lastPage: state.paging.last,
-            entryCount: state.table.entries.count, fetched: state.fetched,
+            entryCount: state.table.rowCount, fetched: state.fetched,
             remaining: pages.remaining(from: state.paging.next))
     }
 
@@ -93,11 +95,11 @@ extension Listing {
     }
 
     private func appendWhatCame(_ state: inout ListingState) -> ListingWrite? {
-        let first = state.table.entries.count
+        let first = state.table.rowCount
         let (next, wasComplete) = (state.paging.next, state.paging.isComplete)
         var rows: [ListingRow] = []
         while let (_, content) = state.paging.takeNext() {
-            rows += state.table.append(content.works, rendition: owner.rendition)
+            rows += state.table.append(content.pictures(in: owner.view.rendition), of: key, view: owner.view)
         }
         guard state.paging.next != next || state.paging.isComplete != wasComplete else { return nil }
         return ListingWrite(

@@ -51,7 +51,8 @@ package final class Listing: Sendable {
     package var modified: Int64 {
         switch key {
         case .ranking(_, let day): Freshness.published(day)
-        case .author: state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
+        case .author, .search, .bookmarks, .work:
+            state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
         }
     }
 
@@ -89,13 +90,13 @@ protocol ListingOwner: AnyObject, Sendable {
     /// Wall clock in Unix seconds.
     var now: Int64 { get }
 
-    var rendition: Rendition { get }
+    var view: ListingView { get }
 
     /// Asks for a page in the background and hands the outcome to `Listing.arrived`.
     func ask(page: Int, of listing: Listing)
 
     /// Stores what was appended, and learns the sizes of it that are known.
-    func appended(_ write: ListingWrite, to listing: Listing)
+    func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
 
     func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64
 }

@@ -11,12 +11,27 @@ package struct ListingEntry: Hashable, Sendable {
     package let reference: String
     /// Whether the service withholds the picture (reading it is EACCES).
     package let isWithheld: Bool
+    /// Whether the mount's filter keeps it from being shown.
+    package let isHidden: Bool
 
-    package init(name: String, rank: Int32, picture: PictureID, reference: String, isWithheld: Bool) {
+    package init(
+        name: String, rank: Int32, picture: PictureID, reference: String, isWithheld: Bool, isHidden: Bool = false
+    ) {
         self.name = name
         self.rank = rank
         self.picture = picture
         self.reference = reference
         self.isWithheld = isWithheld
+        self.isHidden = isHidden
+    }
+
+    /// The same work's entry for a further page: `001-Title_p3.jpg`.
+    func ofPage(_ page: Int) -> ListingEntry {
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        return ListingEntry(
+            name: "\(name[..<dot])_p\(page)\(name[dot...])", rank: rank,
+            picture: PictureID(
+                work: picture.work, page: page, rendition: picture.rendition, uploaded: picture.uploaded),
+            reference: reference, isWithheld: isWithheld, isHidden: isHidden)
     }
 }

@@ -3,10 +3,17 @@ import Rankings
 /// One page of a listing, as it comes from the source.
 struct PageContent: Sendable {
     var works: [ListedWork]
+    /// The works' pictures where they are not just page 0 in the listing's rendition.
+    var pictures: [ListedPicture]?
     /// The number of the last page, if this one tells.
     var last: Int?
     /// Entries that could not be understood.
     var unreadable = 0
+
+    /// The pictures to list.
+    func pictures(in rendition: Rendition) -> [ListedPicture] {
+        pictures ?? works.map { ListedPicture($0, rendition: rendition) }
+    }
 }
 
 typealias PageWindow = Paging<PageContent>.Window
@@ -22,7 +29,12 @@ protocol ListingPages: Sendable {
     func remaining(from nextPage: Int) -> [WorkID]
 
     /// Whether an entry whose name begins with this number may be on a page still to come.
-    func mayHold(_ number: Int64, lastRank: Int32) -> Bool
+    ///
+    /// - Parameters:
+    ///   - number: A rank or the number of a work.
+    ///   - last: The last entry known.
+    /// - Returns: False if asking for further pages is of no use.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool
 }
 
 /// The pages of a day's ranking.
@@ -53,8 +65,8 @@ struct RankingPages: ListingPages {
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
 
-    func mayHold(_ number: Int64, lastRank: Int32) -> Bool {
-        number > Int64(lastRank) && number <= Int64(window.perPage * window.lastPage)
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        number > Int64(last?.rank ?? 0) && number <= Int64(window.perPage * window.lastPage)
     }
 }
 
@@ -84,7 +96,7 @@ struct AuthorPages: ListingPages {
         Array(works.dropFirst((nextPage - 1) * window.perPage))
     }
 
-    func mayHold(_ number: Int64, lastRank: Int32) -> Bool {
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
         works.contains(WorkID(rawValue: number))
     }
 }

@@ -80,6 +80,15 @@ final class LoadedListings: Sendable {
         }
     }
 
+    /// Lets go of a listing, so that the next one who asks for its key gets another object.
+    func remove(_ key: ListingKey) {
+        let dropped = state.withLock { state in
+            state.alive[key] = nil
+            return state.recent.removeValue(forKey: key)
+        }
+        _ = dropped
+    }
+
     /// Every listing alive.
     var all: [Listing] {
         state.withLock { state in state.alive.values.compactMap(\.listing) }

@@ -5,9 +5,12 @@ import SQLite
 enum Rows {
     // MARK: - Listings
 
-    static func write(_ listing: ListingWrite, to connection: Connection) throws(DatabaseError) {
+    /// Writes a listing; returns how many sizes are new.
+    static func write(
+        _ listing: ListingWrite, _ variant: StoredVariant, to connection: Connection
+    ) throws(DatabaseError) -> Int {
         let header = listing.header
-        if listing.replaces { try connection.run("DELETE FROM listings WHERE key = ?", .text(listing.key.text)) }
+        if listing.replaces { try delete(listing.key, variant, in: connection) }
         // Pages that arrive together may be written in any order: the header that knows most entries stays.
         try connection.run(
             """
@@ -17,27 +20,46 @@ enum Rows {
                 remaining = ?7
                 WHERE ?5 >= entry_count AND ?2 >= complete
             """,
-            .text(listing.key.text), .flag(header.isComplete), .integer(header.nextPage),
+            .text(variant.text(of: listing.key)), .flag(header.isComplete), .integer(header.nextPage),
             .optional(header.lastPage.map(Int64.init)), .integer(header.entryCount), .integer(header.fetched),
             .blob(bytes(of: header.remaining)))
-        guard let id = try identifier(of: listing.key, in: connection) else { return }
+        guard let id = try identifier(of: listing.key, variant, in: connection) else { return 0 }
+        var newSizes = 0
         for (offset, row) in listing.rows.enumerated() {
             let entry = row.entry
+            let picture = entry.picture
             try connection.run(
-                "INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)", .integer(id),
+                "INSERT OR REPLACE INTO entries VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .integer(id),
                 .integer(listing.firstPosition + offset), .optional(entry.rank > 0 ? Int64(entry.rank) : nil),
-                .optional(row.previousRank.map(Int64.init)), .integer(entry.picture.work.rawValue), .text(entry.name),
-                .integer(entry.picture.uploaded), .text(entry.reference), .flag(entry.isWithheld))
+                .optional(row.previousRank.map(Int64.init)), .integer(picture.work.rawValue), .text(entry.name),
+                .integer(picture.uploaded), .text(entry.reference), .flag(entry.isWithheld), .integer(picture.page),
+                .optional(storedRendition(of: picture)))
             if let work = row.work { try write(work, to: connection) }
+            if row.size > 0 { newSizes += try write(row.size, of: picture, to: connection) }
+        }
+        return newSizes
+    }
+
+    /// The rendition of an entry that always has it; nil for one whose rendition is the mount's.
+    private static func storedRendition(of picture: PictureID) -> String? {
+        switch picture.rendition {
+        case .regular, .small: nil
+        case .original, .archive, .webp, .matroska, .avatar: picture.rendition.rawValue
         }
     }
 
+    static func delete(
+        _ key: ListingKey, _ variant: StoredVariant, in connection: Connection
+    ) throws(DatabaseError) {
+        try connection.run("DELETE FROM listings WHERE key = ?", .text(variant.text(of: key)))
+    }
+
     static func listing(
-        _ key: ListingKey, rendition: Rendition, in connection: Connection
+        _ key: ListingKey, view: ListingView, in connection: Connection
     ) throws(DatabaseError) -> StoredListing? {
         let found = try connection.first(
             "SELECT id, complete, next_page, last_page, entry_count, fetched, remaining FROM listings WHERE key = ?",
-            .text(key.text)
+            .text(StoredVariant(view).text(of: key))
         ) { row in
             (
                 id: row.int64(0),
@@ -48,25 +70,24 @@ enum Rows {
             )
         }
         guard let (id, header) = found else { return nil }
-        var stored = StoredListing(header: header, entries: [], sizes: [])
-        try connection.rows(
-            """
-            SELECT e.rank, e.work, e.name, e.uploaded, e.reference, e.withheld, s.size
-            FROM entries e LEFT JOIN sizes s
-                ON s.work = e.work AND s.page = 0 AND s.rendition = ?2 AND s.uploaded = e.uploaded
-            WHERE e.listing = ?1 ORDER BY e.position
-            """,
-            .integer(id), .text(rendition.rawValue)
-        ) { row in
-            stored.entries.append(
-                ListingEntry(
-                    name: row.text(2), rank: Int32(clamping: row.int64(0)),
-                    picture: PictureID(
-                        work: WorkID(rawValue: row.int64(1)), page: 0, rendition: rendition, uploaded: row.int64(3)),
-                    reference: row.text(4), isWithheld: row.int64(5) != 0))
-            stored.sizes.append(row.int64(6))
+        var stored = StoredListing(header: header, rows: [])
+        // What has no rendition of its own is listed in the mount's; for originals that is the one they fell back to.
+        let standard = view.rendition == .original || key.isWork ? .regular : view.rendition
+        try connection.rows(rowsSQL(withRecords: view.needsRecords(of: key)), .integer(id), .text(standard.rawValue)) {
+            row in
+            let picture = PictureID(
+                work: WorkID(rawValue: row.int64(1)), page: row.int(7),
+                rendition: row.optionalText(8).flatMap(Rendition.init(rawValue:)) ?? standard, uploaded: row.int64(3))
+            let work = view.needsRecords(of: key) ? judged(row, picture) : nil
+            stored.rows.append(
+                StoredRow(
+                    entry: ListingEntry(
+                        name: row.text(2), rank: Int32(clamping: row.int64(0)), picture: picture,
+                        reference: row.text(4), isWithheld: row.int64(5) != 0,
+                        isHidden: work.map { !view.shows($0, in: key) } ?? false),
+                    size: row.int64(6), pageCount: view.allPages ? work?.pageCount ?? 1 : 1))
         }
-        guard stored.entries.count == header.entryCount else {
+        guard stored.rows.count == header.entryCount else {
             // A page in the middle could not be written: ask the service again rather than show a hole.
             try connection.run("DELETE FROM listings WHERE id = ?", .integer(id))
             return nil
@@ -74,16 +95,39 @@ enum Rows {
         return stored
     }
 
-    static func overview(of connection: Connection) throws(DatabaseError) -> StoredOverview {
+    private static func rowsSQL(withRecords: Bool) -> String {
+        """
+        SELECT e.rank, e.work, e.name, e.uploaded, e.reference, e.withheld, s.size, e.page, e.rendition
+            \(withRecords ? ", w.tags, w.width, w.height, w.page_count, w.ai" : "")
+        FROM entries e LEFT JOIN sizes s
+            ON s.work = e.work AND s.page = e.page AND s.rendition = ifnull(e.rendition, ?2) AND s.uploaded = e.uploaded
+            \(withRecords ? "LEFT JOIN works w ON w.id = e.work" : "")
+        WHERE e.listing = ?1 ORDER BY e.position
+        """
+    }
+
+    /// As much of a work's record as filters ask for.
+    private static func judged(_ row: Statement, _ picture: PictureID) -> Work {
+        Work(
+            id: picture.work, title: "", author: UserID(rawValue: 0), authorName: "", tags: tags(row.text(9)),
+            kind: .illustration, width: row.int(10), height: row.int(11), pageCount: max(1, row.int(12)),
+            uploaded: picture.uploaded, views: nil, ratings: nil, picture: "", withheld: nil,
+            isAI: row.optionalInt64(13).map { $0 != 0 })
+    }
+
+    static func overview(
+        of connection: Connection, variant: StoredVariant
+    ) throws(DatabaseError) -> StoredOverview {
         var overview = StoredOverview()
         try connection.rows("SELECT key FROM listings") { row in
-            if let key = ListingKey(text: row.text(0)) { overview.keys.insert(key) }
+            if let key = variant.key(row.text(0)) { overview.keys.insert(key) }
         }
         try connection.rows("SELECT mode, day, asked FROM newest") { row in
             guard let mode = RankingMode(rawValue: row.text(0)) else { return }
             overview.newest[mode] = NewestDay(day: Day(ordinal: row.int(1)), asked: row.int64(2))
         }
         overview.sizes = try connection.first("SELECT count(*) FROM sizes") { $0.int(0) } ?? 0
+        overview.recent = try recentPictures(connection)
         return overview
     }
 
@@ -93,41 +137,10 @@ enum Rows {
             .integer(newest.asked))
     }
 
-    private static func identifier(of key: ListingKey, in connection: Connection) throws(DatabaseError) -> Int64? {
-        try connection.first("SELECT id FROM listings WHERE key = ?", .text(key.text)) { $0.int64(0) }
-    }
-
-    // MARK: - Sizes
-
-    static func size(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int64? {
-        try connection.first(
-            "SELECT size FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
-            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
-            .integer(picture.uploaded)
-        ) { $0.int64(0) }
-    }
-
-    /// Writes a size; 1 if the picture had none before, else 0.
-    static func write(_ size: Int64, of picture: PictureID, to connection: Connection) throws(DatabaseError) -> Int {
-        try connection.run(
-            "INSERT OR IGNORE INTO sizes VALUES(?, ?, ?, ?, ?)", .integer(picture.work.rawValue),
-            .integer(picture.page),
-            .text(picture.rendition.rawValue), .integer(picture.uploaded), .integer(size))
-        if connection.changes > 0 { return 1 }
-        try connection.run(
-            "UPDATE sizes SET size = ? WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?", .integer(size),
-            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
-            .integer(picture.uploaded))
-        return 0
-    }
-
-    /// Deletes a size; 1 if there was one, else 0.
-    static func deleteSize(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int {
-        try connection.run(
-            "DELETE FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
-            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
-            .integer(picture.uploaded))
-        return connection.changes
+    private static func identifier(
+        of key: ListingKey, _ variant: StoredVariant, in connection: Connection
+    ) throws(DatabaseError) -> Int64? {
+        try connection.first("SELECT id FROM listings WHERE key = ?", .text(variant.text(of: key))) { $0.int64(0) }
     }
 
     // MARK: - Lists of works as bytes

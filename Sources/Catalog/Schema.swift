@@ -32,7 +32,25 @@ enum Schema {
                 size INTEGER NOT NULL CHECK(size > 0), PRIMARY KEY(work, page, rendition, uploaded)
             ) STRICT, WITHOUT ROWID;
             CREATE TABLE newest(mode TEXT PRIMARY KEY, day INTEGER NOT NULL, asked INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-            """)
+            """),
+        Migration(
+            "pages and renditions of entries, texts, recent pictures",
+            """
+            -- The page of an entry, and its rendition where it is not the mount's.
+            ALTER TABLE entries ADD COLUMN page INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE entries ADD COLUMN rendition TEXT;
+            -- Where a stored picture is listed.
+            CREATE INDEX entries_by_work ON entries(work);
+            -- Whether it was made with AI; null if nobody told.
+            ALTER TABLE works ADD COLUMN ai INTEGER;
+            CREATE INDEX works_by_author_name ON works(author_name);
+            -- Full records, profiles, animations, followed authors: one text each, with the times it was
+            -- asked for and last changed.
+            CREATE TABLE texts(key TEXT PRIMARY KEY, text TEXT NOT NULL, fetched INTEGER NOT NULL,
+                changed INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+            -- What was read last: the path below the mount point.
+            CREATE TABLE recent(path TEXT PRIMARY KEY, opened INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+            """),
     ]
 
     /// U+001F, which no tag holds; it is taken out of any that does.
@@ -45,12 +63,16 @@ extension ListingKey {
         switch self {
         case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
         case .author(let author): "author/\(author.rawValue)"
+        case .work(let work): "work/\(work.rawValue)"
+        case .search(let words): "search/\(words)"
+        case .bookmarks(let user): "bookmarks/\(user.rawValue)"
         }
     }
 
     /// Reads the text back; nil for one that this version does not know.
     init?(text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let number = parts.count == 2 ? Int64(parts[1]) : nil
         switch (parts.first, parts.count) {
         case ("ranking", 3):
             guard let mode = RankingMode(rawValue: String(parts[1])), let day = Day(String(parts[2])) else {
@@ -58,10 +80,43 @@ extension ListingKey {
             }
             self = .ranking(mode, day)
         case ("author", 2):
-            guard let number = Int64(parts[1]) else { return nil }
+            guard let number else { return nil }
             self = .author(UserID(rawValue: number))
+        case ("work", 2):
+            guard let number else { return nil }
+            self = .work(WorkID(rawValue: number))
+        case ("search", 2...):
+            self = .search(String(text.dropFirst("search/".count)))
+        case ("bookmarks", 2):
+            guard let number else { return nil }
+            self = .bookmarks(UserID(rawValue: number))
         default:
             return nil
         }
+    }
+}
+
+/// Which of the two sets of listings of a database a mount uses: names of originals have extensions of their own.
+struct StoredVariant: Hashable, Sendable {
+    private static let originals = "original/"
+
+    private let isOriginal: Bool
+
+    init(_ view: ListingView) {
+        isOriginal = view.rendition == .original
+    }
+
+    /// The key as it is stored; works always show their originals.
+    func text(of key: ListingKey) -> String {
+        isOriginal && !key.isWork ? Self.originals + key.text : key.text
+    }
+
+    /// The key of this variant that some text means.
+    func key(_ text: String) -> ListingKey? {
+        if text.hasPrefix(Self.originals) {
+            return isOriginal ? ListingKey(text: String(text.dropFirst(Self.originals.count))) : nil
+        }
+        guard let key = ListingKey(text: text), !isOriginal || key.isWork else { return nil }
+        return key
     }
 }

@@ -34,6 +34,19 @@ struct SizeProbe: Sendable {
         throw .sizeNotTold
     }
 
+    /// One HEAD, with the status of its answer, 0 for none.
+    func head(of location: PictureLocation) async -> (answer: SizeAnswer, status: Int) {
+        do throws(HTTPError) {
+            let response = try await client.send(
+                HTTPRequest(
+                    method: .head, url: location.url, headers: location.headers, transferClass: .metadata,
+                    deadline: ContinuousClock.now + timeout, bodyLimit: 0))
+            return (SizeAnswer(head: response.head), response.head.status)
+        } catch {
+            return (.failed(SourceError(error)), 0)
+        }
+    }
+
     private func size(_ request: HTTPRequest, read: (HTTPHead) -> SizeAnswer) async throws(CatalogError) -> Int64? {
         let response: HTTPResponse
         do throws(HTTPError) {

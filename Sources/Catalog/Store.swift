@@ -11,18 +11,18 @@ actor Store {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     private let path: String
-    private let rendition: Rendition
+    private let view: ListingView
     /// Told when a damaged file was set aside in mid-work.
     private let onSetAside: @Sendable (SetAside) -> Void
     private var connection: Connection
 
     init(
-        _ connection: sending Connection, path: String, rendition: Rendition,
+        _ connection: sending Connection, path: String, view: ListingView,
         onSetAside: @escaping @Sendable (SetAside) -> Void
     ) {
         self.connection = connection
         self.path = path
-        self.rendition = rendition
+        self.view = view
         self.onSetAside = onSetAside
     }
 
@@ -33,15 +33,19 @@ actor Store {
 
     /// Runs changes in one transaction; returns how many sizes are new.
     func apply(_ writes: [StoreWrite]) throws(DatabaseError) -> Int {
-        try guarded { connection throws(DatabaseError) in
+        let variant = StoredVariant(view)
+        return try guarded { connection throws(DatabaseError) in
             try connection.transaction { () throws(DatabaseError) in
                 var newSizes = 0
                 for write in writes {
                     switch write {
-                    case .listing(let listing): try Rows.write(listing, to: connection)
+                    case .listing(let listing): newSizes += try Rows.write(listing, variant, to: connection)
                     case .size(let size, let picture): newSizes += try Rows.write(size, of: picture, to: connection)
                     case .noSize(let picture): newSizes -= try Rows.deleteSize(of: picture, in: connection)
                     case .newest(let mode, let newest): try Rows.write(newest, of: mode, to: connection)
+                    case .text(let key, let text): try Rows.write(text, under: key, to: connection)
+                    case .recent(let picture): try Rows.write(picture, to: connection)
+                    case .forget(let key): try Rows.delete(key, variant, in: connection)
                     }
                 }
                 return newSizes
@@ -51,9 +55,9 @@ actor Store {
 
     /// A listing with the sizes of its pictures; nil if it is not stored whole.
     func listing(_ key: ListingKey) throws(DatabaseError) -> StoredListing? {
-        let rendition = rendition
+        let view = view
         return try guarded { connection throws(DatabaseError) in
-            try Rows.listing(key, rendition: rendition, in: connection)
+            try Rows.listing(key, view: view, in: connection)
         }
     }
 
@@ -69,7 +73,17 @@ actor Store {
 
     /// The whole record of a listed work.
     func record(of entry: ListingEntry, in key: ListingKey) throws(DatabaseError) -> ListedWork? {
-        try guarded { connection throws(DatabaseError) in try Rows.record(of: entry, in: key, connection) }
+        let variant = StoredVariant(view)
+        return try guarded { connection throws(DatabaseError) in
+            try Rows.record(of: entry, in: key, variant, connection)
+        }
+    }
+
+    /// Asks the database something else.
+    func read<Value: Sendable>(
+        _ body: @Sendable (Connection) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        try guarded(body)
     }
 
     /// Runs `body`; a file that turns out damaged is set aside, so that the next call works on a new one.

@@ -6,6 +6,9 @@ enum StoreWrite: Sendable {
     case size(Int64, PictureID)
     case noSize(PictureID)
     case newest(RankingMode, NewestDay)
+    case text(TextKey, StoredText)
+    case recent(RecentPicture)
+    case forget(ListingKey)
 }
 
 /// Rows to append to a stored listing, with its new header.
@@ -25,6 +28,8 @@ struct ListingRow: Sendable {
     let previousRank: Int?
     /// The whole record; nil if it is stored already.
     let work: Work?
+    /// The picture's bytes if they are known; 0 else.
+    var size: Int64 = 0
 }
 
 /// How far a listing has come.
@@ -32,6 +37,7 @@ struct ListingHeader: Hashable, Sendable {
     var isComplete: Bool
     var nextPage: Int
     var lastPage: Int?
+    /// How many rows there are.
     var entryCount: Int
     /// When the service was last asked for the whole of it, in Unix seconds.
     var fetched: Int64
@@ -42,9 +48,16 @@ struct ListingHeader: Hashable, Sendable {
 /// A listing as it comes from the database.
 struct StoredListing: Sendable {
     var header: ListingHeader
-    var entries: [ListingEntry]
-    /// Sizes in bytes by position; 0 for unknown.
-    var sizes: [Int64]
+    var rows: [StoredRow]
+}
+
+/// An entry as it comes from the database.
+struct StoredRow: Sendable {
+    var entry: ListingEntry
+    /// Bytes; 0 for unknown.
+    var size: Int64
+    /// How many pages of the work are entries; 1 where only the first one is.
+    var pageCount: Int
 }
 
 /// What is loaded when the catalog opens.
@@ -52,4 +65,6 @@ struct StoredOverview: Sendable {
     var keys: Set<ListingKey> = []
     var newest: [RankingMode: NewestDay] = [:]
     var sizes = 0
+    /// Newest first.
+    var recent: [RecentPicture] = []
 }

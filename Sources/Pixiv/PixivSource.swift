@@ -107,7 +107,7 @@ package struct PixivSource: RankingSource {
             case .regular: path.regularPath(page: page)
             case .small: path.smallPath(page: page)
             case .original: path.originalPath(page: page)
-            case .archive, .webp, .avatar: nil as String?
+            case .archive, .webp, .matroska, .avatar: nil as String?
             }
         return rendered.map { location($0, fileExtension: rendition == .original ? path.fileExtension : "jpg") }
     }
@@ -130,6 +130,10 @@ package struct PixivSource: RankingSource {
 
     package func webPage(of work: WorkID) -> String {
         "https://www.pixiv.net/artworks/\(work.rawValue)"
+    }
+
+    package func webPage(of author: UserID) -> String {
+        "https://www.pixiv.net/users/\(author.rawValue)"
     }
 
     private func location(_ path: String, fileExtension: String) -> PictureLocation {

@@ -32,6 +32,36 @@ enum EntryName {
         return UserID(rawValue: number)
     }
 
+    /// The words that a directory name of `search` means; nil for names that programs probe for and for what is no text.
+    static func searchWords(_ name: [UInt8]) -> String? {
+        guard let first = name.first, first != UInt8(ascii: "."), name.count <= FileName.longest,
+            !name.contains(where: { $0 < 0x20 || $0 == 0x7F }), let words = String(validating: name, as: UTF8.self),
+            !probed.contains(words.lowercased()), words.contains(where: { !$0.isWhitespace })
+        else { return nil }
+        return words
+    }
+
+    /// Files that desktops, file servers and players look for in every directory (reference/desktop.md).
+    private static let probed: Set<String> = [
+        "desktop.ini", "thumbs.db", "autorun.inf", "folder.jpg", "cover.jpg", "albumart.jpg", "ehthumbs.db",
+        "lost+found", "index.html", "album.xml", "cachedir.tag",
+    ]
+
+    /// The name of an author behind `@`.
+    static func authorName(_ name: [UInt8]) -> String? {
+        guard name.first == UInt8(ascii: "@"), name.count > 1 else { return nil }
+        return String(validating: name.dropFirst(), as: UTF8.self)
+    }
+
+    /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `ugoira.zip`.
+    static func mayBeInWork(_ name: [UInt8]) -> Bool {
+        if name.elementsEqual("ugoira.zip".utf8) { return true }
+        guard name.first == UInt8(ascii: "p"), fileExtensions.contains(where: name.ends(with:)),
+            let dot = name.firstIndex(of: UInt8(ascii: "."))
+        else { return false }
+        return number(name[1..<dot]) != nil
+    }
+
     /// The name as text if it is plain ASCII, as every name outside the listings is.
     static func ascii(_ name: [UInt8]) -> String? {
         guard name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }

@@ -2,6 +2,7 @@ import Catalog
 import Fuse
 import Glibc
 import ImageCache
+import Media
 import Rankings
 
 /// Why a request fails.
@@ -26,6 +27,8 @@ enum Failure: Error, Hashable, Sendable {
     case unlocated
     case catalog(CatalogError)
     case picture(ImageCacheError)
+    /// An animation could not be made of what the service gave.
+    case media(MediaError)
 }
 
 extension Failure {
@@ -46,7 +49,7 @@ extension Failure {
         case .notALink: EINVAL
         case .noSuchAttribute: ENODATA
         case .modeNeedsSignIn, .withheld: EACCES
-        case .unlocated: EIO
+        case .unlocated, .media: EIO
         case .catalog(let error): Self.code(of: error)
         case .picture(let error): Self.code(of: error)
         }
@@ -98,6 +101,7 @@ extension Failure {
         case .unlocated: "the source does not tell where this picture is; report it with the work's number"
         case .catalog(let error): Self.explanation(of: error)
         case .picture(let error): Self.explanation(of: error)
+        case .media(let error): Reporter.printable(error.text)
         }
     }
 

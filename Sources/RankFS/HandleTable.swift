@@ -2,10 +2,37 @@ import Catalog
 import ImageCache
 import Synchronization
 
+/// An open picture, and what it was opened as.
+final class PictureHandle: Sendable {
+    let picture: OpenPicture
+    let node: Node
+    /// The size that `stat` showed when it was opened.
+    let size: Int64
+    private let isNoted = Mutex(false)
+
+    init(_ picture: OpenPicture, node: Node, size: Int64) {
+        self.picture = picture
+        self.node = node
+        self.size = size
+    }
+
+    /// Whether a read up to this place is the first that is more than a look at the beginning.
+    ///
+    /// Thumbnailers and file(1) read the first bytes only (DESIGN section 3.4).
+    func isFirstReal(readTo end: Int64) -> Bool {
+        guard end > min(Limits.sniffedBytes, size / 2) else { return false }
+        return isNoted.withLock { isNoted in
+            defer { isNoted = true }
+            return !isNoted
+        }
+    }
+}
+
 /// What is open.
 enum Handle: Sendable {
-    /// A picture, the listing's entry it belongs to, and the size that `stat` showed when it was opened.
-    case picture(OpenPicture, node: Node, size: Int64)
+    case picture(PictureHandle)
+    /// An animation whose frames are read from its archive.
+    case animation(AnimationFile, Node)
     /// A small text, made when it was opened.
     case text([UInt8])
     case directory(DirectoryView)

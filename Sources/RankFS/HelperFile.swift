@@ -4,6 +4,8 @@ enum HelperFile: CaseIterable, Sendable {
     case version
     case cacheTag
     case trackerIgnore
+    /// Where `random.jpg` leads while no picture is stored.
+    case standIn
 
     /// The path below the mount point.
     var path: String {
@@ -17,13 +19,14 @@ enum HelperFile: CaseIterable, Sendable {
         case .version: "version"
         case .cacheTag: "CACHEDIR.TAG"
         case .trackerIgnore: ".trackerignore"
+        case .standIn: "nothing-stored.jpg"
         }
     }
 
     /// Whether it lies in `.rankfs` rather than in the root.
     var isBelowHelpers: Bool {
         switch self {
-        case .status, .version: true
+        case .status, .version, .standIn: true
         case .cacheTag, .trackerIgnore: false
         }
     }

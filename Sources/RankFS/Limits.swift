@@ -38,6 +38,12 @@ enum Limits {
     /// Characters of outside text in one message: a hostile answer must not fill a line without end.
     static let longestMessagePart = 400
 
+    /// Stored pictures tried for `random.jpg`: some may be in no listing any more.
+    static let randomTries = 16
+
+    /// A read up to here is a look at the beginning, not reading.
+    static let sniffedBytes: Int64 = 128 << 10
+
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 

@@ -8,13 +8,21 @@ enum Node: Sendable {
     case root
     case rankings
     case mode(RankingMode)
-    case latest(RankingMode)
     case day(RankingMode, Day)
     case users
     /// An author, with the time its listing last changed if that is known.
     case author(UserID, modified: Int64?)
+    case bookmarks(UserID)
+    case following
+    case works
+    case work(WorkID)
+    case searches
+    case search(String)
+    case recent
     case helpers
     case helper(HelperFile)
+    case link(Link)
+    case made(MadeFile)
     case picture(Listing, Int32)
 }
 
@@ -25,12 +33,16 @@ extension Node {
         case .root: ""
         case .rankings: "ranking"
         case .mode(let mode): "ranking/\(mode.rawValue)"
-        case .latest(let mode): "ranking/\(mode.rawValue)/latest"
-        case .day(let mode, let day): ListingKey.ranking(mode, day).path
         case .users: "users"
-        case .author(let author, _): ListingKey.author(author).path
+        case .day, .author, .bookmarks, .work, .search: listingKey?.path ?? ""
+        case .following: "following"
+        case .works: "works"
+        case .searches: "search"
+        case .recent: "recent"
         case .helpers: ".rankfs"
         case .helper(let file): file.path
+        case .link(let link): link.path
+        case .made(let file): file.path
         case .picture(let listing, let index):
             Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
         }
@@ -41,7 +53,8 @@ extension Node {
     /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
     /// the old picture open shares none with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
-        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)"
+        let rendition = picture.rendition == .archive ? "_archive" : ""
+        return "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(rendition)"
     }
 
     /// The path below the mount point, for messages.
@@ -55,11 +68,16 @@ extension Node {
     /// The directory that holds this node; the root holds itself.
     var parent: Node {
         switch self {
-        case .root, .rankings, .users, .helpers: .root
+        case .root, .rankings, .users, .following, .works, .searches, .recent, .helpers: .root
         case .mode: .rankings
-        case .latest(let mode), .day(let mode, _): .mode(mode)
+        case .day(let mode, _): .mode(mode)
         case .author: .users
+        case .bookmarks(let user): .author(user, modified: nil)
+        case .work: .works
+        case .search: .searches
         case .helper(let file): file.isBelowHelpers ? .helpers : .root
+        case .link(let link): link.parent
+        case .made(let file): file.parent
         case .picture(let listing, _): .directory(of: listing)
         }
     }
@@ -69,6 +87,9 @@ extension Node {
         switch listing.key {
         case .ranking(let mode, let day): .day(mode, day)
         case .author(let author): .author(author, modified: listing.modified)
+        case .work(let work): .work(work)
+        case .search(let words): .search(words)
+        case .bookmarks(let user): .bookmarks(user)
         }
     }
 
@@ -77,6 +98,9 @@ extension Node {
         switch self {
         case .day(let mode, let day): .ranking(mode, day)
         case .author(let author, _): .author(author)
+        case .bookmarks(let user): .bookmarks(user)
+        case .work(let work): .work(work)
+        case .search(let words): .search(words)
         default: nil
         }
     }
@@ -88,6 +112,9 @@ extension ListingKey {
         switch self {
         case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
         case .author(let author): "users/\(author.rawValue)"
+        case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
+        case .work(let work): "works/\(work.rawValue)"
+        case .search(let words): "search/\(words)"
         }
     }
 }

@@ -59,6 +59,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// The media type of a file name.
     static func mimeType(ofFileNamed name: String) -> String {
         if name.hasSuffix(".png") { return "image/png" }
+        if name.hasSuffix(".zip") { return "application/zip" }
         return name.hasSuffix(".gif") ? "image/gif" : "image/jpeg"
     }
 

@@ -1,5 +1,6 @@
 import Catalog
 package import Fuse
+import Media
 import Rankings
 import Synchronization
 
@@ -21,11 +22,29 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
-        guard case .latest(let mode) = node else { return refuse(reply, .notALink, subject: node.path) }
+        guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path) }
+        switch link {
+        case .latest(let mode): readLatest(mode, reply)
+        case .random:
+            later(reply, subject: { link.path }) { () async throws(Failure) in
+                reply.target(await self.randomTarget())
+            }
+        case .recent(_, let picture): reply.target("../\(picture.path)")
+        case .followed(let author): reply.target("../users/\(author.id.rawValue)")
+        case .named(_, let author): reply.target(String(author.rawValue))
+        case .bookmarks:
+            guard let user = source.signIn.user else {
+                return refuse(reply, .catalog(.needsSignIn), subject: link.path)
+            }
+            reply.target(ListingKey.bookmarks(user).path)
+        }
+    }
+
+    private func readLatest(_ mode: RankingMode, _ reply: LinkReply) {
         // No day is newer than the calendar's newest, so once that one was told nothing changes before the next noon.
         let newest = Day.newestPublished(atUnixSeconds: configuration.now())
         if newestDays.withLock({ $0[mode] }) == newest { return reply.target(newest.description) }
-        later(reply, subject: { node.path }) { () async throws(Failure) in
+        later(reply, subject: { Link.latest(mode).path }) { () async throws(Failure) in
             let day: Day
             do throws(CatalogError) { day = try await self.catalog.newestDay(of: mode) } catch {
                 throw .catalog(error)
@@ -42,13 +61,16 @@ extension RankFileSystem {
     /// How long the kernel may keep a name and its attributes.
     func lifetime(of node: Node) -> (entry: Duration, attributes: Duration) {
         switch node {
-        case .root, .rankings, .users, .helpers: (Limits.frozen, Limits.current)
-        case .mode: (Limits.frozen, Limits.current)
-        case .latest: (Limits.current, Limits.current)
+        case .root, .rankings, .users, .works, .searches, .recent, .helpers: (Limits.frozen, Limits.current)
+        // Signing out takes them away at once.
+        case .mode(let mode): (mode.needsSignIn ? .zero : Limits.frozen, Limits.current)
+        case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, Limits.current)
+        case .link(.random), .link(.recent): (.zero, .zero)
+        case .link(.latest), .link(.named): (Limits.current, Limits.current)
         case .day(let mode, let day):
             catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
                 ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
-        case .author: (Limits.changing, Limits.changing)
+        case .author, .work, .search, .made: (Limits.changing, Limits.changing)
         case .helper(.status): (Limits.frozen, .zero)
         case .helper, .picture: (Limits.frozen, Limits.frozen)
         }
@@ -57,10 +79,17 @@ extension RankFileSystem {
     /// The attributes if they are known without asking anybody; nil for a picture whose size is not.
     func knownAttributes(of node: Node, number: UInt64) -> Attributes? {
         switch node {
-        case .root, .rankings, .users, .helpers, .mode:
+        case .root, .rankings, .users, .helpers, .mode, .works, .searches, .following:
             attributes(number, .directory, modified: newestPublication)
-        case .latest:
-            attributes(number, .link, size: Int64("2024-05-01".utf8.count), modified: newestPublication)
+        case .recent:
+            attributes(
+                number, .directory, modified: catalog.recentPictures.first?.opened ?? newestPublication)
+        case .link(let link): attributes(number, of: link)
+        case .made: nil
+        case .work, .search, .bookmarks:
+            attributes(
+                number, .directory,
+                modified: node.listingKey.flatMap(catalog.loadedListing)?.modified ?? newestPublication)
         case .day(_, let day):
             attributes(number, .directory, modified: Self.publication(of: day))
         case .author(let author, let modified):
@@ -80,6 +109,10 @@ extension RankFileSystem {
     /// The attributes, with the size asked for if need be.
     func attributes(of node: Node, number: UInt64) async throws(Failure) -> Attributes {
         if let attributes = knownAttributes(of: node, number: number) { return attributes }
+        if case .made(let file) = node {
+            let (size, modified) = try await sizeAndTime(of: file)
+            return attributes(number, .file, size: size, modified: modified)
+        }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }
         let size = try await size(listing, Int(index))
         return attributes(
@@ -91,6 +124,18 @@ extension RankFileSystem {
     /// Stable, so that backups see an unchanged directory.
     static func publication(of day: Day) -> Int64 {
         Int64(day.ordinal + 1) * 86_400 + Limits.publicationHour
+    }
+
+    private func attributes(_ number: UInt64, of link: Link) -> Attributes {
+        switch link {
+        case .latest:
+            attributes(number, .link, size: Int64("2024-05-01".utf8.count), modified: newestPublication)
+        case .recent(_, let picture):
+            attributes(number, .link, size: Int64(picture.path.utf8.count + "../".count), modified: picture.opened)
+        // What is not known before it is read has no size, as in proc(5).
+        case .random, .followed, .named, .bookmarks:
+            attributes(number, .link, modified: newestPublication)
+        }
     }
 
     private var newestPublication: Int64 {
@@ -125,6 +170,7 @@ extension RankFileSystem {
         case .version: return Array(configuration.version.utf8)
         case .cacheTag: return Array(HelperFile.cacheTagText.utf8)
         case .trackerIgnore: return []
+        case .standIn: return StandIn.jpeg
         }
     }
 

@@ -15,7 +15,8 @@ final class DirectoryView: Sendable {
     enum Content: Sendable {
         /// Names known when the directory was opened.
         case fixed([(name: String, node: Node)])
-        case listing(Listing)
+        /// Files and directories that stand beside the pictures, and the pictures.
+        case listing(extras: [(name: String, node: Node)], Listing)
     }
 
     /// Places before the first entry: `.` and `..`.
@@ -47,9 +48,11 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
+        if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
         if let names = names(in: node) {
             return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
         }
+        if case .following = node { return openFollowing(reply) }
         guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
         if let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
@@ -64,7 +67,19 @@ extension RankFileSystem {
     }
 
     private func open(_ node: Node, _ listing: Listing, _ reply: OpenReply) {
-        open(DirectoryView(node, .listing(listing)), isFrozen: listing.isFrozen && listing.isComplete, reply)
+        open(
+            DirectoryView(node, .listing(extras: extras(of: listing), listing)),
+            isFrozen: listing.isFrozen && listing.isComplete, reply)
+    }
+
+    private func openFollowing(_ reply: OpenReply) {
+        later(reply, subject: { Node.following.path }) { () async throws(Failure) in
+            guard let user = self.source.signIn.user else { throw .catalog(.needsSignIn) }
+            let names = try await self.followedAuthors(of: user).map { author in
+                (name: Link.name(of: author), node: Node.link(.followed(author)))
+            }
+            self.open(DirectoryView(.following, .fixed(names)), isFrozen: false, reply)
+        }
     }
 
     private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
@@ -75,13 +90,21 @@ extension RankFileSystem {
     /// The names of a directory that is known without asking; nil for listings and what is no directory.
     private func names(in node: Node) -> [(name: String, node: Node)]? {
         switch node {
-        case .root: [("ranking", .rankings), ("users", .users)]
-        case .rankings: source.modes.map { ($0.rawValue, .mode($0)) }
+        case .root: namesInRoot
+        case .rankings: listedModes.map { ($0.rawValue, .mode($0)) }
         case .mode(let mode):
-            [("latest", .latest(mode))] + catalog.listedDays(of: mode).map { ($0.description, .day(mode, $0)) }
+            [("latest", .link(.latest(mode)))] + catalog.listedDays(of: mode).map { ($0.description, .day(mode, $0)) }
         case .users:
             catalog.listedAuthors().map {
                 (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
+            }
+        case .works:
+            storedNumbers { if case .work(let work) = $0 { work.rawValue } else { nil } }
+                .map { (String($0), .work(WorkID(rawValue: $0))) }
+        case .searches: storedSearches.map { ($0, .search($0)) }
+        case .recent:
+            catalog.recentPictures.enumerated().map {
+                (Link.name(ofRecent: $0, $1), .link(.recent(place: $0, $1)))
             }
         case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
         default: nil
@@ -101,14 +124,15 @@ extension RankFileSystem {
         case .fixed(let names):
             pack(view, from: start, count: names.count, reply) { names[$0] }
             reply.send()
-        case .listing(let listing):
+        case .listing(let extras, let listing):
             if view.noteRead() { walks.withLock { $0.beganReading(listing.key) } }
+            let before = DirectoryView.dots + extras.count
             // In this order: what completes the listing in between must not hide its last entries.
             let isComplete = listing.isComplete
             let entries = listing.entries
-            let isEnd = isComplete || entries.last.map(isShown) == false
-            if start < DirectoryView.dots + entries.count || isEnd {
-                let end = pack(view, listing, entries, from: start, reply)
+            let isEnd = isComplete || entries.last.map(isBeyondTop) == true
+            if start < before + entries.count || isEnd {
+                let end = pack(view, extras, listing, entries, from: start, reply)
                 reply.send()
                 if !isEnd { askAhead(listing, end - 1) }
                 return
@@ -116,11 +140,11 @@ extension RankFileSystem {
             later(reply, subject: { view.node.path }) { () async throws(Failure) in
                 let entries: [ListingEntry]
                 do throws(CatalogError) {
-                    entries = try await listing.entries(reaching: start - DirectoryView.dots)
+                    entries = try await listing.entries(reaching: start - before)
                 } catch {
                     throw .catalog(error)
                 }
-                _ = self.pack(view, listing, entries, from: start, reply)
+                _ = self.pack(view, extras, listing, entries, from: start, reply)
                 reply.send()
             }
         }
@@ -134,20 +158,23 @@ extension RankFileSystem {
 
     /// Packs entries of a listing, and returns how many of them lie before the next read.
     private func pack(
-        _ view: DirectoryView, _ listing: Listing, _ entries: [ListingEntry], from start: Int, _ reply: DirectoryReply
+        _ view: DirectoryView, _ extras: [(name: String, node: Node)], _ listing: Listing, _ entries: [ListingEntry],
+        from start: Int, _ reply: DirectoryReply
     ) -> Int {
-        let shown = configuration.top == nil ? entries.count : entries.firstIndex { !isShown($0) } ?? entries.count
-        let next = pack(view, from: start, count: shown, reply) {
-            (entries[$0].name, .picture(listing, Int32($0)))
+        let shown = configuration.top == nil ? entries.count : entries.firstIndex(where: isBeyondTop) ?? entries.count
+        let next = pack(view, from: start, count: extras.count + shown, reply) { place in
+            guard place >= extras.count else { return extras[place] }
+            let index = place - extras.count
+            return entries[index].isHidden ? nil : (entries[index].name, .picture(listing, Int32(index)))
         }
-        return max(0, next - DirectoryView.dots)
+        return max(0, next - DirectoryView.dots - extras.count)
     }
 
     /// Packs until the buffer is full or the entries end; returns the offset to go on at.
     @discardableResult
     private func pack(
         _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
-        entry: (Int) -> (name: String, node: Node)
+        entry: (Int) -> (name: String, node: Node)?
     ) -> Int {
         var offset = start
         while offset < count + DirectoryView.dots {
@@ -155,7 +182,8 @@ extension RankFileSystem {
                 switch offset {
                 case 0: addDot(".", view.node, next: 1, reply)
                 case 1: addDot("..", view.node.parent, next: 2, reply)
-                default: add(entry(offset - DirectoryView.dots), next: offset + 1, reply)
+                // A hidden entry keeps its place and is not shown.
+                default: entry(offset - DirectoryView.dots).map { add($0, next: offset + 1, reply) } ?? true
                 }
             guard added else { break }
             offset += 1
@@ -202,9 +230,11 @@ extension Node {
     /// What readdir(3) shows in `d_type`.
     var kind: Attributes.Kind {
         switch self {
-        case .root, .rankings, .mode, .day, .users, .author, .helpers: .directory
-        case .latest: .link
-        case .helper, .picture: .file
+        case .root, .rankings, .mode, .day, .users, .author, .bookmarks, .following, .works, .work, .searches, .search,
+            .recent, .helpers:
+            .directory
+        case .link: .link
+        case .helper, .made, .picture: .file
         }
     }
 }

@@ -3,7 +3,7 @@ package import Fuse
 import Rankings
 
 /// What a name in a directory turned out to be.
-private enum Finding: Sendable {
+enum Finding: Sendable {
     case node(Node)
     case absent(Duration)
     case refused(Failure)
@@ -72,24 +72,27 @@ extension RankFileSystem {
 extension RankFileSystem {
     private func find(_ name: [UInt8], in parent: Node) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
+        if let failure = refusal(of: parent) { return .refused(failure) }
         switch parent {
-        case .root:
-            return findInRoot(name)
+        case .root: return findInRoot(name)
         case .helpers:
             let file = HelperFile.allCases.first { $0.isBelowHelpers && $0.name.utf8.elementsEqual(name) }
             return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
-        case .rankings:
-            return findMode(name)
-        case .mode(let mode):
-            return findDay(name, mode)
-        case .users:
-            return findAuthor(name)
+        case .rankings: return findMode(name)
+        case .mode(let mode): return findDay(name, mode)
+        case .users: return findAuthor(name)
+        case .works: return findWork(name)
+        case .work(let work): return findInWork(name, work)
+        case .searches:
+            return EntryName.searchWords(name).map { .node(.search($0)) } ?? .absent(Limits.frozen)
+        case .recent: return findRecent(name)
+        case .following: return findFollowed(name)
         case .day(let mode, let day):
             return findPicture(name, .ranking(mode, day), leastDigits: Limits.rankDigits)
-        case .author(let author, _):
-            return findPicture(name, .author(author), leastDigits: 1)
-        case .latest, .helper, .picture:
-            return .refused(.notADirectory)
+        case .author(let author, _): return findOfAuthor(name, author)
+        case .search(let words): return findPicture(name, .search(words), leastDigits: 1)
+        case .bookmarks(let user): return findPicture(name, .bookmarks(user), leastDigits: 1)
+        case .link, .helper, .made, .picture: return .refused(.notADirectory)
         }
     }
 
@@ -97,6 +100,12 @@ extension RankFileSystem {
         switch EntryName.ascii(name) {
         case "ranking": .node(.rankings)
         case "users": .node(.users)
+        case "works": .node(.works)
+        case "search": .node(.searches)
+        case "recent" where configuration.notesRecent: .node(.recent)
+        case Link.randomName: .node(.link(.random))
+        case "bookmarks": refusal(of: .link(.bookmarks)).map { .refused($0) } ?? .node(.link(.bookmarks))
+        case "following": refusal(of: .following).map { .refused($0) } ?? .node(.following)
         case ".rankfs": .node(.helpers)
         case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
         case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
@@ -108,13 +117,14 @@ extension RankFileSystem {
         guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name) else {
             return .absent(Limits.frozen)
         }
-        if source.modes.contains(mode) { return .node(.mode(mode)) }
-        return mode.needsSignIn ? .refused(.modeNeedsSignIn) : .absent(Limits.changing)
+        guard configuration.filter.admits(mode) else { return .absent(Limits.frozen) }
+        if let failure = refusal(of: .mode(mode)) { return .refused(failure) }
+        return source.modes.contains(mode.ofAllContents) ? .node(.mode(mode)) : .absent(Limits.changing)
     }
 
     private func findDay(_ name: [UInt8], _ mode: RankingMode) -> Finding {
         guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
-        if name == "latest" { return .node(.latest(mode)) }
+        if name == "latest" { return .node(.link(.latest(mode))) }
         guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
         let newest = Day.newestPublished(atUnixSeconds: configuration.now())
         let key = ListingKey.ranking(mode, day)
@@ -126,34 +136,29 @@ extension RankFileSystem {
         }
     }
 
-    private func findAuthor(_ name: [UInt8]) -> Finding {
-        guard let author = EntryName.author(name) else { return .absent(Limits.frozen) }
-        let key = ListingKey.author(author)
-        if let listing = catalog.loadedListing(key) { return .node(.directory(of: listing)) }
-        if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
-        return .unknown { () async throws(Failure) in
-            try await self.listing(key).map { .node(.directory(of: $0)) } ?? .absent(Limits.changing)
-        }
-    }
-
-    private func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> Finding {
+    func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> Finding {
         guard let number = EntryName.pictureNumber(name, leastDigits: leastDigits) else {
             return .absent(Limits.frozen)
         }
         if case .ranking = key, let top = configuration.top, number > top { return .absent(Limits.frozen) }
         if let listing = catalog.loadedListing(key) {
-            if let index = listing.index(named: name) { return .node(.picture(listing, Int32(index))) }
+            if let finding = find(name, in: listing) { return finding }
             if listing.isComplete { return .absent(listing.isFrozen ? Limits.frozen : Limits.changing) }
         } else if catalog.isKnownAbsent(key) {
             return .absent(Limits.unpublished)
         }
         return .unknown { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { return .absent(Limits.unpublished) }
-            let index: Int?
-            do throws(CatalogError) { index = try await listing.find(named: name) } catch { throw .catalog(error) }
-            if let index { return .node(.picture(listing, Int32(index))) }
+            do throws(CatalogError) { _ = try await listing.find(named: name) } catch { throw .catalog(error) }
+            if let finding = self.find(name, in: listing) { return finding }
             return .absent(listing.isFrozen ? Limits.frozen : Limits.changing)
         }
+    }
+
+    /// The picture of a name among the known entries; what the filter hides is absent.
+    private func find(_ name: [UInt8], in listing: Listing) -> Finding? {
+        guard let index = listing.index(named: name), let entry = listing.entry(at: index) else { return nil }
+        return entry.isHidden ? .absent(Limits.changing) : .node(.picture(listing, Int32(index)))
     }
 
     /// A listing from wherever the catalog has it; nil if there is no such listing.

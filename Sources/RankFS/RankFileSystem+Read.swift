@@ -10,6 +10,7 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
+        if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
         guard request.flags & (O_ACCMODE | O_TRUNC) == O_RDONLY else {
             return refuse(reply, .readOnly, subject: node.path)
         }
@@ -33,6 +34,7 @@ extension RankFileSystem {
                 let location = try self.location(of: entry)
                 try self.open(node, listing, Int(index), location, size, reply)
             }
+        case .made(let file): open(file, reply)
         default:
             refuse(reply, .isADirectory, subject: node.path)
         }
@@ -48,14 +50,18 @@ extension RankFileSystem {
         } catch {
             throw .picture(error)
         }
-        let handle = handles.insert(.picture(picture, node: node, size: size))
+        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size)))
         // Always, because the bytes of an inode never change: without, the opener would wait for pages that others are
         // waiting for, deaf to every signal. What turned out to be damaged is dropped by `noteDamage`.
         reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
     }
 
     package func release(_ request: ReleaseRequest) {
-        if case .picture(let picture, _, _) = handles.remove(request.handle) { picture.close() }
+        switch handles.remove(request.handle) {
+        case .picture(let handle): handle.picture.close()
+        case .animation(let file, _): file.close()
+        case .text, .directory, nil: break
+        }
     }
 }
 
@@ -67,16 +73,23 @@ extension RankFileSystem {
         case .text(let bytes):
             let start = min(max(0, Int(request.offset)), bytes.count)
             reply.bytes(Array(bytes[start..<min(bytes.count, start + request.size)]))
-        case .picture(let picture, let node, let size):
-            read(picture, node, size, request, reply)
+        case .picture(let handle):
+            read(handle, request, reply)
+            if case .picture = handle.node, configuration.notesRecent,
+                handle.isFirstReal(readTo: request.offset + Int64(request.size))
+            {
+                catalog.noteRecent(handle.node.path)
+            }
+        case .animation(let file, let node): read(file, node, request, reply)
         case .directory, nil:
             refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
         }
     }
 
     private func read(
-        _ picture: OpenPicture, _ node: Node, _ size: Int64, _ request: ReadRequest, _ reply: DataReply
+        _ handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) {
+        let (picture, node, size) = (handle.picture, handle.node, handle.size)
         // Never beyond the size that stat showed: what the kernel believes and what it gets must agree.
         let offset = request.offset
         let count = Int(min(Int64(request.size), size - offset))
@@ -132,7 +145,7 @@ extension RankFileSystem {
 extension RankFileSystem {
     /// The pictures around an open one, counted without those that the service withholds.
     func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
-        let place = listing.entries[..<index].reduce(0) { $1.isWithheld ? $0 : $0 + 1 }
+        let place = listing.entries[..<index].reduce(0) { isPreloadable($1) ? $0 + 1 : $0 }
         return Neighbours(directory: inodes.number(of: .directory(of: listing)), index: place) { [self] wanted in
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
             let entry = listing.entries[index]
@@ -150,15 +163,20 @@ extension RankFileSystem {
         var index = start
         while left > 0 {
             index += direction
-            guard entries.indices.contains(index), isShown(entries[index]) else { return nil }
-            if !entries[index].isWithheld { left -= 1 }
+            guard entries.indices.contains(index), !isBeyondTop(entries[index]) else { return nil }
+            if isPreloadable(entries[index]) { left -= 1 }
         }
         return index
     }
 
-    /// Whether an entry lies within `top`.
-    func isShown(_ entry: ListingEntry) -> Bool {
-        guard let top = configuration.top, entry.rank > 0 else { return true }
-        return Int(entry.rank) <= top
+    /// Whether an entry lies behind `top`.
+    func isBeyondTop(_ entry: ListingEntry) -> Bool {
+        guard let top = configuration.top, entry.rank > 0 else { return false }
+        return Int(entry.rank) > top
+    }
+
+    /// Whether somebody who pages on meets an entry: hidden and withheld ones are passed over, and so are archives.
+    private func isPreloadable(_ entry: ListingEntry) -> Bool {
+        !entry.isWithheld && !entry.isHidden && entry.picture.rendition != .archive
     }
 }

@@ -21,7 +21,10 @@ package final class RankFileSystem: FileSystem {
     package struct Configuration: Sendable {
         package var user: UInt32
         package var group: UInt32
-        package var rendition: Rendition
+        /// Which modes are shown; what listings show is the catalog's.
+        package var filter = ListingFilter()
+        /// Whether what is read is noted in `recent/`.
+        package var notesRecent = true
         /// How many entries of a ranking are shown at most.
         package var top: Int?
         /// The text of `/.rankfs/status.json`, made anew for each reader.
@@ -32,26 +35,22 @@ package final class RankFileSystem: FileSystem {
         package var report: @Sendable (String) -> Void
         /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
         package var invalidate: @Sendable (UInt64) -> Void
-        /// The bound of one question to the source that the file system asks by itself (where an original is).
-        package var timeout: Duration
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 
         package init(
-            user: UInt32, group: UInt32, rendition: Rendition, top: Int?, status: @escaping @Sendable () -> [UInt8],
+            user: UInt32, group: UInt32, top: Int?, status: @escaping @Sendable () -> [UInt8],
             version: String, report: @escaping @Sendable (String) -> Void,
-            invalidate: @escaping @Sendable (UInt64) -> Void = { _ in }, timeout: Duration = .seconds(15),
+            invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
             now: @escaping @Sendable () -> Int64 = RankFileSystem.wallClock
         ) {
             self.user = user
             self.group = group
-            self.rendition = rendition
             self.top = top
             self.status = status
             self.version = version
             self.report = report
             self.invalidate = invalidate
-            self.timeout = timeout
             self.now = now
         }
     }
@@ -75,6 +74,9 @@ package final class RankFileSystem: FileSystem {
     let walks = Mutex(WalkRecognition())
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
+    /// The picture that `random.jpg` led to last.
+    let lastRandom = Mutex<PictureID?>(nil)
+    let animations: AnimationFiles
     /// How long `status.json` was when it was made last.
     let statusLength = Mutex<Int?>(nil)
 
@@ -85,6 +87,7 @@ package final class RankFileSystem: FileSystem {
         self.source = source
         self.catalog = catalog
         self.cache = cache
+        animations = AnimationFiles(source: source, catalog: catalog, cache: cache)
         reporter = Reporter(now: configuration.now, say: configuration.report)
     }
 

@@ -20,7 +20,7 @@ package enum FileName {
     ///   - fileExtension: Letters and digits, without a dot.
     /// - Returns: The name, at most `longest` bytes.
     package static func ranked(_ rank: Int, title: String, page: Int = 0, fileExtension: String) -> String {
-        name(prefix: Digits.padded(max(rank, 0), to: 3), title: title, page: page, fileExtension: fileExtension)
+        name(prefix: number(rank), title: title, page: page, fileExtension: fileExtension)
     }
 
     /// `12345678-Title.jpg`, for further pages `12345678-Title_p1.jpg`.
@@ -28,6 +28,17 @@ package enum FileName {
     /// Parameters are those of `ranked(_:title:page:fileExtension:)`.
     package static func work(_ id: WorkID, title: String, page: Int = 0, fileExtension: String) -> String {
         name(prefix: String(max(id.rawValue, 0)), title: title, page: page, fileExtension: fileExtension)
+    }
+
+    /// A rank or place as names begin with it: at least three digits, so that every sort order is its order.
+    package static func number(_ place: Int) -> String {
+        Digits.padded(max(place, 0), to: 3)
+    }
+
+    /// `42-Name`: an author without a dot or extension.
+    package static func author(_ id: UserID, name: String) -> String {
+        let prefix = String(max(id.rawValue, 0))
+        return "\(prefix)-\(stem(name, room: longest - prefix.utf8.count - 1))"
     }
 
     private static func name(prefix: String, title: String, page: Int, fileExtension: String) -> String {

@@ -36,6 +36,8 @@ package enum Rendition: String, Hashable, Sendable, CaseIterable {
     case archive
     /// An animation as WebP, made here.
     case webp
+    /// An animation as Matroska, made here.
+    case matroska
     /// The picture of an author, whose number stands in the place of the work's.
     case avatar
 
@@ -59,6 +61,15 @@ package struct PictureID: Hashable, Sendable {
         self.uploaded = uploaded
     }
 
+    /// Reads `key` back; nil for a text that no picture has.
+    package init?(key: String) {
+        let parts = key.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 4, let work = Int64(parts[0]), parts[1].first == "p", let page = Int(parts[1].dropFirst()),
+            let rendition = Rendition(rawValue: String(parts[2])), let uploaded = Int64(parts[3])
+        else { return nil }
+        self.init(work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: uploaded)
+    }
+
     /// The same facts as text, for database keys and cache files.
     package var key: String {
         "\(work.rawValue)_p\(page)_\(rendition.rawValue)_\(uploaded)"
@@ -69,4 +80,15 @@ package struct PictureID: Hashable, Sendable {
 package enum ListingKey: Hashable, Sendable {
     case ranking(RankingMode, Day)
     case author(UserID)
+    /// The pages of one work, as the author uploaded them.
+    case work(WorkID)
+    /// The words as the user typed them.
+    case search(String)
+    /// The public bookmarks of a user.
+    case bookmarks(UserID)
+
+    /// Whether it shows the pages of one work rather than a list of works.
+    package var isWork: Bool {
+        if case .work = self { true } else { false }
+    }
 }

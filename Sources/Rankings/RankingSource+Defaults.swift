@@ -48,6 +48,10 @@ extension RankingSource {
         throw .notFound
     }
 
+    package func webPage(of author: UserID) -> String {
+        ""
+    }
+
     package func originalCandidates(of work: Work) -> [String] { [] }
 
     package func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? { nil }

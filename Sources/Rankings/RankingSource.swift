@@ -96,4 +96,7 @@ package protocol RankingSource: Sendable {
 
     /// The web page of a work, for people.
     func webPage(of work: WorkID) -> String
+
+    /// The web page of an author, for people.
+    func webPage(of author: UserID) -> String
 }

@@ -4,7 +4,7 @@ extension WorkDetails {
     /// - Parameters:
     ///   - pages: The names of the pages' files, in page order.
     ///   - webPage: The page of the work on the service, for people.
-    /// - Returns: The document; the same for the same record.
+    /// - Returns: The document, ending with a line break.
     package func json(pages: [String], webPage: String? = nil) -> String {
         JSONText.object([
             ("id", .integer(work.id.rawValue)),
@@ -65,7 +65,7 @@ extension AuthorProfile {
     /// The profile as a JSON document; what the service does not tell is left out.
     ///
     /// - Parameter webPage: The page of the author on the service, for people; not the author's own, which is `web_page`.
-    /// - Returns: The document; the same for the same profile.
+    /// - Returns: The document, ending with a line break.
     package func json(webPage: String) -> String {
         JSONText.object([
             ("id", .integer(id.rawValue)),

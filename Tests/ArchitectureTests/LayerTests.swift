@@ -13,7 +13,7 @@ import Testing
         "ImageCache": ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
         "Media": ["CTurboJPEG", "CWebP"],
         "Fuse": ["CFuse3"],
-        "RankFS": ["Rankings", "Fuse", "Catalog", "ImageCache"],
+        "RankFS": ["Rankings", "Fuse", "Catalog", "ImageCache", "Media"],
         "Origin": ["Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
         "rankfs": [
             "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",

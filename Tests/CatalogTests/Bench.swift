@@ -43,7 +43,7 @@ final class Bench: Sendable {
     func open(days: Int = 3, source: FakeSource? = nil) throws -> Catalog {
         try Catalog(
             Catalog.Configuration(
-                directory: directory, days: days, rendition: .regular, timeout: .seconds(15),
+                directory: directory, days: days, view: ListingView(rendition: .regular), timeout: .seconds(15),
                 now: { [self] in clock.withLock { $0 } }),
             source: source ?? self.source, transport: transport,
             report: { [self] event in reported.withLock { $0.append(event) } })

@@ -10,7 +10,7 @@ import Testing
 
     @Test func namesAreFoundByBytes() throws {
         var table = EntryTable()
-        let rows = table.append((1...3000).map { Self.listed($0, Int64($0), "T") }, rendition: .regular)
+        let rows = table.append((1...3000).map { Self.listed($0, Int64($0), "T") })
         #expect(rows.count == 3000)
         for (position, row) in rows.enumerated() {
             #expect(table.position(of: Array(row.entry.name.utf8)) == position)
@@ -18,26 +18,26 @@ import Testing
         }
         #expect(table.position(of: Array("0001-T.jpg".utf8)) == nil)
         #expect(table.position(of: WorkID(rawValue: 3001)) == nil)
-        #expect(table.lastRank == 3000)
+        #expect(table.entries.last?.rank == 3000)
     }
 
     @Test func aWorkThatMovedToTheNextPageIsListedOnce() {
         var table = EntryTable()
-        table.append([Self.listed(50, 1, "A")], rendition: .regular)
-        let rows = table.append([Self.listed(51, 1, "A"), Self.listed(52, 2, "B")], rendition: .regular)
+        table.append([Self.listed(50, 1, "A")])
+        let rows = table.append([Self.listed(51, 1, "A"), Self.listed(52, 2, "B")])
         #expect(rows.map(\.entry.name) == ["052-B.jpg"])
     }
 
     @Test func equalRanksAndTitlesStillGetDifferentNames() {
         var table = EntryTable()
         let rows = table.append(
-            [Self.listed(50, 1, "A"), Self.listed(50, 2, "A"), Self.listed(50, 3, "B")], rendition: .regular)
+            [Self.listed(50, 1, "A"), Self.listed(50, 2, "A"), Self.listed(50, 3, "B")])
         #expect(rows.map(\.entry.name) == ["050-A.jpg", "050-2 A.jpg", "050-B.jpg"])
     }
 
     @Test func sizesBelongToOneUploadOnly() {
         var table = EntryTable()
-        let picture = table.append([Self.listed(nil, 5, "A")], rendition: .regular)[0].entry.picture
+        let picture = table.append([Self.listed(nil, 5, "A")])[0].entry.picture
         let older = PictureID(work: picture.work, page: 0, rendition: .regular, uploaded: 1)
         table.setSize(10, of: older)
         #expect(table.sizes == [0])
@@ -47,17 +47,73 @@ import Testing
     }
 
     @Test func keysSurviveAsText() {
-        for key in [ListingKey.ranking(.daily, Bench.day), .author(UserID(rawValue: 9_000_000_000))] {
+        let keys: [ListingKey] = [
+            .ranking(.daily, Bench.day), .author(UserID(rawValue: 9_000_000_000)), .work(WorkID(rawValue: 7)),
+            .search("風景 a/b"), .bookmarks(UserID(rawValue: 3)),
+        ]
+        let originals = StoredVariant(ListingView(rendition: .original))
+        let others = StoredVariant(ListingView(rendition: .small))
+        for key in keys {
             #expect(ListingKey(text: key.text) == key)
+            #expect(originals.key(originals.text(of: key)) == key)
+            #expect(others.key(others.text(of: key)) == key)
+            // Names of originals are others than those of renditions; a work shows its originals either way.
+            #expect((others.key(originals.text(of: key)) == nil) == !key.isWork)
+            #expect((originals.key(others.text(of: key)) == nil) == !key.isWork)
         }
         for text in ["", "ranking/none/2024-05-01", "ranking/daily/2024-05-32", "author/x", "other/1"] {
             #expect(ListingKey(text: text) == nil)
         }
     }
 
+    @Test func allPagesOfAWorkAreEntriesWithNamesInOrder() {
+        var table = EntryTable()
+        var work = FakeSource.work(7, title: "A")
+        work.pageCount = 12
+        let view = ListingView(rendition: .regular, allPages: true)
+        let key = ListingKey.ranking(.daily, Bench.day)
+        let rows = table.append(
+            [ListedPicture(ListedWork(rank: 1, previousRank: nil, work: work), rendition: .regular)], of: key,
+            view: view)
+        #expect(rows.count == 1 && table.rowCount == 1)
+        #expect(table.entries.map(\.name) == ["001-A.jpg"] + (1...11).map { "001-A_p\($0).jpg" })
+        #expect(table.entries.map(\.picture.page) == Array(0...11))
+        for (position, entry) in table.entries.enumerated() {
+            #expect(table.position(of: entry.picture) == position)
+            #expect(table.position(of: entry.name.utf8) == position)
+        }
+        table.setSize(9, of: table.entries[11].picture)
+        #expect(table.sizes == Array(repeating: 0, count: 11) + [9])
+        // What is stored gives the same entries again.
+        #expect(EntryTable(rows: table.rows).entries == table.entries)
+    }
+
+    @Test func whatTheFilterHidesKeepsItsPlace() {
+        var table = EntryTable()
+        var view = ListingView(rendition: .regular)
+        view.filter.minimumWidth = 500
+        let works = [400, 600, 300].enumerated().map { place, width in
+            var work = FakeSource.work(Int64(place + 1), title: "A")
+            work.width = width
+            return ListedPicture(ListedWork(rank: place + 1, previousRank: nil, work: work), rendition: .regular)
+        }
+        table.append(works, of: .ranking(.daily, Bench.day), view: view)
+        #expect(table.entries.map(\.isHidden) == [true, false, true])
+        #expect(table.entries.map(\.rank) == [1, 2, 3])
+    }
+
     @Test func worksSurviveAsBytes() {
         let works = [0, 1, -1, Int64.max, .min, 97_973_029].map(WorkID.init(rawValue:))
         #expect(Rows.works(in: Rows.bytes(of: works)) == works)
         #expect(Rows.works(in: [1, 2, 3]) == [])
+    }
+}
+
+extension EntryTable {
+    @discardableResult
+    fileprivate mutating func append(_ listed: [ListedWork]) -> [ListingRow] {
+        append(
+            listed.map { ListedPicture($0, rendition: .regular) }, of: .ranking(.daily, Bench.day),
+            view: ListingView(rendition: .regular))
     }
 }

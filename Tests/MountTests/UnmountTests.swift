@@ -15,7 +15,10 @@ extension MountSuite {
                 let output = try workplace.run(
                     "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", options)
                 #expect(output.status == 0, "\(output.errors)")
-                #expect(try workplace.run("ls", directory).lines == ["ranking", "users"])
+                #expect(
+                    try workplace.run("ls", directory).lines == [
+                        "random.jpg", "ranking", "recent", "search", "users", "works",
+                    ])
                 let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
                 #expect(unmounted.status == 0, "\(unmounted.errors)")
                 #expect(!Workplace.isMounted(directory))

@@ -43,7 +43,7 @@ struct PlainTextTests {
     @Test("length is bounded, and nonsense ends")
     func bounds() {
         for part in ["x", "あ", "<", "<a", "<a href=\"https://e.net\">", "&#", "<br>", "</a", "&amp;", "<a \"'>"] {
-            let text = PlainText.fromHTML(String(repeating: part, count: 70_000))
+            let text = PlainText.fromHTML(String(repeating: part, count: 200_000))
             #expect(text.unicodeScalars.count <= 2 * Limits.captionCharacters, "\(part)")
         }
     }
@@ -55,7 +55,7 @@ struct PlainTextTests {
             "<", ">", "a", "A", "/", " href", "=", "\"", "'", "/jump.php?", "%", "%3A", "&", "#", "x", "39", ";", "amp",
             "<br />", "</a>", "<a ", "\n", "\r", "あ", "\u{301}", "!", "--", "https://",
         ]
-        for _ in 0..<1000 {
+        for _ in 0..<3000 {
             let html = (0..<Int.random(in: 0..<40, using: &random)).compactMap { _ in
                 pieces.randomElement(using: &random)
             }.joined()

@@ -9,9 +9,18 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("cache_size", "50M", "1M", { $0.cacheSize == 50 << 20 }),
     ("cache_free", "0", "-1", { $0.cacheFree == 0 }),
     ("images", "small", "large", { $0.rendition == .small }),
+    ("pages", "all", "some", { $0.allPages }),
     ("top", "10", "0", { $0.top == 10 }),
     ("days", "30", "0", { $0.days == 30 }),
     ("prefetch", "8", "9", { $0.preload == 8 }),
+    ("ai", "hide", "maybe", { $0.filter.generated == .hide }),
+    (
+        "tags", "風景;-cat dog", " ",
+        { $0.filter.tags == ["風景", "dog"] && $0.filter.refusedTags == ["cat"] }
+    ),
+    ("min_width", "1200", "-1", { $0.filter.minimumWidth == 1200 }),
+    ("orientation", "portrait", "round", { $0.filter.orientation == .portrait }),
+    ("recent", "off", "maybe", { !$0.notesRecent }),
     ("proxy", "socks5h://127.0.0.1:9050", "gopher://h", { $0.proxy?.text == "socks5h://127.0.0.1:9050" }),
     ("user_agent", "rank viewer/1", "a\u{1}b", { $0.userAgent == "rank viewer/1" }),
     ("rate", "2.5", "fast", { $0.rate == 2.5 }),
@@ -99,13 +108,13 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
 
     @Test func everyWrongLineOfAFileIsTold() throws {
         let failure = try #require(
-            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\npages = all\n") })
+            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\noffline = on\n") })
         #expect(failure.status == .configuration)
         #expect(
             failure.message.split(separator: "\n") == [
                 "rankfs.conf:1: option cach_size is unknown; did you mean cache_size?",
                 "rankfs.conf:2: expected `key = value`.", "rankfs.conf:3: expected `key = value`.",
-                "rankfs.conf:5: option pages is not available in this version; leave it out.",
+                "rankfs.conf:5: option offline is not available in this version; leave it out.",
             ])
     }
 
@@ -118,15 +127,10 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(warnings == ["RANKFS_TOPP is ignored: option topp is unknown; did you mean top?"])
     }
 
-    @Test(arguments: ["pages", "metered", "offline", "cookies"])
+    @Test(arguments: ["metered", "offline", "cookies"])
     func optionsOfLaterVersionsSaySo(_ name: String) throws {
         let failure = try #require(error { _ = try onCommandLine(["-o", "\(name)=x"]) })
         #expect(failure == ProgramError(.usage, "option \(name) is not available in this version; leave it out."))
-    }
-
-    @Test func originalsSaySoToo() throws {
-        let failure = try #require(error { _ = try load(onCommandLine(["-o", "images=original"])) })
-        #expect(failure.message.contains("not available in this version"))
     }
 
     @Test func passwordsAreRefusedInPublicAndNeverRepeated() throws {

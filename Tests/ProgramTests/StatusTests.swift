@@ -6,7 +6,9 @@ import Testing
     private var document: StatusDocument {
         StatusDocument(
             version: "1.2.3", source: "pixiv", mountPoint: "/m/ü\n", processID: 42, started: 1000, uptime: 3725,
-            catalog: .init(storedListings: 3, loadedListings: 2, loadedEntries: 999, knownSizes: 500),
+            catalog: .init(
+                storedListings: 3, loadedListings: 2, loadedEntries: 999, knownSizes: 500, originalQuestionsToHost: 9,
+                originalQuestionsToService: 1),
             cache: .init(
                 directory: "/c", storedPictures: 7, storedBytes: 5 << 20, budget: 2 << 30, openPictures: 1,
                 receivedBytes: 1 << 20, preloaded: 2, evicted: 0,
@@ -29,6 +31,7 @@ import Testing
         for name in [
             "version", "source", "mount_point", "pid", "started", "uptime", "catalog", "cache", "network",
             "waiting_requests", "recent", "stored_listings", "loaded_listings", "loaded_entries", "known_sizes",
+            "original_questions_to_host", "original_questions_to_service",
             "directory",
             "stored_pictures", "stored_bytes", "budget", "open_pictures", "received_bytes", "preloaded", "evicted",
             "downloads", "picture", "received", "total", "is_read", "active_transfers", "queued_transfers", "tokens",

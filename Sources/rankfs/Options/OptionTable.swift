@@ -52,11 +52,11 @@ enum OptionTable {
 
     /// Names of options that are described but not in this version.
     static let later: Set<String> = [
-        "pages", "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount",
+        "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount",
     ]
 
     /// Every option, in the order of help.
-    static let all: [OptionDefinition] = places + contents + network + logging
+    static let all: [OptionDefinition] = places + contents + filters + network + logging
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(
@@ -79,12 +79,16 @@ enum OptionTable {
 
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
-            "images", "WORD", standard: "regular", help: "regular (1200 pixels) or small (480 pixels)"
+            "images", "WORD", standard: "regular",
+            help: "regular (1200 pixels), small (480 pixels) or original"
         ) { settings, text, _ throws(ExpectedValue) in
-            if text == "original" {
-                throw ExpectedValue("regular or small: images=original is not available in this version")
-            }
-            settings.rendition = try ValueParsers.word(text, of: [("regular", .regular), ("small", .small)])
+            settings.rendition = try ValueParsers.word(
+                text, of: [("regular", .regular), ("small", .small), ("original", .original)])
+        },
+        OptionDefinition(
+            "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.allPages = try ValueParsers.word(text, of: [("first", false), ("all", true)])
         },
         OptionDefinition(
             "top", "N", standard: "all", help: "show only the first N entries of a ranking"
@@ -102,6 +106,40 @@ enum OptionTable {
             "prefetch", "N", standard: "2", help: "pictures downloaded ahead of a reader, 0 to 8"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.preload = try ValueParsers.integer(text, in: 0...8)
+        },
+    ]
+
+    private static let filters: [OptionDefinition] = [
+        OptionDefinition(
+            "ai", "WORD", standard: "show", help: "works made with AI: show, hide or only"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.filter.generated = try ValueParsers.word(
+                text, of: ListingFilter.Generated.allCases.map { ($0.rawValue, $0) })
+        },
+        OptionDefinition(
+            "tags", "TAGS", standard: "none",
+            help: "tags that works must have or, with - in front, not have: \"cat -dog\""
+        ) { settings, text, _ throws(ExpectedValue) in
+            let tags = try ValueParsers.tags(text)
+            settings.filter.tags = tags.wanted
+            settings.filter.refusedTags = tags.refused
+        },
+        OptionDefinition(
+            "min_width", "PIXELS", standard: "0", help: "show only works at least so wide"
+        ) { settings, text, _ throws(ExpectedValue) in
+            // The service takes pictures of up to 20,000 pixels.
+            settings.filter.minimumWidth = try ValueParsers.integer(text, in: 0...100_000)
+        },
+        OptionDefinition(
+            "orientation", "WORD", standard: "any", help: "any, landscape, portrait or square"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.filter.orientation = try ValueParsers.word(
+                text, of: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) })
+        },
+        OptionDefinition(
+            "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off"
+        ) { settings, text, _ throws(ExpectedValue) in
+            settings.notesRecent = try ValueParsers.word(text, of: [("on", true), ("off", false)])
         },
     ]
 

@@ -9,6 +9,11 @@ struct Settings: Hashable, Sendable {
     /// Bytes of disk left free.
     var cacheFree: Int64 = 1 << 30
     var rendition: Rendition = .regular
+    /// Whether every page of a work is an entry.
+    var allPages = false
+    var filter = ListingFilter()
+    /// Whether what is read is noted in `recent/`.
+    var notesRecent = true
     /// Entries of a ranking shown; nil for all.
     var top: Int?
     /// Recent days that a mode lists.

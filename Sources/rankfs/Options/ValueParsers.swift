@@ -103,4 +103,16 @@ enum ValueParsers {
         }
         return text
     }
+
+    /// Tags between blanks or semicolons; with `-` in front those that must not be; `none` for no tags.
+    static func tags(_ text: String) throws(ExpectedValue) -> (wanted: [String], refused: [String]) {
+        if text == "none" { return ([], []) }
+        let words = text.split { $0 == " " || $0 == ";" || $0 == "\t" }
+        let refused = words.filter { $0.hasPrefix("-") }.map { String($0.dropFirst()) }
+        let wanted = words.filter { !$0.hasPrefix("-") }.map(String.init)
+        guard !words.isEmpty, !refused.contains("") else {
+            throw ExpectedValue("tags with blanks between them such as \"landscape -sketch\"")
+        }
+        return (wanted, refused)
+    }
 }

@@ -15,6 +15,9 @@ extension Log {
                 "\(count) entries on page \(page) of \(Self.name(of: listing)) could not be understood and are missing")
         case .notStored(let reason):
             warning("listings cannot be stored (\(reason)); they are served from memory")
+        case .originalMissing(let work):
+            warning(
+                "the image host has no original of work \(work.rawValue); its 1200-pixel rendition stands in")
         }
     }
 
@@ -42,6 +45,9 @@ extension Log {
         switch listing {
         case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
         case .author(let user): "users/\(user.rawValue)"
+        case .work(let work): "works/\(work.rawValue)"
+        case .search(let words): "search/\(LogText.escaped(words, limit: 80))"
+        case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
         }
     }
 }

@@ -119,7 +119,10 @@ final class Parts: Sendable {
         do throws(CatalogError) {
             return try Catalog(
                 Catalog.Configuration(
-                    directory: place.catalog, days: settings.days, rendition: settings.rendition, timeout: network,
+                    directory: place.catalog, days: settings.days,
+                    view: ListingView(
+                        rendition: settings.rendition, allPages: settings.allPages, filter: settings.filter),
+                    timeout: network,
                     now: WallClock.now),
                 source: source, transport: transport
             ) { log.record($0) }

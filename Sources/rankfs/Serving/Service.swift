@@ -66,13 +66,15 @@ struct Service {
     private func mount(
         at mountPoint: String, parts: Parts, status: StatusSource, log: Log
     ) throws(ProgramError) -> Session {
+        var configuration = RankFileSystem.Configuration(
+            user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
+            top: settings.top, status: { status.document().json },
+            version: Version.text + "\n", report: { log.warning($0) },
+            invalidate: { status.session?.invalidate(inode: $0) })
+        configuration.filter = settings.filter
+        configuration.notesRecent = settings.notesRecent
         let fileSystem = RankFileSystem(
-            RankFileSystem.Configuration(
-                user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-                rendition: settings.rendition, top: settings.top, status: { status.document().json },
-                version: Version.text + "\n", report: { log.warning($0) },
-                invalidate: { status.session?.invalidate(inode: $0) }),
-            source: parts.source, catalog: parts.catalog, cache: parts.cache)
+            configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)
         do throws(SessionError) {
             let session = try Session(
                 Session.Configuration(

@@ -32,6 +32,9 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var loadedListings: Int
         var loadedEntries: Int
         var knownSizes: Int
+        /// Questions that `images=original` and `works/` cost since the start: to the image host, to the service.
+        var originalQuestionsToHost: Int
+        var originalQuestionsToService: Int
     }
 
     /// What is stored and under way; sizes in bytes.
@@ -89,6 +92,8 @@ extension StatusDocument.CatalogFigures {
         case loadedListings = "loaded_listings"
         case loadedEntries = "loaded_entries"
         case knownSizes = "known_sizes"
+        case originalQuestionsToHost = "original_questions_to_host"
+        case originalQuestionsToService = "original_questions_to_service"
     }
 
     init(_ status: CatalogStatus) {
@@ -96,6 +101,8 @@ extension StatusDocument.CatalogFigures {
         loadedListings = status.loadedListings
         loadedEntries = status.loadedEntries
         knownSizes = status.knownSizes
+        originalQuestionsToHost = status.originalQuestions.host
+        originalQuestionsToService = status.originalQuestions.service
     }
 }
 

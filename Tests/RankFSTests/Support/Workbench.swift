@@ -43,7 +43,8 @@ final class Workbench: Sendable {
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
         catalog = try Catalog(
             Catalog.Configuration(
-                directory: database.path, days: 7, rendition: .regular, timeout: .seconds(10), now: { Self.now }),
+                directory: database.path, days: 7, view: ListingView(rendition: .regular), timeout: .seconds(10),
+                now: { Self.now }),
             source: source, transport: host, report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
@@ -54,7 +55,7 @@ final class Workbench: Sendable {
         self.lines = lines
         fileSystem = RankFileSystem(
             RankFileSystem.Configuration(
-                user: 1000, group: 100, rendition: .regular, top: top, status: { Array("{\"answer\": 42}\n".utf8) },
+                user: 1000, group: 100, top: top, status: { Array("{\"answer\": 42}\n".utf8) },
                 version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
                 invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now }),
             source: source, catalog: catalog, cache: cache)

@@ -1,0 +1,70 @@
+package import Rankings
+import SQLite
+internal import Synchronization
+
+/// What was read last, what was listed, and what is to be forgotten.
+extension Catalog {
+    /// Notes that a picture was read.
+    package func noteRecent(_ path: String) {
+        let picture = RecentPicture(path: path, opened: now)
+        known.withLock { $0.recent.note(picture) }
+        outbox.add([.recent(picture)])
+    }
+
+    /// What was read last, newest first.
+    ///
+    /// Never waits.
+    package var recentPictures: [RecentPicture] {
+        known.withLock { $0.recent.pictures }
+    }
+
+    /// The listings that are stored or loaded, of any kind.
+    ///
+    /// Never waits.
+    package var storedListings: Set<ListingKey> {
+        known.withLock { $0.stored }
+    }
+
+    /// Where a picture is listed, in a directory that is stored: asks the service nothing.
+    package func place(of picture: PictureID) async -> (listing: Listing, index: Int)? {
+        await outbox.flush()
+        let variant = StoredVariant(view)
+        let keys = try? await store.read { connection throws(DatabaseError) in
+            try Rows.places(of: picture.work, variant, in: connection)
+        }
+        for key in keys ?? [] {
+            guard let listing = await loadOrFindStored(key) else { continue }
+            if let index = listing.state.withLock({ $0.table.position(of: picture) }) { return (listing, index) }
+        }
+        return nil
+    }
+
+    /// The size of a picture that no listing has, in bytes: from the database, or asked from the image host.
+    package func size(of picture: PictureID, at location: PictureLocation) async throws(CatalogError) -> Int64 {
+        try await sizeFlights.value(for: picture) { [self] in
+            if let size = try? await store.sizes(of: [picture]).first, size > 0 { return .success(size) }
+            do throws(CatalogError) {
+                let size = try await probe.size(at: location)
+                outbox.add([.size(size, picture)])
+                return .success(size)
+            } catch { return .failure(error) }
+        }
+    }
+
+    /// The size of a picture that was made or asked for before, in bytes; nil if none was.
+    package func storedSize(of picture: PictureID) async -> Int64? {
+        guard let size = try? await store.sizes(of: [picture]).first, size > 0 else { return nil }
+        return size
+    }
+
+    /// Drops a listing from memory and the database; the next look asks the service.
+    package func forget(_ key: ListingKey) {
+        known.withLock { known in
+            known.stored.remove(key)
+            known.refused[key] = nil
+            known.refreshFailed[key] = nil
+        }
+        loaded.remove(key)
+        outbox.add([.forget(key)])
+    }
+}

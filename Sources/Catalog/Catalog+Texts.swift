@@ -1,0 +1,149 @@
+package import Rankings
+import SQLite
+internal import Synchronization
+
+/// Full records, profiles and animations: asked for when something needs them, stored, and served offline.
+extension Catalog {
+    /// The full record of a work as JSON, asked for once.
+    ///
+    /// - Parameters:
+    ///   - work: The work.
+    ///   - pages: The file names of its pages.
+    /// - Returns: The text, the same until the listing of the work is.
+    /// - Throws: What the source says, if nothing is stored.
+    package func details(of work: WorkID, pages: [String]) async throws(CatalogError) -> StoredText {
+        try await text(.details(work), seconds: nil) { [self] deadline async throws(SourceError) in
+            let details = try await source.details(of: work, deadline: deadline)
+            return details.json(pages: pages, webPage: source.webPage(of: work))
+        }
+    }
+
+    /// The frames of an animation and where its archive is.
+    package func animation(of work: WorkID) async throws(CatalogError) -> AnimationRecord {
+        let text = try await text(.animation(work), seconds: nil) { [self] deadline async throws(SourceError) in
+            Self.text(of: try await source.animation(of: work, deadline: deadline))
+        }.text
+        guard let animation = Self.animation(text) else {
+            throw .database("the frames of work \(work.rawValue) are garbled")
+        }
+        return animation
+    }
+
+    /// The profile of an author as JSON, asked for again after some hours.
+    package func profile(of author: UserID) async throws(CatalogError) -> StoredText {
+        try await text(.profile(author), seconds: Freshness.authorSeconds) {
+            [self] deadline async throws(SourceError) in
+            try await askProfile(of: author, deadline: deadline).json
+        }
+    }
+
+    /// The source's reference to an author's picture; nil for an author without one.
+    package func avatar(of author: UserID) async throws(CatalogError) -> String? {
+        let reference = try await text(.avatar(author), seconds: Freshness.authorSeconds) {
+            [self] deadline async throws(SourceError) in
+            try await askProfile(of: author, deadline: deadline).avatar
+        }.text
+        return reference.isEmpty ? nil : reference
+    }
+
+    /// One answer tells both texts, and both are kept whichever was asked for.
+    private func askProfile(
+        of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> (json: String, avatar: String) {
+        let profile = try await source.profile(of: author, deadline: deadline)
+        let (json, avatar) = (profile.json(webPage: source.webPage(of: author)), profile.avatar ?? "")
+        outbox.add([
+            .text(.profile(author), StoredText(json, now: now)),
+            .text(.avatar(author), StoredText(avatar, now: now)),
+        ])
+        return (json, avatar)
+    }
+
+    /// The authors whom a user follows, all of them.
+    package func followedAuthors(of user: UserID) async throws(CatalogError) -> [NamedAuthor] {
+        let text = try await text(.following(user), seconds: Freshness.searchSeconds) {
+            [self] deadline async throws(SourceError) in
+            var authors: [NamedAuthor] = []
+            var page = 1
+            while page <= Self.followedPages {
+                let told = try await source.followedAuthors(of: user, page: page, deadline: deadline)
+                authors += told.authors
+                guard told.hasNext, !told.authors.isEmpty else { break }
+                page += 1
+            }
+            return authors.map { "\($0.id.rawValue) \($0.name.filter { $0 != "\n" })\n" }.joined()
+        }.text
+        return text.split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            return Int64(parts[0]).map {
+                NamedAuthor(id: UserID(rawValue: $0), name: parts.count > 1 ? String(parts[1]) : "")
+            }
+        }
+    }
+
+    /// Pages of followed authors asked for at most: the service lets nobody follow more than 5,000.
+    private static let followedPages = 210
+
+    /// A work's newest record, whatever listed it; nil if it was never listed.
+    package func storedWork(_ work: WorkID) async -> Work? {
+        await outbox.flush()
+        return try? await store.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
+    }
+
+    /// The author of listed works who alone has this name; nil if none or several have it.
+    package func author(named name: String) async -> UserID? {
+        await outbox.flush()
+        let authors = try? await store.read { connection throws(DatabaseError) in
+            try Rows.authors(named: name, in: connection)
+        }
+        return authors?.count == 1 ? authors?.first : nil
+    }
+
+    // MARK: -
+
+    func keep(_ animation: AnimationRecord, of work: WorkID) {
+        outbox.add([.text(.animation(work), StoredText(Self.text(of: animation), now: now))])
+    }
+
+    /// A stored text, or one that is asked for; what is stored serves while the service does not answer.
+    private func text(
+        _ key: TextKey, seconds: Int64?,
+        ask: @escaping @Sendable (ContinuousClock.Instant) async throws(SourceError) -> String
+    ) async throws(CatalogError) -> StoredText {
+        try await textFlights.value(for: key) { [self] in
+            await outbox.flush()
+            let stored = try? await store.read { connection throws(DatabaseError) in
+                try Rows.text(key, in: connection)
+            }
+            if let stored, seconds.map({ Freshness.holds(since: stored.fetched, seconds: $0, now: now) }) ?? true {
+                return .success(stored)
+            }
+            let patience = stored == nil ? configuration.timeout : min(configuration.timeout, Self.refreshPatience)
+            do throws(SourceError) {
+                var text = StoredText(try await ask(ContinuousClock.now + patience), now: now)
+                outbox.add([.text(key, text)])
+                if let stored, stored.text == text.text { text.changed = stored.changed }
+                return .success(text)
+            } catch {
+                if let stored { return .success(stored) }
+                return .failure(CatalogError(listing: error))
+            }
+        }
+    }
+
+    /// An animation as lines: the archive's reference, then name and delay of each frame.
+    static func text(of animation: AnimationRecord) -> String {
+        animation.archive + "\n" + animation.frames.map { "\($0.file) \($0.delay)\n" }.joined()
+    }
+
+    static func animation(_ text: String) -> AnimationRecord? {
+        var lines = text.split(separator: "\n")[...]
+        guard let archive = lines.popFirst() else { return nil }
+        let frames = lines.compactMap { line -> AnimationRecord.Frame? in
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, let delay = Int(parts[1]) else { return nil }
+            return AnimationRecord.Frame(file: String(parts[0]), delay: delay)
+        }
+        return frames.isEmpty ? nil : AnimationRecord(archive: String(archive), frames: frames)
+    }
+}

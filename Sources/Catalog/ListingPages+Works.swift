@@ -1,0 +1,124 @@
+import Rankings
+
+/// The pages of a search.
+struct SearchPages: ListingPages {
+    let words: String
+    let source: any RankingSource
+    let timeout: Duration
+
+    var window: PageWindow { .unranked(perPage: source.worksPerSearchPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.searchPage(words, page: number, deadline: ContinuousClock.now + timeout)
+        return PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        // Newest first: only older works are still to come.
+        number < last?.picture.work.rawValue ?? .max
+    }
+}
+
+/// The pages of a user's bookmarks.
+struct BookmarkPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: Duration
+
+    var window: PageWindow { .unranked(perPage: source.worksPerBookmarksPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.bookmarksPage(of: user, page: number, deadline: ContinuousClock.now + timeout)
+        return PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Names come from listings, and bookmarks are in no order: looking through all of them for a name that nobody listed
+    // would cost a request a page.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+extension PageContent {
+    /// A page of works without ranks.
+    init(_ page: WorkPage, number: Int) {
+        self.init(
+            works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
+            last: page.hasNext ? nil : number, unreadable: page.unreadable)
+    }
+}
+
+extension Paging.Window {
+    /// A list whose length is not known: one request ahead of the reader, a thousand in all (what members get of a search).
+    static func unranked(perPage: Int) -> Self { Self(perPage: max(1, perPage), pages: 1, lastPage: 1000) }
+}
+
+/// The one page that holds everything of a work: its pages' originals, and the archive of an animation.
+struct WorkPages: ListingPages {
+    let work: WorkID
+    let resolver: OriginalResolver
+    let source: any RankingSource
+    let timeout: Duration
+    /// The work's record if a listing told it.
+    let summary: @Sendable () async -> Work?
+    /// Told what had to be asked for.
+    let learntAnimation: @Sendable (AnimationRecord) -> Void
+
+    /// No work has more pages than one answer can hold.
+    var window: PageWindow { PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        guard number == 1 else { throw .pastTheEnd }
+        let deadline = ContinuousClock.now + timeout
+        let record: Work
+        if let summary = await summary(), summary.withheld == nil {
+            record = summary
+        } else {
+            record = try await source.details(of: work, deadline: deadline).work
+        }
+        if record.withheld != nil { throw .needsSignIn }
+        let listed = ListedWork(rank: nil, previousRank: nil, work: record)
+        var pictures: [ListedPicture] = []
+        if record.kind == .animation {
+            // The first frame in full size; only the image host tells its format.
+            var first = try await resolver.original(of: listed)
+            first.name = "p0.\(first.fileExtension)"
+            pictures.append(first)
+            let animation = try await source.animation(of: work, deadline: deadline)
+            learntAnimation(animation)
+            var archive = ListedPicture(
+                listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
+            archive.name = "ugoira.zip"
+            pictures.append(archive)
+        } else {
+            let references = try await source.originals(of: work, deadline: deadline)
+            pictures = try await resolver.pages(references, of: listed)
+            for (page, picture) in pictures.enumerated() { pictures[page].name = "p\(page).\(picture.fileExtension)" }
+        }
+        return PageContent(works: [listed], pictures: pictures, last: 1)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// Pages whose works are shown as their originals.
+struct OriginalPages: ListingPages {
+    let base: any ListingPages
+    let resolver: OriginalResolver
+
+    var window: PageWindow { base.window }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        var content = try await base.page(number)
+        content.pictures = try await resolver.originals(of: content.works)
+        return content
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { base.remaining(from: nextPage) }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { base.mayHold(number, after: last) }
+}

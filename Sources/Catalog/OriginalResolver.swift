@@ -1,0 +1,120 @@
+import HTTP
+import Rankings
+
+/// Finds out which format originals have, and which of them the image host cannot give.
+///
+/// No listing tells the format, but the image host says 404 to all but one of three names; asking it costs the service's API
+/// nothing and tells the size besides (reference/pixiv-api.md, section 4). A few originals answer 500 for good: the 1200-pixel
+/// rendition stands in for them.
+struct OriginalResolver: Sendable {
+    let source: any RankingSource
+    let probe: SizeProbe
+    let timeout: Duration
+    /// How long an original that failed with 500 is given before it is asked for a last time.
+    let pause: Duration
+    /// Told the works whose originals cannot be had.
+    let missing: @Sendable (WorkID) -> Void
+    /// Told how many questions were asked: to the image host, to the service.
+    let count: @Sendable (_ host: Int, _ service: Int) -> Void
+
+    /// Each work's first page, in the same order.
+    func originals(of works: [ListedWork]) async throws(SourceError) -> [ListedPicture] {
+        try await all(works) { listed async throws(SourceError) in try await original(of: listed) }
+    }
+
+    /// A work's first page: the original if it can be had, else the rendition that stands in.
+    func original(of listed: ListedWork) async throws(SourceError) -> ListedPicture {
+        let standIn = ListedPicture(listed, rendition: .regular)
+        guard listed.work.withheld == nil else { return standIn }
+        for reference in source.originalCandidates(of: listed.work) {
+            guard let found = try await look(reference, page: 0, listed) else { continue }
+            return found
+        }
+        // A name that none of the usual ones is.
+        let references: [String]
+        do throws(SourceError) {
+            count(0, 1)
+            references = try await source.originals(of: listed.work.id, deadline: ContinuousClock.now + timeout)
+        } catch .notFound {
+            references = []
+        } catch .needsSignIn {
+            references = []
+        }
+        if let reference = references.first, let found = try await look(reference, page: 0, listed) { return found }
+        missing(listed.work.id)
+        return standIn
+    }
+
+    /// All pages of a work whose references the service told.
+    func pages(_ references: [String], of listed: ListedWork) async throws(SourceError) -> [ListedPicture] {
+        try await all(Array(references.enumerated())) { page async throws(SourceError) in
+            if let found = try await look(page.element, page: page.offset, listed) { return found }
+            // Told by the service and unknown to its own image host: shown, so that the next reader asks again.
+            return picture(page.element, page: page.offset, listed)
+                ?? standIn(listed, page: page.offset)
+        }
+    }
+
+    // MARK: -
+
+    /// The original under a reference with its size; nil if the host does not have it under that name.
+    private func look(
+        _ reference: String, page: Int, _ listed: ListedWork
+    ) async throws(SourceError) -> ListedPicture? {
+        guard var picture = picture(reference, page: page, listed),
+            let location = source.location(
+                of: listed.work.id, picture: reference, page: page, rendition: .original)
+        else { return nil }
+        for attempt in 1...2 {
+            count(1, 0)
+            let (answer, status) = await probe.head(of: location)
+            switch answer {
+            case .size(let size):
+                picture.size = size
+                return picture
+            case .notTold: return picture
+            case .failed(.notFound): return nil
+            case .failed where status == 500 && attempt == 1:
+                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+            case .failed where status == 500:
+                missing(listed.work.id)
+                return standIn(listed, page: page)
+            case .failed(let error): throw error
+            }
+        }
+        return nil
+    }
+
+    private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
+        source.location(of: listed.work.id, picture: reference, page: page, rendition: .original).map {
+            ListedPicture(
+                listed, page: page, rendition: .original, reference: reference, fileExtension: $0.fileExtension)
+        }
+    }
+
+    private func standIn(_ listed: ListedWork, page: Int) -> ListedPicture {
+        ListedPicture(
+            listed, page: page, rendition: .regular, reference: listed.work.picture, fileExtension: "jpg")
+    }
+
+    /// Runs a question for each item at once, and gives the answers in order; the transport decides how many go together.
+    private func all<Item: Sendable>(
+        _ items: [Item], _ ask: @escaping @Sendable (Item) async throws(SourceError) -> ListedPicture
+    ) async throws(SourceError) -> [ListedPicture] {
+        let outcomes = await withTaskGroup(of: (Int, Result<ListedPicture, SourceError>).self) { group in
+            for (place, item) in items.enumerated() {
+                group.addTask {
+                    do throws(SourceError) { return (place, .success(try await ask(item))) } catch {
+                        return (place, .failure(error))
+                    }
+                }
+            }
+            var outcomes = [Result<ListedPicture, SourceError>?](repeating: nil, count: items.count)
+            for await (place, outcome) in group { outcomes[place] = outcome }
+            return outcomes
+        }
+        var pictures: [ListedPicture] = []
+        for outcome in outcomes { if let outcome { pictures.append(try outcome.get()) } }
+        return pictures
+    }
+}

@@ -1,0 +1,59 @@
+internal import Dispatch
+internal import Glibc
+package import Rankings
+internal import Synchronization
+
+/// Pictures that are made here rather than downloaded, and pictures picked at random.
+extension ImageCache {
+    /// Stores a picture that was made here, under the same budget as downloaded ones.
+    ///
+    /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
+    package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
+        let result: Result<Void, ImageCacheError> = await withCheckedContinuation { continuation in
+            disk.async { [self] in
+                do throws(FileError) {
+                    try write(bytes, as: picture)
+                    continuation.resume(returning: .success(()))
+                } catch {
+                    continuation.resume(
+                        returning: .failure(.unusable("a picture made here cannot be stored (\(error.text))")))
+                }
+            }
+        }
+        try result.get()
+    }
+
+    private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
+        let name = FileKey(picture)
+        let length = Int64(bytes.count)
+        let hasRoom = run { core, actions in
+            core.makeRoom(for: length, isPreload: false, actions: &actions) && core.diskLack <= 0
+        }
+        guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
+        let file = StoredFile(owning: try Files.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+        try Files.write(bytes, to: file.descriptor, at: 0)
+        try store.commit(file, as: name, key: picture.key, length: length)
+        let now = configuration.now()
+        core.withLock { $0.index.insert(name, length: length, isUnread: false, now: now) }
+        _ = writeIndex()
+    }
+
+    /// A stored picture picked at random; nil if there is none that `accepts` takes.
+    ///
+    /// Reads the end of a file or two; never waits for the network.
+    package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
+        var names = core.withLock { Array($0.index.entries.keys) }
+        for _ in 0..<min(names.count, Self.mostTries) {
+            let place = Int.random(in: names.indices)
+            if let key = store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
+                return picture
+            }
+            names.swapAt(place, names.count - 1)
+            names.removeLast()
+        }
+        return nil
+    }
+
+    /// Files looked at for one random picture: archives and the like are not taken, and may be many.
+    private static let mostTries = 64
+}

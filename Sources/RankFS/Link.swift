@@ -1,0 +1,56 @@
+import Catalog
+import Rankings
+
+/// A symbolic link: what it is; where it leads is found out when it is read.
+enum Link: Hashable, Sendable {
+    /// The newest day of a ranking.
+    case latest(RankingMode)
+    /// A stored picture, another one each time.
+    case random
+    /// What was read last but so many.
+    case recent(place: Int, RecentPicture)
+    /// An author whom the signed-in user follows.
+    case followed(NamedAuthor)
+    /// An author by a name that nobody else has.
+    case named(String, UserID)
+    /// The signed-in user's own bookmarks.
+    case bookmarks
+
+    /// The path below the mount point.
+    var path: String {
+        switch self {
+        case .latest(let mode): "ranking/\(mode.rawValue)/latest"
+        case .random: Self.randomName
+        case .recent(let place, let picture): "recent/\(Self.name(ofRecent: place, picture))"
+        case .followed(let author): "following/\(Self.name(of: author))"
+        case .named(let name, _): "users/@\(name)"
+        case .bookmarks: "bookmarks"
+        }
+    }
+
+    var parent: Node {
+        switch self {
+        case .latest(let mode): .mode(mode)
+        case .random, .bookmarks: .root
+        case .recent: .recent
+        case .followed: .following
+        case .named: .users
+        }
+    }
+
+    static let randomName = "random.jpg"
+
+    /// `42-Name`.
+    static func name(of author: NamedAuthor) -> String {
+        FileName.author(author.id, name: author.name)
+    }
+
+    /// `001-Title.jpg`: its place in the order of reading in front of the title.
+    static func name(ofRecent place: Int, _ picture: RecentPicture) -> String {
+        let name = picture.path.split(separator: "/").last ?? ""
+        let number = name.prefix { $0.isASCII && $0.isNumber }
+        let title = name.dropFirst(number.count)
+        let rest = title.hasPrefix("-") ? title.dropFirst() : name
+        return "\(FileName.number(place + 1))-\(rest)"
+    }
+}

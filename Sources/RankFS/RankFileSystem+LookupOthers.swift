@@ -1,0 +1,90 @@
+import Catalog
+import Rankings
+
+/// Names outside the rankings.
+extension RankFileSystem {
+    func findAuthor(_ name: [UInt8]) -> Finding {
+        if let text = EntryName.authorName(name) {
+            return .unknown { () async throws(Failure) in
+                guard let author = await self.catalog.author(named: text) else { return .absent(Limits.current) }
+                return .node(.link(.named(text, author)))
+            }
+        }
+        guard let author = EntryName.author(name) else { return .absent(Limits.frozen) }
+        let key = ListingKey.author(author)
+        if let listing = catalog.loadedListing(key) { return .node(.directory(of: listing)) }
+        if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
+        return .unknown { () async throws(Failure) in
+            try await self.listing(key).map { .node(.directory(of: $0)) } ?? .absent(Limits.changing)
+        }
+    }
+
+    func findOfAuthor(_ name: [UInt8], _ author: UserID) -> Finding {
+        if let file = MadeFile.ofAuthor(author).first(where: { $0.name.utf8.elementsEqual(name) }) {
+            return .node(.made(file))
+        }
+        if name.elementsEqual("bookmarks".utf8) {
+            return refusal(of: .bookmarks(author)).map { .refused($0) } ?? .node(.bookmarks(author))
+        }
+        return findPicture(name, .author(author), leastDigits: 1)
+    }
+
+    func findWork(_ name: [UInt8]) -> Finding {
+        guard let number = EntryName.author(name)?.rawValue else { return .absent(Limits.frozen) }
+        let work = WorkID(rawValue: number)
+        let key = ListingKey.work(work)
+        if catalog.loadedListing(key) != nil { return .node(.work(work)) }
+        if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
+        return .unknown { () async throws(Failure) in
+            try await self.listing(key) == nil ? .absent(Limits.changing) : .node(.work(work))
+        }
+    }
+
+    func findInWork(_ name: [UInt8], _ work: WorkID) -> Finding {
+        let made = MadeFile.ofWork(work, isAnimation: true).first { $0.name.utf8.elementsEqual(name) }
+        guard made != nil || EntryName.mayBeInWork(name) else { return .absent(Limits.frozen) }
+        let key = ListingKey.work(work)
+        if let listing = catalog.loadedListing(key) { return find(name, made, in: listing, work) }
+        return .unknown { () async throws(Failure) in
+            guard let listing = try await self.listing(key) else { return .absent(Limits.changing) }
+            return self.find(name, made, in: listing, work)
+        }
+    }
+
+    private func find(_ name: [UInt8], _ made: MadeFile?, in listing: Listing, _ work: WorkID) -> Finding {
+        if let made {
+            return MadeFile.ofWork(work, isAnimation: listing.isAnimation).contains(made)
+                ? .node(.made(made)) : .absent(Limits.changing)
+        }
+        return listing.index(named: name).map { .node(.picture(listing, Int32($0))) } ?? .absent(Limits.changing)
+    }
+
+    func findRecent(_ name: [UInt8]) -> Finding {
+        for (place, picture) in catalog.recentPictures.enumerated()
+        where Link.name(ofRecent: place, picture).utf8.elementsEqual(name) {
+            return .node(.link(.recent(place: place, picture)))
+        }
+        return .absent(.zero)
+    }
+
+    func findFollowed(_ name: [UInt8]) -> Finding {
+        guard let user = source.signIn.user else { return .refused(.catalog(.needsSignIn)) }
+        guard name.contains(UInt8(ascii: "-")) else { return .absent(Limits.frozen) }
+        return .unknown { () async throws(Failure) in
+            let author = try await self.followedAuthors(of: user).first { Link.name(of: $0).utf8.elementsEqual(name) }
+            return author.map { .node(.link(.followed($0))) } ?? .absent(Limits.current)
+        }
+    }
+
+    /// The authors whom a user follows, from wherever the catalog has them.
+    func followedAuthors(of user: UserID) async throws(Failure) -> [NamedAuthor] {
+        do throws(CatalogError) { return try await catalog.followedAuthors(of: user) } catch { throw .catalog(error) }
+    }
+}
+
+extension Listing {
+    /// Whether a work's listing holds an animation.
+    var isAnimation: Bool {
+        entries.contains { $0.picture.rendition == .archive }
+    }
+}

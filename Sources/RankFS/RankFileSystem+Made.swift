@@ -1,0 +1,154 @@
+import Catalog
+import Fuse
+import ImageCache
+import Media
+import Rankings
+import Synchronization
+
+/// Files that are made of what the service tells.
+extension RankFileSystem {
+    /// What `stat` shows: bytes and modification time in Unix seconds.
+    func sizeAndTime(of file: MadeFile) async throws(Failure) -> (size: Int64, modified: Int64) {
+        switch file {
+        case .info, .profile:
+            let text = try await text(of: file)
+            return (Int64(text.text.utf8.count), text.changed)
+        case .matroska(let work):
+            let listing = try await listing(of: work)
+            return (try await animations.matroskaSize(of: listing), listing.modified)
+        case .webp(let work):
+            let listing = try await listing(of: work)
+            if let picture = AnimationFiles.picture(.webp, in: listing),
+                let size = await catalog.storedSize(of: picture)
+            {
+                return (size, listing.modified)
+            }
+            return (Int64(try await animations.webP(of: listing).count), listing.modified)
+        case .avatar(let author):
+            let avatar = try await avatar(of: author)
+            return (avatar.size ?? 0, avatar.id.uploaded)
+        }
+    }
+
+    func open(_ file: MadeFile, _ reply: OpenReply) {
+        later(reply, subject: { file.path }) { () async throws(Failure) in
+            switch file {
+            case .info, .profile:
+                let text = try await self.text(of: file)
+                let handle = self.handles.insert(.text(Array(text.text.utf8)))
+                // What the kernel keeps of it may be shorter than the new text.
+                reply.opened(handle: handle, keepCache: false, directIO: true, cacheDirectory: false)
+            case .avatar(let author):
+                let avatar = try await self.avatar(of: author)
+                self.open(try self.opened(avatar), .made(file), avatar.size ?? 0, reply)
+            case .matroska(let work):
+                let animation = try await self.animations.matroska(of: try await self.listing(of: work))
+                let handle = self.handles.insert(.animation(animation, .made(file)))
+                reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+            case .webp(let work):
+                let listing = try await self.listing(of: work)
+                if let stored = try await self.animations.storedWebP(of: listing) {
+                    return self.open(stored.picture, .made(file), stored.size, reply)
+                }
+                let handle = self.handles.insert(.text(try await self.animations.webP(of: listing)))
+                reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+            }
+        }
+    }
+
+    func read(_ file: AnimationFile, _ node: Node, _ request: ReadRequest, _ reply: DataReply) {
+        let count = Int(max(0, min(Int64(request.size), file.layout.length - request.offset)))
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            reply.bytes(try await file.bytes(offset: request.offset, count: count))
+        }
+    }
+
+    // MARK: -
+
+    private func text(of file: MadeFile) async throws(Failure) -> StoredText {
+        let pages: [String]
+        switch file {
+        case .info(let work): pages = try await listing(of: work).entries.map(\.name)
+        default: pages = []
+        }
+        do throws(CatalogError) {
+            switch file {
+            case .info(let work): return try await catalog.details(of: work, pages: pages)
+            case .profile(let author): return try await catalog.profile(of: author)
+            case .avatar, .matroska, .webp: throw .noSuchListing
+            }
+        } catch { throw .catalog(error) }
+    }
+
+    private func listing(of work: WorkID) async throws(Failure) -> Listing {
+        guard let listing = try await listing(.work(work)) else { throw .noSuchName }
+        return listing
+    }
+
+    /// Where an author's picture is, with its size.
+    private func avatar(of author: UserID) async throws(Failure) -> PictureRequest {
+        do throws(CatalogError) {
+            guard let reference = try await catalog.avatar(of: author),
+                let (location, uploaded) = source.avatar(reference)
+            else { throw .noSuchListing }
+            let picture = PictureID(
+                work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
+            let size: Int64
+            if let stored = cache.storedSize(of: picture) {
+                size = stored
+            } else {
+                size = try await catalog.size(of: picture, at: location)
+            }
+            return PictureRequest(id: picture, location: location, size: size)
+        } catch .sizeNotTold {
+            return try await learnAvatar(of: author)
+        } catch { throw .catalog(error) }
+    }
+
+    private func learnAvatar(of author: UserID) async throws(Failure) -> PictureRequest {
+        let reference: String?
+        do throws(CatalogError) { reference = try await catalog.avatar(of: author) } catch { throw .catalog(error) }
+        guard let reference, let (location, uploaded) = source.avatar(reference) else { throw .noSuchName }
+        let picture = PictureID(
+            work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
+        var request = PictureRequest(id: picture, location: location, size: nil)
+        do throws(ImageCacheError) {
+            request.size = try await cache.learnSize(of: request)
+        } catch { throw .picture(error) }
+        catalog.setSize(request.size ?? 0, of: picture)
+        return request
+    }
+
+    private func opened(_ request: PictureRequest) throws(Failure) -> OpenPicture {
+        do throws(ImageCacheError) { return try cache.open(request, neighbours: nil) } catch { throw .picture(error) }
+    }
+
+    private func open(_ picture: OpenPicture, _ node: Node, _ size: Int64, _ reply: OpenReply) {
+        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size)))
+        reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+    }
+}
+
+// MARK: - random.jpg
+
+extension RankFileSystem {
+    /// Where `random.jpg` leads this time: a stored picture that is not the last one, or the one that stands in.
+    func randomTarget() async -> String {
+        for _ in 0..<Limits.randomTries {
+            let last = lastRandom.withLock { $0 }
+            guard let picture = randomPicture(not: last) else { break }
+            guard let (listing, index) = await catalog.place(of: picture) else { continue }
+            let entry = listing.entries[index]
+            if entry.isHidden || isBeyondTop(entry) || refusal(of: .picture(listing, Int32(index))) != nil { continue }
+            lastRandom.withLock { $0 = picture }
+            return "\(listing.key.path)/\(entry.name)"
+        }
+        return HelperFile.standIn.path
+    }
+
+    /// A stored picture of any listing; the last one only if there is no other.
+    private func randomPicture(not last: PictureID?) -> PictureID? {
+        let isPicture: (PictureID) -> Bool = { [.small, .regular, .original].contains($0.rendition) }
+        return cache.randomPicture { isPicture($0) && $0 != last } ?? cache.randomPicture(where: isPicture)
+    }
+}

@@ -1,0 +1,41 @@
+import Catalog
+import Rankings
+
+/// The names that directories list besides pictures.
+extension RankFileSystem {
+    var namesInRoot: [(name: String, node: Node)] {
+        var names: [(name: String, node: Node)] = [
+            ("ranking", .rankings), ("users", .users), ("works", .works), ("search", .searches),
+        ]
+        if configuration.notesRecent { names.append(("recent", .recent)) }
+        names.append((Link.randomName, .link(.random)))
+        if source.signIn != .signedOut { names += [("bookmarks", .link(.bookmarks)), ("following", .following)] }
+        return names
+    }
+
+    /// What stands beside the pictures of a listing.
+    func extras(of listing: Listing) -> [(name: String, node: Node)] {
+        switch listing.key {
+        case .author(let author):
+            var extras = MadeFile.ofAuthor(author).map { (name: $0.name, node: Node.made($0)) }
+            if source.signIn != .signedOut { extras.append(("bookmarks", .bookmarks(author))) }
+            return extras
+        case .work(let work):
+            return MadeFile.ofWork(work, isAnimation: listing.isAnimation).map { ($0.name, .made($0)) }
+        case .ranking, .search, .bookmarks: return []
+        }
+    }
+
+    /// The numbers that stored listings of one kind have, in order.
+    func storedNumbers(_ number: (ListingKey) -> Int64?) -> [Int64] {
+        catalog.storedListings.compactMap(number).sorted()
+    }
+
+    /// The words of stored searches, in order.
+    var storedSearches: [String] {
+        catalog.storedListings.compactMap { key in
+            guard case .search(let words) = key else { return nil }
+            return words
+        }.sorted()
+    }
+}

@@ -1,0 +1,64 @@
+/// Which works a mount shows: a pure predicate, so that what is hidden keeps its rank and place.
+package struct ListingFilter: Hashable, Sendable {
+    /// How works made with AI are treated.
+    package enum Generated: String, Hashable, Sendable, CaseIterable {
+        case show, hide, only
+    }
+
+    /// The shape of page 0.
+    package enum Orientation: String, Hashable, Sendable, CaseIterable {
+        case landscape, portrait, square
+    }
+
+    package var generated = Generated.show
+    /// Tags that a work must have, compared without case; empty for no demand.
+    package var tags: [String] = []
+    /// Tags that a work must not have.
+    package var refusedTags: [String] = []
+    /// Pixels that page 0 must be wide.
+    package var minimumWidth = 0
+    /// Nil for any.
+    package var orientation: Orientation?
+
+    package init() {}
+
+    /// Tags by which authors mark what they made with AI, where the listing has no field for it; lower case.
+    private static let generatedTags: Set<String> = [
+        "ai", "aiイラスト", "aiart", "ai生成", "ai生成作品", "ai-generated", "novelai", "novelaidiffusion", "stablediffusion",
+        "nijijourney", "midjourney",
+    ]
+
+    /// Whether every work passes.
+    package var admitsAll: Bool {
+        self == ListingFilter()
+    }
+
+    /// Whether a ranking of this mode can show anything.
+    package func admits(_ mode: RankingMode) -> Bool {
+        !(mode.isAI && generated == .hide)
+    }
+
+    /// Whether a work is shown.
+    ///
+    /// - Parameters:
+    ///   - work: The work as its listing tells it.
+    ///   - mode: The ranking that lists it, which may tell that all its works are made with AI.
+    /// - Returns: False for a work to hide.
+    package func admits(_ work: Work, rankedIn mode: RankingMode?) -> Bool {
+        if work.width < minimumWidth { return false }
+        if let orientation, orientation != Self.orientation(of: work) { return false }
+        guard !tags.isEmpty || !refusedTags.isEmpty || generated != .show else { return true }
+        let names = Set(work.tags.map { $0.lowercased() })
+        guard tags.allSatisfy({ names.contains($0.lowercased()) }),
+            !refusedTags.contains(where: { names.contains($0.lowercased()) })
+        else { return false }
+        if generated == .show { return true }
+        let isGenerated = mode?.isAI == true || (work.isAI ?? !names.isDisjoint(with: Self.generatedTags))
+        return isGenerated == (generated == .only)
+    }
+
+    private static func orientation(of work: Work) -> Orientation {
+        if work.width == work.height { return .square }
+        return work.width > work.height ? .landscape : .portrait
+    }
+}
