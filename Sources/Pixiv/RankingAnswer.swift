@@ -18,7 +18,10 @@ package enum RankingAnswer {
         guard case .array(let contents) = root["contents"] else {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
         }
-        if let echo = root["mode"].text, echo != mode.rawValue {
+        // Works of every kind under the name of one kind would be stored for good.
+        let isOther = root["mode"].text.map { $0 != mode.name } ?? false
+        let isOtherContent = root["content"].text.map { $0 != (mode.content?.rawValue ?? "all") } ?? false
+        if isOther || isOtherContent {
             throw mode.needsSignIn
                 ? .needsSignIn : .unreadable("pixiv answered with another ranking than \(mode.rawValue).")
         }

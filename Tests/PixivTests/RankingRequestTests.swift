@@ -21,6 +21,28 @@ struct RankingRequestTests {
         #expect(request.bodyLimit == 16 << 20 && request.acceptsCompression)
     }
 
+    @Test("a ranking of one content is asked by mode and content, and no other content is taken for it")
+    func contents() async throws {
+        let mode = try #require(RankingMode(rawValue: "daily-manga"))
+        let answer = ranking(mode: "daily", page: 1, next: "false")
+        let manga = answer.replacingOccurrences(of: "{\"contents\"", with: "{\"content\":\"manga\",\"contents\"")
+        #expect(manga != answer)
+        let service = FakeService(manga)
+        let page = try await service.source().rankingPage(mode, day: day, page: 1, deadline: deadline)
+        #expect(page.mode == mode && !page.entries.isEmpty)
+        #expect(
+            service.urls == [
+                "https://www.pixiv.net/ranking.php?format=json&mode=daily&content=manga&date=\(day.compact)&p=1"
+            ])
+        let other = FakeService(manga.replacingOccurrences(of: "manga", with: "all")).source()
+        await #expect(throws: SourceError.self) {
+            try await other.rankingPage(mode, day: day, page: 1, deadline: deadline)
+        }
+        await #expect(throws: SourceError.self) {
+            try await FakeService(manga).source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        }
+    }
+
     @Test("every mode is asked by its name; without a day no date is sent", arguments: RankingMode.everyone)
     func modes(mode: RankingMode) async throws {
         let service = FakeService(ranking(mode: mode.rawValue, page: 3, next: "false"))
