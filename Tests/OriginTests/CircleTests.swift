@@ -29,6 +29,7 @@ import Testing
         #expect(rows.count == Int(total))
         #expect(Set(rows.compactMap { $0["id"]?.integer }).count == rows.count)
         #expect(rows.allSatisfy { $0["userId"]?.integer != 1000 })
+        #expect(rows[2]["isMasked"]?.boolean == true)
         let gone = try #require(rows.first { $0["isMasked"]?.boolean == true })
         let recorded = try #require(JSONNode(try payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark.json")))
         let known = try #require(recorded["body"]?["works"]).children.filter { $0["isMasked"]?.boolean == true }
@@ -61,6 +62,14 @@ import Testing
         #expect(try ask("/ajax/user/1000/illusts/bookmarks?offset=0&limit=101&rest=show").status == 400)
         #expect(try ask("/ajax/user/1000/illusts/bookmarks?offset=-1&limit=9&rest=show").status == 400)
         #expect(try ask("/ajax/user/5/illusts/bookmarks?offset=0&limit=9&rest=show").status == 404)
+    }
+
+    @Test(arguments: [2, 3, 99]) func everySeedHasEnoughOfThem(seed: UInt64) {
+        let circle = Circle(Universe(seed: seed), now: noon)
+        let bookmarks = circle.bookmarks(of: Landmarks.visitor, hidden: false)
+        #expect(bookmarks.count >= 100)
+        #expect(bookmarks.contains { $0.isGone })
+        #expect(circle.following(of: Landmarks.visitor).count >= 30)
     }
 
     @Test func followedAuthorsExist() throws {

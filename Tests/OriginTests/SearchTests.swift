@@ -26,26 +26,25 @@ import Testing
 
     @Test func pagesLeaveNothingOutAndEndWithTheLast() throws {
         let visitor = Viewer.signedIn(Landmarks.visitor)
-        for word in ["風景", "landscape"] {
-            let first = try search(word, "", visitor)
-            let total = try #require(first["total"]?.integer)
-            let last = try #require(first["lastPage"]?.integer)
-            #expect(total > 300)
-            var all: [Int64] = []
-            var advertisements = 0
-            for page in 1...last {
-                let list = try search(word, "p=\(page)&order=date_d&mode=all&s_mode=s_tag", visitor)
-                let slots = try #require(list["data"]).children
-                #expect(page == last || slots.count == 60)
-                advertisements += slots.filter { $0["isAdContainer"]?.boolean == true && $0["id"] == nil }.count
-                all += ids(list)
-            }
-            #expect(all.count == Int(total))
-            #expect(all == all.sorted(by: >), "newest first")
-            #expect(Set(all).count == all.count)
-            #expect(advertisements > 0)
-            #expect(ids(try search(word, "order=date&p=1", visitor)) == Array(all.reversed().prefix(59)))
+        #expect((try search("風景")["total"]?.integer ?? 0) > 300)
+        let first = try search("landscape", "", visitor)
+        let total = try #require(first["total"]?.integer)
+        let last = try #require(first["lastPage"]?.integer)
+        #expect(total > 300)
+        var all: [Int64] = []
+        var advertisements = 0
+        for page in 1...last {
+            let list = try search("landscape", "p=\(page)&order=date_d&mode=all&s_mode=s_tag", visitor)
+            let slots = try #require(list["data"]).children
+            #expect(page == last || slots.count == 60)
+            advertisements += slots.filter { $0["isAdContainer"]?.boolean == true && $0["id"] == nil }.count
+            all += ids(list)
         }
+        #expect(all.count == Int(total))
+        #expect(all == all.sorted(by: >), "newest first")
+        #expect(Set(all).count == all.count)
+        #expect(advertisements > 0)
+        #expect(ids(try search("landscape", "order=date&p=1", visitor)) == Array(all.reversed().prefix(59)))
     }
 
     @Test func anonymousVisitorsSeeTenPagesAndThenTheTenthAgain() throws {

@@ -33,10 +33,10 @@ struct Circle: Sendable {
                 chance.oneIn(Self.specialEvery)
                 ? .special(author: 0, work: chance.below(SpecialAuthor.all[0].works))
                 : .ranking(day: chance.within(Self.days), mode: 0, rank: chance.within(1...Universe.ranks))
-            let isGone = index % Self.goneEvery == Self.firstGone
             guard universe.exists(slot, newest: newest), seen.insert(slot.work).inserted,
                 universe.authors.author(of: slot) != user
             else { continue }
+            let isGone = bookmarks.count % Self.goneEvery == Self.firstGone
             bookmarks.append(
                 Bookmark(id: Self.firstBookmark - Int64(index) * Self.bookmarkStep, work: slot.work, isGone: isGone))
         }
@@ -85,7 +85,7 @@ struct Circle: Sendable {
 
     // MARK: -
 
-    /// Enough for three requests of 48, and for six with the unlucky draws.
+    /// Draws, of which one in five finds no work: some 120 bookmarks, three requests of 48.
     private static let visitorsBookmarks = 150
     private static let visitorsAuthors = 40
     private static let visitorsHidden = 6
