@@ -7,7 +7,7 @@
 package enum AnimatedWebP {
     /// Makes the file.
     ///
-    /// Holds one frame, the one before and the result in memory. Keeps the thread busy for long: some 15 milliseconds
+    /// Holds one frame, the one before and the result in memory. Keeps the thread busy for long: about 20 milliseconds
     /// for a frame of 600 x 600 pixels.
     ///
     /// - Parameters:

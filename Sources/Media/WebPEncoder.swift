@@ -42,9 +42,8 @@ enum WebPEncoder {
 
     // MARK: -
 
-    /// From 0 to 100: what was a JPEG before gains nothing above, and artefacts of its own show below.
     private static let quality: Float = 80
-    /// From 0, the fastest, to 6: 2 takes half as long again for files that are as large.
+    /// From 0, the fastest, to 6.
     private static let method: Int32 = 1
     /// `RIFF`, length and `WEBP`, which a container of its own replaces.
     private static let fileHead = 12

@@ -51,7 +51,6 @@ package enum AuthorAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - author: The author asked for.
-    /// - Returns: What is told; a picture whose address has an unknown form is none.
     /// - Throws: `.unreadable` for the record of another author or none.
     package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
         guard let told = self.author(body), told.id == author else {

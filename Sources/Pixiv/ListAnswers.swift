@@ -7,7 +7,6 @@ package enum ListAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - page: The page asked for, from 1.
-    /// - Returns: The page; one without works if the search has no hits at all.
     /// - Throws: `.pastTheEnd` behind the last page, where the service tells the last page once more; `.unreadable` for a page without
     ///   works that should have some, which is what the service does to those who ask too much (section 2, "Search").
     package static func search(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {

@@ -7,7 +7,6 @@ package enum WorkAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - work: The work asked for.
-    /// - Returns: The record, the caption as plain text.
     /// - Throws: `.unreadable` for the record of another work or none.
     package static func details(_ body: JSON, of work: WorkID) throws(SourceError) -> WorkDetails {
         guard let told = WorkDecoding.full(body), told.id == work else {

@@ -4,6 +4,27 @@ import Testing
 
 @testable import Pixiv
 
+/// What a field may turn into; values that JSON writers produce, and some that only a slip does.
+private let replacements: [(name: String, json: String)] = [
+    ("null", "null"), ("false", "false"), ("true", "true"), ("[]", "[]"), ("{}", "{}"), ("\"\"", "\"\""), ("0", "0"),
+    ("-1", "-1"),
+    ("text", "\"x\""), ("number as text", "\"12345678901234567890\""), ("largest", "9223372036854775807"),
+    ("overflow", "1e400"), ("fraction", "0.5"), ("NaN", "NaN"), ("surrogate", "\"\\ud800\""),
+    ("nested", "[[[[{\"a\":[]}]]]]"),
+    ("placeholder", "\"https://s.pximg.net/common/images/limit_unviewable_s.png\""),
+    ("huge text", "\"" + String(repeating: "あ", count: 2_000) + "\""), ("control", "\"\\u0000\\u202e/../\""),
+    ("long list", "[" + String(repeating: "1,", count: 200) + "1]"),
+]
+
+/// JSON of an object with one member replaced, or left out for nil.
+private func mutated(_ object: [String: Any], _ field: String, _ json: String?) throws -> String {
+    let members = try object.sorted { $0.key < $1.key }.compactMap { name, value -> String? in
+        let text = name == field ? json : String(decoding: try bytes(value), as: UTF8.self)
+        return text.map { "\"\(name)\":\($0)" }
+    }
+    return "{\(members.joined(separator: ","))}"
+}
+
 @Suite("Entries with a field gone wrong")
 struct MutationTests {
     /// Without a number, a rank or a picture there is nothing to show; everything else has a substitute.
@@ -47,6 +68,17 @@ struct MutationTests {
                 if field != "id", field != "url" { #expect(list.unreadable == 0, place) }
                 expectBounded(list.works, place)
             }
+        }
+    }
+
+    private func expectBounded(_ works: [Work], _ place: Comment) {
+        for work in works {
+            #expect(work.id.rawValue > 0 && work.author.rawValue >= 0, place)
+            #expect(work.title.utf8.count <= 4096 && work.authorName.utf8.count <= 4096, place)
+            #expect(work.tags.count <= 64 && (0...1_000_000).contains(work.width), place)
+            #expect((0...1_000_000).contains(work.height) && (1...1000).contains(work.pageCount), place)
+            #expect((work.views ?? 0) >= 0 && (work.ratings ?? 0) >= 0, place)
+            #expect((work.withheld == nil) != work.picture.isEmpty, place)
         }
     }
 
