@@ -10,6 +10,10 @@ package struct PixivSource: RankingSource {
     /// The hosts that pixiv's requests may go to.
     package static let hosts: Set<String> = ["www.pixiv.net", "i.pximg.net", "s.pximg.net"]
 
+    private static let standardAPI = "https://www.pixiv.net"
+    /// Whose cookies the API takes.
+    package static let apiHost = "www.pixiv.net"
+
     let api: WebAPI
     private let images: String
 
@@ -18,24 +22,39 @@ package struct PixivSource: RankingSource {
     ///   - gate: Paces them.
     ///   - apiURL: Replaces `https://www.pixiv.net`; no trailing slash.
     ///   - imageURL: Replaces scheme and host of `i.pximg.net` and `s.pximg.net`; no trailing slash.
-    package init(client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?) {
+    ///   - session: The user's; goes to the API only, never to the image host.
+    package init(
+        client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?,
+        session: SessionKeeper = SessionKeeper(nil)
+    ) {
         self.init(
             send: { request throws(HTTPError) in try await client.send(request) }, gate: gate, apiURL: apiURL,
-            imageURL: imageURL)
+            imageURL: imageURL, session: session)
     }
 
     /// The same with anything that sends requests.
     init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String?, imageURL: String?
+        apiURL: String?, imageURL: String?, session: SessionKeeper = SessionKeeper(nil)
     ) {
-        api = WebAPI(send: send, gate: gate, base: apiURL ?? "https://www.pixiv.net")
+        api = WebAPI(send: send, gate: gate, base: apiURL ?? Self.standardAPI, session: session)
         images = imageURL ?? "https://i.pximg.net"
     }
 
     package var name: String { "pixiv" }
 
-    package var modes: [RankingMode] { RankingMode.everyone }
+    package var signIn: SignIn { api.session.signIn }
+
+    package var modes: [RankingMode] {
+        signIn == .signedOut ? RankingMode.everyone : RankingMode.everyone + RankingMode.signedIn
+    }
+
+    /// Asks the service whether it takes a session.
+    package func check(
+        _ cookie: SessionCookie, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SessionCheck {
+        try await api.check(cookie, deadline: deadline)
+    }
 
     package var worksPerRequest: Int { Limits.worksPerRequest }
 
@@ -45,16 +64,10 @@ package struct PixivSource: RankingSource {
         let content = mode.content.map { "&content=\($0.rawValue)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
         let path = "/ranking.php?format=json&mode=\(mode.name)\(content)\(date)&p=\(page)"
-        let answer: WebAPI.Answer
-        do {
-            answer = try await api.ask(path, forMembers: mode.needsSignIn, deadline: deadline)
-        } catch {
-            throw mode.needsSignIn ? error.ofSignedInMode : error
-        }
+        let answer = try await api.ask(path, forMembers: mode.needsSignIn, deadline: deadline)
         switch answer.status {
         case 404: throw RankingAnswer.nothing(page: page)
         case 401: throw .needsSignIn
-        case 403 where mode.needsSignIn: throw .needsSignIn
         case 200: return try RankingAnswer.page(of: answer.json, mode: mode, day: day, page: page)
         default:
             let message = Envelope.error(in: answer.json) ?? ""
@@ -138,12 +151,5 @@ package struct PixivSource: RankingSource {
 
     private func location(_ path: String, fileExtension: String) -> PictureLocation {
         PictureLocation(url: images + path, headers: [WebAPI.referer], fileExtension: fileExtension)
-    }
-}
-
-extension SourceError {
-    /// What an error means where only signed-in users get an answer: others get a refusal or a page in place of JSON.
-    fileprivate var ofSignedInMode: SourceError {
-        if case .unreadable = self { .needsSignIn } else { self }
     }
 }

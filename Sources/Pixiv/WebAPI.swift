@@ -13,6 +13,7 @@ struct WebAPI: Sendable {
     let gate: any RequestGate
     /// Scheme and host, without a trailing slash.
     let base: String
+    let session: SessionKeeper
 
     /// What the image host and the API expect of a browser on the service's own pages.
     static let referer = "Referer: https://www.pixiv.net/"
@@ -38,19 +39,36 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Asks once, and once more if the answer is no JSON, which happens now and then (reference/pixiv-api.md).
+    /// Asks by the rules for who may see the answer (`WebAPI+Session.swift`).
     ///
     /// - Parameters:
     ///   - path: From the slash on.
-    ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
+    ///   - forMembers: Whether only accounts that chose to see such things get what is asked for.
     ///   - deadline: When to give up.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
     /// - Throws: `SourceError`; a limit has closed the gate before.
     func ask(
         _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Answer {
-        if case .answer(let answer) = try await askOnce(path, forMembers, deadline) { return answer }
-        switch try await askOnce(path, forMembers, deadline) {
+        switch Audience(of: path, forMembers: forMembers) {
+        case .everybody: try await askForEverybody(path, deadline)
+        case .account: try await askForAccount(path, deadline)
+        case .members: try await askForMembers(path, deadline)
+        }
+    }
+
+    /// Asks once, and once more if the answer is no JSON, which happens now and then (reference/pixiv-api.md).
+    ///
+    /// - Parameters:
+    ///   - path: From the slash on.
+    ///   - cookie: The session that goes with it, if any.
+    ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
+    ///   - deadline: When to give up.
+    func askTwice(
+        _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> Answer {
+        if case .answer(let answer) = try await askOnce(path, cookie, forMembers, deadline) { return answer }
+        switch try await askOnce(path, cookie, forMembers, deadline) {
         case .answer(let answer): return answer
         case .garbled(let reason): throw .unreadable(reason)
         }
@@ -63,10 +81,12 @@ struct WebAPI: Sendable {
     }
 
     private func askOnce(
-        _ path: String, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
+        _ path: String, _ cookie: SessionCookie?, _ forMembers: Bool, _ deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Outcome {
-        let response = try await sendPaced(path, deadline, forMembers: forMembers)
-        if forMembers, response.head.status == 403 { return .answer(Answer(status: 403, json: .null)) }
+        let response = try await sendPaced(path, cookie, deadline, forMembers: forMembers)
+        if forMembers, response.head.status == 403, !JSONReader.looksLikeObject(response.body) {
+            return .answer(Answer(status: 403, json: .null))
+        }
         guard JSONReader.looksLikeObject(response.body) else {
             // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
             if response.head.status == 404, response.body.isEmpty { return .answer(Answer(status: 404, json: .null)) }
@@ -82,8 +102,10 @@ struct WebAPI: Sendable {
 
     /// Sends a request when the gate lets it, and tells the gate what came of it.
     private func sendPaced(
-        _ path: String, _ deadline: ContinuousClock.Instant, forMembers: Bool
+        _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
     ) async throws(SourceError) -> HTTPResponse {
+        // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
+        let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
         let response: HTTPResponse
         let verdict: GateVerdict
         do {
@@ -92,7 +114,7 @@ struct WebAPI: Sendable {
             defer { gate.settle(ticket, outcome) }
             response = try await send(
                 HTTPRequest(
-                    url: base + path, headers: [Self.referer], priority: .reader, transferClass: .metadata,
+                    url: base + path, headers: headers, priority: .reader, transferClass: .metadata,
                     deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
             outcome = Self.verdict(on: response, forMembers: forMembers)
             verdict = outcome

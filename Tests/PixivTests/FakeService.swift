@@ -53,14 +53,15 @@ final class FakeService: RequestGate {
 
     /// A source that asks this service; its gate is this one too if none is given.
     func source(
-        apiURL: String? = nil, imageURL: String? = nil, gate: (any RequestGate)? = nil
+        apiURL: String? = nil, imageURL: String? = nil, gate: (any RequestGate)? = nil,
+        session: SessionKeeper = SessionKeeper(nil)
     ) -> PixivSource {
         PixivSource(
-            send: { request throws(HTTPError) in try self.answer(request) }, gate: gate ?? self, apiURL: apiURL,
-            imageURL: imageURL)
+            send: { request throws(HTTPError) in try self.answered(request) }, gate: gate ?? self, apiURL: apiURL,
+            imageURL: imageURL, session: session)
     }
 
-    private func answer(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+    func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
             state.requests.append(request)
             state.events.append(.asked(request.url))

@@ -112,35 +112,6 @@ struct RankingRequestTests {
                 }))
     }
 
-    @Test("modes for signed-in users are refused to others, in each of the ways seen")
-    func signIn() async throws {
-        let mode = try #require(RankingMode(rawValue: "daily_r18"))
-        for service in [
-            FakeService(status: 403, "{}"), FakeService(status: 403, "<html>"), FakeService("<html>", "<html>"),
-            FakeService(status: 401, "{}"), FakeService(ranking(mode: "daily")),
-            FakeService([.failure(.redirectRefused("accounts.pixiv.net"))]),
-        ] {
-            let source = service.source()
-            #expect(
-                await failure { () async throws(SourceError) in
-                    try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
-                } == .needsSignIn)
-            #expect(service.closings.isEmpty)
-        }
-    }
-
-    @Test("a limit is a limit also where only members may look")
-    func limitedMembers() async throws {
-        let mode = try #require(RankingMode(rawValue: "r18g"))
-        let service = FakeService(status: 429, "<html>")
-        let source = service.source()
-        #expect(
-            await failure { () async throws(SourceError) in
-                try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
-            } == .limited(retryAfter: nil))
-        #expect(service.closings == [120])
-    }
-
     @Test("a page in place of JSON is asked for once more")
     func askedAgain() async throws {
         for nonsense in ["<!DOCTYPE html><html>", "", "[]", "{\"contents\":[", "null", "{} {}"] {

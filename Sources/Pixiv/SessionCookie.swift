@@ -1,0 +1,55 @@
+package import Rankings
+
+/// The cookie of a signed-in user, `PHPSESSID=<user id>_<secret>`; its value is in no description of it.
+package struct SessionCookie: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// The cookie's name on the wire.
+    static let name = "PHPSESSID"
+    /// Characters of a value; those seen have about 45.
+    private static let longest = 256
+    /// Characters behind the user's number; those seen have 32, and no name of a file should be taken for one by chance.
+    private static let shortestSecret = 8
+
+    /// Whose session it is: the part before the underscore, as gallery-dl takes it.
+    package let user: UserID
+    /// For the request header and the session file, never for texts.
+    let value: String
+
+    /// Nil for what a signed-in user's cookie never looks like; visitors have one without a user's number.
+    package init?(_ text: some StringProtocol) {
+        let value = String(text)
+        guard value.utf8.count <= Self.longest, let underscore = value.firstIndex(of: "_") else { return nil }
+        let digits = value[..<underscore].utf8
+        let secret = value[value.index(after: underscore)...].utf8
+        guard digits.allSatisfy({ (48...57).contains($0) }), let number = Int64(Substring(digits)), number > 0,
+            secret.count >= Self.shortestSecret, secret.allSatisfy(Self.isAllowed)
+        else { return nil }
+        self.value = value
+        user = UserID(rawValue: number)
+    }
+
+    /// Letters, digits and what URLs leave as it is: nothing that could end a header line or a cookie.
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122: true
+        default: "-_.~%".utf8.contains(byte)
+        }
+    }
+
+    /// The request header that carries it.
+    var header: String { "Cookie: \(Self.name)=\(value)" }
+
+    package var description: String { "the session of user \(user.rawValue)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["user": user]) }
+}
+
+/// Why something that should hold a session does not; a clause with cause and remedy, which never repeats what was found.
+package struct SessionProblem: Error, Hashable, Sendable {
+    package let reason: String
+
+    package init(_ reason: String) {
+        self.reason = reason
+    }
+}

@@ -1,0 +1,124 @@
+package import Rankings
+
+/// Who gets an answer to a request.
+enum Audience: Equatable {
+    case everybody
+    /// Signed-in users: everybody else is told that the request is wrong (reference/pixiv-api.md, section 2).
+    case account
+    /// Signed-in users whose account shows such things.
+    case members
+
+    /// - Parameters:
+    ///   - path: Of the API, from the slash on.
+    ///   - forMembers: Whether the caller knows that it is for members.
+    init(of path: String, forMembers: Bool) {
+        let route = path.prefix { $0 != "?" }
+        let isPrivate =
+            route.hasPrefix("/ajax/follow_latest/")
+            || route.hasPrefix("/ajax/user/") && Self.ofAccount.contains { route.hasSuffix($0) }
+        self = forMembers ? .members : isPrivate ? .account : .everybody
+    }
+
+    /// How the routes of a user end that only accounts get (section 2: 400 without one).
+    private static let ofAccount = ["/illusts/bookmarks", "/following", "/followers"]
+}
+
+/// What the check of a session found.
+package enum SessionCheck: Hashable, Sendable {
+    case valid(UserID)
+    case refused
+}
+
+/// When the session goes with a request, and what answers tell of it.
+extension WebAPI {
+    /// The service's words for a session that it does not take (reference/pixiv-api.md, section 2).
+    private static let unknownError = "An unknown error occurred"
+
+    /// Works without an account: a session that has run out must not stand in the way.
+    func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        let cookie = session.cookie
+        let answer = try await askTwice(path, cookie, deadline)
+        guard let cookie, answer.status != 200, Self.complains(answer) else { return answer }
+        let again = try await askTwice(path, nil, deadline)
+        // The same complaint to a stranger is none about the session.
+        if !Self.complains(again) { session.expire(cookie) }
+        return again
+    }
+
+    /// Needs an account; throws `.needsSignIn` without asking where there is none.
+    func askForAccount(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
+        let answer = try await askTwice(path, cookie, deadline)
+        if Self.isRefusal(answer) {
+            try await doubt(cookie, after: answer, deadline)
+        } else if answer.status == 200, Envelope.error(in: answer.json) == nil {
+            session.confirm(cookie)
+        }
+        return answer
+    }
+
+    /// Needs an account with R-18 switched on; throws `.needsSignIn` also if only the switch is missing.
+    func askForMembers(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
+        guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
+        var answer: Answer?
+        do {
+            answer = try await askTwice(path, cookie, forMembers: true, deadline)
+        } catch {
+            // A page in place of JSON and a redirect to the sign-in page are refusals too.
+            guard case .unreadable = error else { throw error }
+        }
+        if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
+            if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
+            return answer
+        }
+        try await doubt(cookie, after: answer, deadline)
+        session.withhold("R-18 rankings", from: cookie)
+        throw .needsSignIn
+    }
+
+    /// Asks for something that only the session's own user gets.
+    func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(SourceError) -> SessionCheck {
+        let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
+        let answer = try await askTwice(path, cookie, deadline)
+        if Self.isRefusal(answer) { return .refused }
+        guard answer.status == 200, Envelope.error(in: answer.json) == nil else {
+            let message = Envelope.error(in: answer.json) ?? ""
+            throw .unreadable(
+                "pixiv did not tell whether the session is valid: status \(answer.status), \(Envelope.quoted(message))."
+            )
+        }
+        return .valid(cookie.user)
+    }
+
+    /// Finds out whether a refusal was the session's fault; returns if it was not.
+    private func doubt(
+        _ cookie: SessionCookie, after answer: Answer?, _ deadline: ContinuousClock.Instant
+    ) async throws(SourceError) {
+        if session.isGone(cookie) { throw .needsSignIn }
+        if let answer, answer.status == 401 || Self.complains(answer) {
+            session.expire(cookie)
+            throw .needsSignIn
+        }
+        switch try await check(cookie, deadline: deadline) {
+        case .valid: return
+        case .refused:
+            session.expire(cookie)
+            throw .needsSignIn
+        }
+    }
+
+    /// Whether another ranking came than one for members.
+    private static func isForStrangers(_ answer: Answer) -> Bool {
+        answer.json["mode"].text.map { !$0.contains("r18") } ?? false
+    }
+
+    private static func isRefusal(_ answer: Answer) -> Bool {
+        [400, 401, 403].contains(answer.status) || complains(answer)
+    }
+
+    /// Whether the answer is the one that a session gets which has run out.
+    private static func complains(_ answer: Answer) -> Bool {
+        guard [200, 400, 401, 403].contains(answer.status) else { return false }
+        return Envelope.error(in: answer.json)?.contains(unknownError) == true
+    }
+}

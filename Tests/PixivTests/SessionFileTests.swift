@@ -1,0 +1,180 @@
+import Foundation
+import Rankings
+import Synchronization
+import Testing
+
+@testable import Pixiv
+
+private let first = "123_AbCdEfGhIjKl"
+private let second = "456_MnOpQrStUvWx"
+
+/// A directory of one test.
+private final class Folder: Sendable {
+    let path = NSTemporaryDirectory() + "rankfs-session-\(UUID().uuidString)"
+    let reports = Mutex<[String]>([])
+    let now = Mutex<Int64>(10_000)
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String, mode: Int = 0o600) throws {
+        let file = "\(path)/\(name)"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    }
+
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+
+    func keeper(_ places: [SessionPlace]) -> SessionKeeper {
+        SessionKeeper(
+            places: places, host: "www.pixiv.net", now: { [self] in now.withLock { $0 } },
+            report: { [self] text in reports.withLock { $0.append(text) } })
+    }
+
+    func place(
+        _ name: String, takesBare: Bool = true, mustBePrivate: Bool = true, isExpected: Bool = false
+    ) -> SessionPlace {
+        SessionPlace("\(path)/\(name)", takesBare: takesBare, mustBePrivate: mustBePrivate, isExpected: isExpected)
+    }
+
+    var told: [String] { reports.withLock { $0 } }
+}
+
+@Suite("Session files")
+struct SessionFileTests {
+    private func signedIn(_ number: Int64) -> SignIn { .signedIn(UserID(rawValue: number)) }
+
+    @Test("what is stored is private, whole and alone, and gone without a rest")
+    func storing() throws {
+        let folder = try Folder()
+        let file = "\(folder.path)/session"
+        let old = umask(0)
+        defer { umask(old) }
+        for text in [first, second] {
+            try SessionFile.store(try #require(SessionCookie(text)), at: file)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text + "\n")
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["session"])
+        }
+        // Another name of the same bytes shows that they were overwritten, not only unlinked.
+        try FileManager.default.linkItem(atPath: file, toPath: "\(folder.path)/twin")
+        try folder.write(first, to: "session.new")
+        #expect(try SessionFile.remove(file))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["twin"])
+        #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
+        #expect(try !SessionFile.remove(file))
+        #expect(throws: SessionProblem.self) {
+            try SessionFile.store(try #require(SessionCookie(first)), at: "\(folder.path)/none/session")
+        }
+    }
+
+    @Test("a link in the place of the file is removed, not followed")
+    func links() throws {
+        let folder = try Folder()
+        try folder.write("precious", to: "other")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(folder.path)/session", withDestinationPath: "\(folder.path)/other")
+        #expect(try SessionFile.remove("\(folder.path)/session"))
+        #expect(try String(contentsOfFile: "\(folder.path)/other", encoding: .utf8) == "precious")
+    }
+
+    @Test("signing in, as another and out is noticed at the next question")
+    func noticing() throws {
+        let folder = try Folder()
+        let keeper = folder.keeper([folder.place("session")])
+        #expect(keeper.signIn == .signedOut && keeper.cookie == nil)
+        try folder.write(first + "\n", to: "session")
+        #expect(keeper.signIn == signedIn(123) && keeper.cookie?.value == first)
+        try folder.write(second + "\n", to: "session")
+        #expect(keeper.signIn == signedIn(456) && keeper.cookie?.value == second)
+        try folder.remove("session")
+        #expect(keeper.cookie == nil && keeper.cookieForAccount() == nil && keeper.signIn == .signedOut)
+        #expect(folder.told.isEmpty)
+    }
+
+    @Test("the first place that exists counts")
+    func order() throws {
+        let folder = try Folder()
+        let keeper = folder.keeper([
+            folder.place("cookies.txt", takesBare: false), folder.place("credential", mustBePrivate: false),
+            folder.place("session"),
+        ])
+        try folder.write(second, to: "session")
+        #expect(keeper.signIn == signedIn(456))
+        try folder.write(first, to: "credential", mode: 0o440)
+        #expect(keeper.signIn == signedIn(123))
+        try folder.write(".pixiv.net\tTRUE\t/\tTRUE\t0\tPHPSESSID\t789_abcdefgh", to: "cookies.txt")
+        #expect(keeper.signIn == signedIn(789))
+        // A file that cannot be used hides those behind it: nobody should act as somebody else by mistake.
+        try folder.write("nonsense", to: "cookies.txt")
+        #expect(keeper.signIn == .signedOut)
+        for name in ["cookies.txt", "credential"] { try folder.remove(name) }
+        #expect(keeper.signIn == signedIn(456))
+    }
+
+    @Test(
+        "a file that others may read is not used until it is private", arguments: [0o644, 0o640, 0o604, 0o660, 0o601])
+    func permissions(mode: Int) throws {
+        let folder = try Folder()
+        let keeper = folder.keeper([folder.place("session")])
+        try folder.write(first, to: "session", mode: mode)
+        for _ in 0..<3 { #expect(keeper.signIn == .signedOut) }
+        #expect(folder.told.count == 1)
+        #expect(folder.told[0].contains("chmod 600") && !folder.told[0].contains(first))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder.path)/session")
+        #expect(keeper.signIn == signedIn(123))
+    }
+
+    @Test("what is wrong with a file is told once, and again when it is wrong anew")
+    func telling() throws {
+        let folder = try Folder()
+        let keeper = folder.keeper([folder.place("session", isExpected: true)])
+        for _ in 0..<3 { _ = keeper.signIn }
+        #expect(folder.told.count == 1 && folder.told[0].contains("No such file"))
+        try folder.write("456_", to: "session")
+        for _ in 0..<3 { _ = keeper.signIn }
+        #expect(folder.told.count == 2 && folder.told[1].contains("no session cookie"))
+        try folder.write(first, to: "session")
+        _ = keeper.signIn
+        try folder.remove("session")
+        for _ in 0..<3 { _ = keeper.signIn }
+        #expect(folder.told.count == 3)
+        try FileManager.default.createDirectory(atPath: "\(folder.path)/session", withIntermediateDirectories: true)
+        #expect(keeper.signIn == .signedOut)
+        try folder.remove("session")
+        #expect(mkfifo("\(folder.path)/session", 0o600) == 0)
+        #expect(keeper.signIn == .signedOut)
+    }
+
+    @Test("a refused session is asked with once an hour, and a new login begins anew")
+    func expiry() throws {
+        let folder = try Folder()
+        let keeper = folder.keeper([folder.place("session")])
+        try folder.write(first, to: "session")
+        let cookie = try #require(keeper.cookie)
+        keeper.expire(cookie)
+        keeper.expire(cookie)
+        #expect(keeper.signIn == .expired(UserID(rawValue: 123)) && keeper.isGone(cookie))
+        #expect(folder.told.count == 1 && folder.told[0].contains("rankfs login") && !folder.told[0].contains(first))
+        folder.now.withLock { $0 += 3599 }
+        #expect(keeper.cookie == nil && keeper.cookieForAccount() == nil)
+        folder.now.withLock { $0 += 1 }
+        #expect(keeper.cookie == nil)
+        #expect(keeper.cookieForAccount() == cookie)
+        #expect(keeper.cookieForAccount() == nil)
+        // A clock that was set back far.
+        folder.now.withLock { $0 = 5 }
+        #expect(keeper.cookieForAccount() == cookie)
+        keeper.confirm(cookie)
+        #expect(keeper.signIn == signedIn(123) && keeper.cookie == cookie)
+        keeper.expire(cookie)
+        try folder.write(second, to: "session")
+        #expect(keeper.signIn == signedIn(456))
+        // Late answers to requests with the former one say nothing of this one.
+        keeper.expire(cookie)
+        #expect(keeper.signIn == signedIn(456) && keeper.isGone(cookie))
+    }
+}

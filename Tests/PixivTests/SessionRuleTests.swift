@@ -1,0 +1,247 @@
+import HTTP
+import Rankings
+import Testing
+
+@testable import Pixiv
+
+private let secret = "AbCdEfGhIjKl"
+private let header = "Cookie: PHPSESSID=123_AbCdEfGhIjKl"
+private let unknown = #"{"error":true,"message":"An unknown error occurred","body":[]}"#
+private let wrongRequest = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#
+private let fineBody = #"{"error":false,"message":"","body":{"works":[],"total":0}}"#
+private let checkURL =
+    "https://www.pixiv.net/ajax/user/123/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
+
+@Suite("When the session goes along, and what answers tell of it")
+struct SessionRuleTests {
+    private let keeper = SessionKeeper(SessionCookie("123_" + secret))
+    private let user = UserID(rawValue: 123)
+    private let restricted = RankingMode(rawValue: "daily_r18")!
+    private let bookmarks = "/ajax/user/5/illusts/bookmarks?tag=&offset=0&limit=48&rest=show"
+
+    private func script(_ answers: (Int, String)...) -> FakeService {
+        FakeService(answers.map { .success(FakeService.response($0.0, [], Array($0.1.utf8))) })
+    }
+
+    /// For each request so far, whether the session went along.
+    private func carried(_ service: FakeService) -> [Bool] {
+        service.requests.map { $0.headers.contains(header) }
+    }
+
+    private func rank(_ service: FakeService, _ mode: RankingMode = .daily) async -> SourceError? {
+        let source = service.source(session: keeper)
+        return await failure { () async throws(SourceError) in
+            try await source.rankingPage(mode, day: day, page: 1, deadline: deadline)
+        }
+    }
+
+    private func askAccount(_ service: FakeService) async -> SourceError? {
+        let api = WebAPI(
+            send: { request throws(HTTPError) in try service.answered(request) }, gate: service,
+            base: "https://www.pixiv.net", session: keeper)
+        return await failure { () async throws(SourceError) in
+            try await api.body(bookmarks, deadline: deadline)
+        }
+    }
+
+    @Test("the session goes to the API, and only there")
+    func onlyToTheAPI() async {
+        let service = script((200, ranking()))
+        #expect(await rank(service) == nil)
+        #expect(service.requests[0].headers == [referer, header])
+        let source = service.source(session: keeper)
+        let location = source.location(
+            of: WorkID(rawValue: 97_973_029), picture: "2022/04/30/00/00/15/97973029", page: 0, rendition: .regular)
+        #expect(location?.headers.contains { $0.contains("Cookie") } != true)
+        let without = FakeService(ranking())
+        _ = try? await without.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        #expect(carried(without) == [false])
+    }
+
+    @Test("modes with and without a session")
+    func modes() async {
+        let service = script()
+        #expect(service.source().modes == RankingMode.everyone && service.source().signIn == .signedOut)
+        let source = service.source(session: keeper)
+        #expect(source.modes == RankingMode.everyone + RankingMode.signedIn && source.signIn == .signedIn(user))
+        keeper.expire(SessionCookie("123_" + secret)!)
+        #expect(source.modes == RankingMode.everyone + RankingMode.signedIn && source.signIn == .expired(user))
+    }
+
+    @Test("a plain request that the session spoils is repeated without it", arguments: [400, 401, 403])
+    func spoilt(status: Int) async {
+        let service = script((status, unknown), (200, ranking()), (200, ranking()))
+        #expect(await rank(service) == nil)
+        #expect(keeper.signIn == .expired(user))
+        #expect(await rank(service) == nil)
+        #expect(carried(service) == [true, false, false])
+    }
+
+    @Test("the same complaint to a stranger says nothing of the session", arguments: [400, 403])
+    func sameComplaint(status: Int) async {
+        let service = script((status, unknown), (status, unknown))
+        #expect(isUnreadable(await rank(service)))
+        #expect(keeper.signIn == .signedIn(user))
+        #expect(carried(service) == [true, false])
+    }
+
+    @Test("other errors of plain requests say nothing of the session")
+    func others() async {
+        for (status, body) in [
+            (400, wrongRequest), (403, wrongRequest), (404, ""), (401, wrongRequest), (500, unknown), (429, unknown),
+        ] {
+            let service = script((status, body))
+            #expect(await rank(service) != nil)
+            #expect(service.requests.count == 1 && keeper.signIn == .signedIn(user), "\(status)")
+        }
+    }
+
+    @Test("without a session nothing is asked that needs one")
+    func stranger() async {
+        let service = script()
+        let source = service.source()
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+            } == .needsSignIn)
+        #expect(service.requests.isEmpty)
+    }
+
+    @Test("an account's own answer confirms the session")
+    func account() async {
+        let service = script((200, fineBody))
+        #expect(await askAccount(service) == nil)
+        #expect(carried(service) == [true] && keeper.signIn == .signedIn(user))
+    }
+
+    @Test("a refusal that names the session ends it without a further request")
+    func plainRefusal() async {
+        for (status, body) in [(400, unknown), (401, wrongRequest), (403, unknown), (200, unknown)] {
+            let keeper = SessionKeeper(SessionCookie("123_" + secret))
+            let service = script((status, body))
+            let api = WebAPI(
+                send: { request throws(HTTPError) in try service.answered(request) }, gate: service, base: "b",
+                session: keeper)
+            #expect(
+                await failure { () async throws(SourceError) in try await api.body(bookmarks, deadline: deadline) }
+                    == .needsSignIn)
+            #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
+        }
+    }
+
+    @Test("any other refusal is looked into: it may be what was asked for", arguments: [400, 403])
+    func checked(status: Int) async {
+        let refused = script((status, wrongRequest), (status, wrongRequest))
+        #expect(await askAccount(refused) == .needsSignIn)
+        #expect(refused.urls.last == checkURL && carried(refused) == [true, true])
+        #expect(keeper.signIn == .expired(user))
+        // From now on nothing is asked.
+        let later = script()
+        #expect(await askAccount(later) == .needsSignIn)
+        #expect(await rank(later, restricted) == .needsSignIn)
+        #expect(later.requests.isEmpty)
+    }
+
+    @Test("a refusal of something else leaves a good session alone", arguments: [400, 403])
+    func notTheSession(status: Int) async {
+        let service = script((status, wrongRequest), (200, fineBody))
+        #expect(isUnreadable(await askAccount(service)))
+        #expect(keeper.signIn == .signedIn(user))
+    }
+
+    @Test("trouble on the way to the check is no verdict")
+    func noVerdict() async {
+        for (answer, expected) in [
+            ((429, ""), SourceError.limited(retryAfter: nil)), ((403, "<html>"), .limited(retryAfter: nil)),
+        ] {
+            let service = script((400, wrongRequest), answer)
+            #expect(await askAccount(service) == expected)
+            #expect(keeper.signIn == .signedIn(user))
+        }
+        let odd = script((400, wrongRequest), (404, wrongRequest))
+        #expect(isUnreadable(await askAccount(odd)))
+        #expect(keeper.signIn == .signedIn(user))
+    }
+
+    @Test("rankings for members come with a session")
+    func members() async {
+        let service = script((200, ranking(mode: "daily_r18")))
+        #expect(await rank(service, restricted) == nil)
+        #expect(carried(service) == [true])
+    }
+
+    @Test("a refused ranking for members is looked into, in each of the ways seen")
+    func refusedMembers() async {
+        let answers: [[Result<HTTPResponse, HTTPError>]] = [
+            [answer(403, "{}")], [answer(403, "<html>")], [answer(200, "<html>"), answer(200, "<html>")],
+            [answer(200, ranking(mode: "daily"))], [.failure(.redirectRefused("accounts.pixiv.net"))],
+            [answer(400, wrongRequest)],
+        ]
+        for beginning in answers {
+            // R-18 is switched off in the account.
+            let keeper = SessionKeeper(SessionCookie("123_" + secret))
+            let good = FakeService(beginning + [answer(200, fineBody)])
+            let source = good.source(session: keeper)
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+                } == .needsSignIn)
+            #expect(good.urls.last == checkURL && keeper.signIn == .signedIn(user))
+            #expect(good.closings.isEmpty)
+            // The session has run out.
+            let bad = FakeService(beginning + [answer(400, wrongRequest)])
+            let other = bad.source(session: keeper)
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await other.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+                } == .needsSignIn)
+            #expect(keeper.signIn == .expired(user))
+        }
+    }
+
+    @Test("a limit is a limit also where only members may look")
+    func limitedMembers() async {
+        let service = script((429, "<html>"))
+        #expect(await rank(service, restricted) == .limited(retryAfter: nil))
+        #expect(service.closings == [120] && keeper.signIn == .signedIn(user))
+    }
+
+    @Test("the check tells valid from refused from neither")
+    func check() async throws {
+        let cookie = try #require(SessionCookie("123_" + secret))
+        func check(_ service: FakeService) async throws(SourceError) -> SessionCheck {
+            try await service.source().check(cookie, deadline: deadline)
+        }
+        let service = script((200, fineBody))
+        #expect(try await check(service) == .valid(user))
+        #expect(service.urls == [checkURL] && carried(service) == [true])
+        for (status, body) in [(400, wrongRequest), (401, unknown), (403, unknown), (400, unknown), (200, unknown)] {
+            #expect(try await check(script((status, body))) == .refused)
+        }
+        for (status, body) in [(404, wrongRequest), (200, wrongRequest), (200, "<html>")] {
+            let odd = script((status, body), (status, body))
+            #expect(isUnreadable(await failure { () async throws(SourceError) in try await check(odd) }))
+        }
+        let gone = FakeService([.failure(.unreachable("no route"))])
+        #expect(await failure { () async throws(SourceError) in try await check(gone) } == .unreachable("no route"))
+    }
+
+    @Test("routes of accounts are known by their paths")
+    func audiences() {
+        for path in [bookmarks, "/ajax/user/1/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1"]
+        {
+            #expect(Audience(of: path, forMembers: false) == .account)
+        }
+        for path in [
+            "/ajax/user/1/profile/all", "/ranking.php?format=json&mode=daily", "/ajax/search/artworks/following?p=1",
+            "/ajax/illust/1?x=/illusts/bookmarks",
+        ] {
+            #expect(Audience(of: path, forMembers: false) == .everybody)
+        }
+        #expect(Audience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
+    }
+
+    private func answer(_ status: Int, _ body: String) -> Result<HTTPResponse, HTTPError> {
+        .success(FakeService.response(status, [], Array(body.utf8)))
+    }
+}
