@@ -82,7 +82,7 @@ let package = Package(
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
-        tests("ProgramTests", ["rankfs", "Rankings", "Fuse"]),
+        tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]
 )

@@ -50,7 +50,8 @@ package enum SessionText {
 
     /// Whether a word may be a cookie rather than the name of a file.
     package static func looksLikeCookie(_ word: String) -> Bool {
-        word.uppercased().contains(SessionCookie.name) || SessionCookie(word) != nil
+        word.uppercased().contains(SessionCookie.name + "=")
+            || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { SessionCookie($0) != nil }
     }
 
     /// Written before lines of cookies that scripts may not see; everything else behind `#` is a comment.

@@ -40,6 +40,12 @@ enum Main {
         case .cacheInfo(let request):
             let (settings, _, home) = try load(request)
             try CacheInfoCommand.run(request, settings: settings, home: home)
+        case .login(let request, let file):
+            let (settings, _, home) = try load(request)
+            try LoginCommand.run(file: file, settings: settings, home: home)
+        case .logout(let request):
+            let (settings, _, home) = try load(request)
+            try LogoutCommand.run(settings: settings, home: home)
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {

@@ -52,6 +52,17 @@ struct RedirectTests {
         #expect(Kind(await bench.fetch(request).result) == .refused)
     }
 
+    @Test func aCookieIsNotTakenToAnotherOrigin() async throws {
+        let bench = try Bench()
+        let other = try ScriptedServer()
+        defer { other.stop() }
+        bench.server.script("/r", moved(other.origin + "/x"))
+        let record = await bench.fetch(bench.request("/r", headers: ["Cookie: PHPSESSID=1_secret"]))
+        #expect(Kind(record.result) == .redirectRefused)
+        #expect(other.requests.isEmpty && other.connections == 0)
+        #expect(!"\(record.result)".contains("secret"))
+    }
+
     @Test func aRedirectWithoutALocationIsAnAnswer() async throws {
         let bench = try Bench()
         bench.server.script("/r", answer("x", status: "302 Found"))

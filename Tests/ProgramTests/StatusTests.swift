@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import rankfs
@@ -16,7 +17,8 @@ import Testing
                     .init(picture: "1_p0", received: 1024, total: 4096, isRead: true),
                     .init(picture: "2_p0", received: 0, total: nil, isRead: false),
                 ]),
-            network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000), waitingRequests: 4,
+            network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000),
+            signIn: .init(state: "signed_in", user: 123), waitingRequests: 4,
             inodes: 501,
             handles: 2,
             recent: [.init(time: 0, level: "warning", message: "no \"route\"")])
@@ -36,6 +38,7 @@ import Testing
             "stored_pictures", "stored_bytes", "budget", "open_pictures", "received_bytes", "preloaded", "evicted",
             "downloads", "picture", "received", "total", "is_read", "active_transfers", "queued_transfers", "tokens",
             "closed_until", "time", "level", "message",
+            "sign_in", "state", "user",
         ] {
             #expect(text.contains("\"\(name)\""), "\(name)")
         }
@@ -58,10 +61,23 @@ import Testing
                   now        1 open, 4 requests waiting, 2 transfers, 1 queued
                   reading    1_p0: 1K of 4K
                   preload    2_p0: 0
+                  account    signed in as 123
                   waiting    the service asked to be left alone for another 16 min 40 s
                   warning    1970-01-01T00:00:00Z no "route"
                 """)
         #expect(!StatusCommand.summary(of: document, now: 5000).contains("left alone"))
+    }
+
+    @Test func aSessionThatHasRunOutIsToldWithItsRemedy() {
+        var document = document
+        document.signIn = .init(.expired(UserID(rawValue: 123)))
+        #expect(
+            StatusCommand.summary(of: document, now: 4000).contains(
+                "  account    the session of 123 has expired: sign in again with `rankfs login`\n"))
+        document.signIn = .init(.signedOut)
+        #expect(!StatusCommand.summary(of: document, now: 4000).contains("account"))
+        #expect(String(decoding: document.json, as: UTF8.self).contains(#""state" : "signed_out""#))
+        #expect(StatusDocument.SignInFigures(.signedIn(UserID(rawValue: 5))) == .init(state: "signed_in", user: 5))
     }
 
     @Test(arguments: [(5, "5 s"), (65, "1 min 5 s"), (3700, "1 h 1 min"), (90000, "1 d 1 h")])

@@ -5,6 +5,9 @@ enum Command: Hashable, Sendable {
     case unmount(mountPoint: String)
     case status(mountPoint: String?, json: Bool)
     case cacheInfo(MountRequest)
+    /// The file that holds the cookie; nil to ask on the terminal.
+    case login(MountRequest, file: String?)
+    case logout(MountRequest)
     case version
     case help(topic: String?)
 }

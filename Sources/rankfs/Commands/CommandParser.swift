@@ -1,3 +1,5 @@
+import Pixiv
+
 /// Parses the arguments of `rankfs`: pure, from words to a `Command`.
 struct CommandParser {
     private var words: ArraySlice<String>
@@ -9,7 +11,7 @@ struct CommandParser {
     private var onlyPositions = false
 
     /// The commands there are, as help lists them.
-    static let commands = ["mount", "demo", "unmount", "status", "cache", "version", "help"]
+    static let commands = ["mount", "demo", "unmount", "status", "cache", "login", "logout", "version", "help"]
 
     /// The command of a line without the program's name.
     static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
@@ -19,11 +21,10 @@ struct CommandParser {
         case "-h", "--help": return .help(topic: nil)
         case "-V", "--version", "version": return .version
         case "help": return .help(topic: arguments.dropFirst().first)
-        case "mount", "demo", "cache":
+        case "mount", "demo", "cache", "login", "logout":
+            try parser.refuseCookies()
             try parser.parseWords(mounts: true)
-            if parser.help { return .help(topic: first) }
-            if first == "mount" { return try parser.mount() }
-            return first == "demo" ? try parser.demo() : try parser.cache()
+            return parser.help ? .help(topic: first) : try parser.command(first)
         case "unmount", "umount", "status":
             try parser.parseWords(mounts: false)
             if parser.help { return .help(topic: first) }
@@ -100,7 +101,41 @@ struct CommandParser {
         return value
     }
 
+    /// Every process can read these words, and shells keep them: what may be a cookie is refused, and not repeated.
+    private func refuseCookies() throws(ProgramError) {
+        guard !words.contains(where: SessionText.looksLikeCookie) else {
+            throw ProgramError(
+                .usage,
+                "a cookie may not stand on the command line, where every process can read it; `rankfs login` asks for it, "
+                    + "`rankfs login FILE` takes it from a cookies.txt, `rankfs login -` from the standard input.")
+        }
+    }
+
     // MARK: Commands
+
+    private mutating func command(_ name: String) throws(ProgramError) -> Command {
+        switch name {
+        case "mount": try mount()
+        case "demo": try demo()
+        case "cache": try cache()
+        case "login": try login()
+        default: try logout()
+        }
+    }
+
+    private func login() throws(ProgramError) -> Command {
+        guard positions.count <= 1, positions.first != "" else {
+            throw ProgramError(.usage, "name at most one file: rankfs login [FILE] [-o OPTIONS].")
+        }
+        return .login(request, file: positions.first)
+    }
+
+    private func logout() throws(ProgramError) -> Command {
+        guard positions.isEmpty else {
+            throw ProgramError(.usage, "logout takes no names: rankfs logout [-o OPTIONS].")
+        }
+        return .logout(request)
+    }
 
     private mutating func mount() throws(ProgramError) -> Command {
         switch positions.count {

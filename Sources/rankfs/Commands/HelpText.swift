@@ -9,6 +9,7 @@ enum HelpText {
         case "unmount", "umount": unmount
         case "status": status
         case "cache": cache
+        case "login", "logout": session
         case "version": "rankfs version\n\nPrints the version.\n"
         case "help": "rankfs help [COMMAND]\n\nPrints what a command does.\n"
         default: nil
@@ -23,6 +24,8 @@ enum HelpText {
           rankfs unmount MOUNTPOINT               unmount; also clears what a crash left
           rankfs status [MOUNTPOINT] [--json]     what is mounted and what it is doing
           rankfs cache info [SOURCE]              what is stored, also without a mount
+          rankfs login [FILE]                     sign in, with a cookies.txt or by asking
+          rankfs logout                           sign out: removes the session
           rankfs version
           rankfs help [COMMAND]                   more on a command
 
@@ -46,6 +49,21 @@ enum HelpText {
         memory, SIGUSR1 turns debug lines on and off.
         Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 73 the cache directory cannot be
         written, 78 configuration.
+
+        """
+
+    private static let session = """
+        rankfs login [FILE | -] [-o OPTION,…]
+        rankfs logout [-o OPTION,…]
+
+        Signs in with the session of a browser: R-18 rankings, bookmarks and followed authors need that. FILE is a
+        cookies.txt as browsers' extensions export it; - is the standard input; without either, the PHPSESSID cookie is
+        asked for and not shown. One request checks it; then it is stored, readable by you alone, in
+        $XDG_STATE_HOME/rankfs/session (~/.local/state/rankfs/session), and every mount uses it at once. It goes to
+        www.pixiv.net only; an origin of your own (-o api_url=) has a session of its own.
+        logout overwrites and removes it.
+        Exit status: 0 done, 64 usage, 69 the service cannot be asked, 73 the file cannot be written, 77 the service
+        refuses the session, 78 configuration.
 
         """
 

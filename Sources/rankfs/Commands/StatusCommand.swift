@@ -71,6 +71,13 @@ enum StatusCommand {
                 "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.picture)): "
                     + ValueParsers.sizeText(download.received) + total)
         }
+        if let user = document.signIn.user {
+            let expired = document.signIn.state == "expired"
+            lines.append(
+                expired
+                    ? "  account    the session of \(user) has expired: sign in again with `rankfs login`"
+                    : "  account    signed in as \(user)")
+        }
         if let end = document.network.closedUntil, end > now {
             lines.append("  waiting    the service asked to be left alone for another \(duration(end - now))")
         }

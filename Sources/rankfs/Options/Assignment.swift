@@ -9,7 +9,7 @@ struct Assignment: Hashable, Sendable {
         guard let definition = OptionTable.definition(named: name) else {
             throw ProgramError(place.status, place.prefix + UnknownOption.sentence(for: name))
         }
-        if definition.mayHoldSecret, place == .commandLine, value.contains("@") {
+        if definition.mayHoldSecret, !definition.mayBeSecret, place == .commandLine, value.contains("@") {
             throw ProgramError(
                 place.status,
                 "\(definition.name) may not name a user on the command line, where every process can read it; "

@@ -1,3 +1,4 @@
+import Pixiv
 import Rankings
 
 /// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
@@ -12,18 +13,22 @@ struct OptionDefinition: Sendable {
     let help: String
     /// Whether a value may hold a password: then it is never repeated, and one that does is refused on the command line.
     let mayHoldSecret: Bool
+    /// Whether the whole value may be a secret, given by mistake.
+    let mayBeSecret: Bool
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
 
     init(
         _ name: String, _ placeholder: String, standard: String, help: String, mayHoldSecret: Bool = false,
+        mayBeSecret: Bool = false,
         set: @escaping @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
     ) {
         self.name = name
         self.placeholder = placeholder
         self.standard = standard
         self.help = help
-        self.mayHoldSecret = mayHoldSecret
+        self.mayHoldSecret = mayHoldSecret || mayBeSecret
+        self.mayBeSecret = mayBeSecret
         self.set = set
     }
 }
@@ -52,11 +57,11 @@ enum OptionTable {
 
     /// Names of options that are described but not in this version.
     static let later: Set<String> = [
-        "metered", "offline", "cookies", "thumbnails", "setuid", "umask", "remount",
+        "metered", "offline", "thumbnails", "setuid", "umask", "remount",
     ]
 
     /// Every option, in the order of help.
-    static let all: [OptionDefinition] = places + contents + filters + network + logging
+    static let all: [OptionDefinition] = places + contents + filters + network + session + logging
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(
@@ -191,6 +196,19 @@ enum OptionTable {
         ) { settings, text, context throws(ExpectedValue) in
             settings.certificates = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
         },
+    ]
+
+    private static let session: [OptionDefinition] = [
+        OptionDefinition(
+            "cookies", "FILE", standard: "what rankfs login stored",
+            help: "a cookies.txt with the session to sign in with",
+            mayBeSecret: true
+        ) { settings, text, context throws(ExpectedValue) in
+            if SessionText.looksLikeCookie(text) {
+                throw ExpectedValue("the name of a file that holds the cookie, never the cookie itself")
+            }
+            settings.cookies = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
+        }
     ]
 
     private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {

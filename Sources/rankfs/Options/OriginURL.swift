@@ -6,6 +6,12 @@ struct OriginURL: Hashable, Sendable {
     let origin: String
     /// Host and port, for naming a cache directory.
     let authority: String
+    /// The host alone, without a port and an address's brackets.
+    var host: String {
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
+        return String(authority.prefix { $0 != ":" })
+    }
+
     /// Whether the text names a user, and so perhaps a password.
     let hasUserInfo: Bool
 

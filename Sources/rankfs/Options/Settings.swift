@@ -33,6 +33,8 @@ struct Settings: Hashable, Sendable {
     var imageURL: OriginURL?
     /// PEM file of certificates that sign those of `apiURL` and `imageURL`; absolute.
     var certificates: String?
+    /// A file with the session cookie; absolute.
+    var cookies: String?
     var logLevel: LogLevel = .info
     /// Where log lines go besides the standard error stream; nil for the default.
     var logFile: String?

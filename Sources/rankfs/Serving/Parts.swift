@@ -34,32 +34,52 @@ final class Parts: Sendable {
     /// Longest silence within a transfer.
     private static let stallBound: Duration = .seconds(10)
 
-    init(_ settings: Settings, source name: SourceName, place: CachePlace, log: Log) throws(ProgramError) {
+    init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         origin = name == .demo && settings.apiURL == nil ? try Self.startOrigin() : nil
         let apiURL = settings.apiURL?.text ?? origin?.url
         let imageURL = settings.imageURL?.text ?? origin?.url
         let network = min(Self.networkBound, settings.timeout / 2)
+        transport = try Self.makeTransport(settings, origin: origin?.url, network: network)
+        gate = Self.makeGate(settings, isDemo: origin != nil, place: place)
+        // The embedded origin has no users; pixiv's cookie is none of its business.
+        let session =
+            origin == nil
+            ? Self.makeKeeper(SessionFiles(settings, home: home), log: log) : SessionKeeper(nil)
+        source = PixivSource(
+            client: HTTPClient(transport: transport), gate: gate, apiURL: apiURL, imageURL: imageURL, session: session)
+        cache = try Self.openCache(settings, place: place, network: network, transport: transport, log: log)
+        InheritedMarks.copy(from: place.directory, to: place.catalog)
+        catalog = try Self.openCatalog(
+            settings, place: place, network: network, source: source, transport: transport, log: log)
+    }
+
+    /// The way to the network, to the hosts of the settings.
+    static func makeTransport(
+        _ settings: Settings, origin: String?, network: Duration
+    ) throws(ProgramError) -> CurlTransport {
         do throws(HTTPError) {
-            transport = try CurlTransport(
+            return try CurlTransport(
                 CurlTransport.Configuration(
                     connections: settings.connections, userAgent: settings.userAgent, proxy: settings.proxy?.text,
-                    hosts: PixivSource.hosts, trustedOrigins: Self.trusted(settings, origin: origin?.url),
-                    connectTimeout: min(Self.connectBound, network), stallTimeout: min(Self.stallBound, network),
+                    hosts: PixivSource.hosts, trustedOrigins: trusted(settings, origin: origin),
+                    connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                     certificates: settings.certificates))
         } catch .untrusted(let reason) {
             throw ProgramError(.configuration, "ca_file: \(reason)")
         } catch {
             throw ProgramError(.system, "the network library cannot be started: \(error).")
         }
-        gate = TokenBucketGate(
-            burst: Self.burst, perSecond: settings.rate ?? (origin == nil ? Self.politeRate : Self.demoRate),
+    }
+
+    /// The gate of API requests, with the cool-down that an earlier run left.
+    static func makeGate(_ settings: Settings, isDemo: Bool, place: CachePlace) -> TokenBucketGate {
+        TokenBucketGate(
+            burst: burst, perSecond: settings.rate ?? (isDemo ? demoRate : politeRate),
             closedUntil: place.storedCoolDown(), now: WallClock.now, onClose: { place.store(coolDown: $0) })
-        source = PixivSource(
-            client: HTTPClient(transport: transport), gate: gate, apiURL: apiURL, imageURL: imageURL)
-        cache = try Self.openCache(settings, place: place, network: network, transport: transport, log: log)
-        InheritedMarks.copy(from: place.directory, to: place.catalog)
-        catalog = try Self.openCatalog(
-            settings, place: place, network: network, source: source, transport: transport, log: log)
+    }
+
+    private static func makeKeeper(_ files: SessionFiles, log: Log) -> SessionKeeper {
+        SessionKeeper(places: files.places, host: files.host, now: WallClock.now) { log.warning($0) }
     }
 
     private static func startOrigin() throws(ProgramError) -> OriginServer {

@@ -43,7 +43,7 @@ struct Service {
             log.info("stopping")
             manager.notify("STOPPING=1")
         }
-        let parts = try Parts(settings, source: request.source, place: place, log: log)
+        let parts = try Parts(settings, source: request.source, place: place, home: home, log: log)
         let signals = arm(stopper: stopper, parts: parts, log: log)
         defer { withExtendedLifetime(signals) {} }
         let status = StatusSource(request, mountPoint: mountPoint, place: place, parts: parts, log: log)

@@ -17,6 +17,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var catalog: CatalogFigures
     var cache: CacheFigures
     var network: NetworkFigures
+    var signIn: SignInFigures
     /// Requests of the kernel that wait for an answer.
     var waitingRequests: Int
     /// Inodes that the kernel knows; 1 when it knows the root alone.
@@ -70,6 +71,14 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var closedUntil: Int64?
     }
 
+    /// Whose session the mount has; never the session itself.
+    struct SignInFigures: Codable, Hashable, Sendable {
+        /// `signed_out`, `signed_in` or `expired`.
+        var state: String
+        /// The user's number.
+        var user: Int64?
+    }
+
     /// A warning or an error.
     struct Event: Codable, Hashable, Sendable {
         /// Unix seconds.
@@ -82,6 +91,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
         case version, source, started, uptime, catalog, cache, network, inodes, handles, recent
         case mountPoint = "mount_point"
         case processID = "pid"
+        case signIn = "sign_in"
         case waitingRequests = "waiting_requests"
     }
 }
@@ -144,6 +154,18 @@ extension StatusDocument.NetworkFigures {
         case activeTransfers = "active_transfers"
         case queuedTransfers = "queued_transfers"
         case closedUntil = "closed_until"
+    }
+}
+
+extension StatusDocument.SignInFigures {
+    init(_ signIn: SignIn) {
+        user = signIn.user?.rawValue
+        state =
+            switch signIn {
+            case .signedOut: "signed_out"
+            case .signedIn: "signed_in"
+            case .expired: "expired"
+            }
     }
 }
 

@@ -3,6 +3,7 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
+import Pixiv
 import RankFS
 import Synchronization
 
@@ -53,6 +54,7 @@ final class StatusSource: Sendable {
             network: StatusDocument.NetworkFigures(
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil),
+            signIn: StatusDocument.SignInFigures(parts.source.signIn),
             waitingRequests: mounted?.session.waiting ?? 0,
             inodes: figures?.inodes ?? 0, handles: figures?.handles ?? 0,
             recent: log.recent.map {

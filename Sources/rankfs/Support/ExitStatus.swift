@@ -13,6 +13,8 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case unavailable = 69
     case system = 71
     case cannotCreate = 73
+    /// EX_NOPERM: the service refuses the session.
+    case refused = 77
     case configuration = 78
 
     /// The same outcome as mount(8) expects it of a helper.
@@ -21,7 +23,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
         case .success, .mountUsage, .mountSystem, .mountFailure: self
         case .usage, .configuration: .mountUsage
         case .system: .mountSystem
-        case .unavailable, .cannotCreate: .mountFailure
+        case .unavailable, .cannotCreate, .refused: .mountFailure
         }
     }
 }

@@ -70,6 +70,11 @@ enum Files {
         guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last() }
     }
 
+    /// Takes everybody else's rights on a directory away.
+    static func makePrivate(_ path: String) throws(Failure) {
+        guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
+    }
+
     static func isDirectory(_ path: String) throws(Failure) -> Bool {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .last() }

@@ -3,7 +3,7 @@ import Glibc
 /// The environment and the directories that follow from it (XDG Base Directory Specification 0.8).
 ///
 /// mount(8) gives its helper an empty environment: then the passwd entry tells the home directory, and root, who mounts for
-/// the system, has `/var/cache` and `/etc/xdg`.
+/// the system, has `/var/cache`, `/var/lib` and `/etc/xdg`.
 struct Home: Sendable {
     let variables: [String: String]
     /// From HOME or the passwd entry; nil if neither tells an absolute path.
@@ -25,6 +25,11 @@ struct Home: Sendable {
     /// The default cache directory of a name below `rankfs`; nil if there is no home at all.
     func cacheDirectory(named name: String) -> String? {
         base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/rankfs/\(name)" }
+    }
+
+    /// The directory for what is neither cache nor configuration, as sessions are; nil if there is no home at all.
+    var stateDirectory: String? {
+        base("XDG_STATE_HOME", below: ".local/state", system: "/var/lib").map { "\($0)/rankfs" }
     }
 
     /// The configuration file's path, whether or not it exists.

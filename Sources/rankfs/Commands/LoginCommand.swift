@@ -1,0 +1,156 @@
+import Glibc
+import HTTP
+import Pixiv
+import Rankings
+import Synchronization
+
+/// `rankfs login`: takes the session cookie from a file or the terminal, has the service check it, stores it.
+enum LoginCommand {
+    /// The check is one small answer.
+    private static let patience: Duration = .seconds(15)
+
+    private static let question = "PHPSESSID cookie of a browser that is signed in to pixiv (it is not shown): "
+
+    static func run(file: String?, settings: Settings, home: Home) throws(ProgramError) {
+        let files = SessionFiles(settings, home: home)
+        let own = try files.ownFile()
+        let cookie = try cookie(from: file, host: files.host)
+        let user = try check(cookie, settings: settings, home: home)
+        try SessionFiles.prepare(own)
+        do throws(SessionProblem) {
+            try SessionFile.store(cookie, at: own)
+        } catch {
+            throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.reason).")
+        }
+        Output.print("signed in as user \(user.rawValue); mounts that are running notice it by themselves")
+        for path in files.others {
+            Output.complain(
+                "\(LogText.escaped(path)) is used before what was stored now; remove it if that is not meant.",
+                as: "rankfs")
+        }
+    }
+
+    // MARK: Taking
+
+    private static func cookie(from file: String?, host: String) throws(ProgramError) -> SessionCookie {
+        guard let file else { return try asked() }
+        // Its name is not repeated: somebody may have given the cookie in its place.
+        let name = file == "-" ? "the standard input" : "the file"
+        let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw ProgramError(
+                .usage, "the file cannot be opened: \(Files.Failure.last().text); name a cookies.txt, or - for stdin.")
+        }
+        defer { if descriptor > 0 { close(descriptor) } }
+        do throws(SessionProblem) {
+            let cookie = try SessionText.cookie(
+                in: try SessionFile.content(of: descriptor), host: host, takesBare: true, now: WallClock.now())
+            warnIfOpen(descriptor)
+            return cookie
+        } catch {
+            throw ProgramError(.usage, "\(name) \(error.reason).")
+        }
+    }
+
+    /// What a browser exported stays where it was.
+    private static func warnIfOpen(_ descriptor: Int32) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+        else { return }
+        Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
+    }
+
+    private static func asked() throws(ProgramError) -> SessionCookie {
+        guard isatty(0) == 1 else {
+            throw ProgramError(
+                .usage,
+                "there is no terminal to ask on; name a cookies.txt (`rankfs login FILE`) or pipe it in (`rankfs login -`)."
+            )
+        }
+        let line: [UInt8]?
+        do throws(Files.Failure) {
+            line = try HiddenPrompt.ask(question)
+        } catch {
+            throw ProgramError(.system, "the terminal cannot be used: \(error.text); try `rankfs login FILE`.")
+        }
+        guard let line, !line.isEmpty else { throw ProgramError(.usage, "nothing was given; nothing was changed.") }
+        do throws(SessionProblem) {
+            return try SessionText.bare(String(decoding: line, as: UTF8.self))
+        } catch {
+            throw ProgramError(.usage, "what was given \(error.reason).")
+        }
+    }
+
+    // MARK: Checking
+
+    private static func check(
+        _ cookie: SessionCookie, settings: Settings, home: Home
+    ) throws(ProgramError) -> UserID {
+        let place = try CachePlace(settings, source: .pixiv, home: home)
+        let transport = try Parts.makeTransport(settings, origin: nil, network: patience)
+        defer { transport.shutdown() }
+        let gate = Parts.makeGate(settings, isDemo: false, place: place)
+        let source = PixivSource(
+            client: HTTPClient(transport: transport), gate: gate, apiURL: settings.apiURL?.text,
+            imageURL: settings.imageURL?.text)
+        let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
+        Patience.wait {
+            let deadline = ContinuousClock.now.advanced(by: patience)
+            do throws(SourceError) {
+                let check = try await source.check(cookie, deadline: deadline)
+                result.withLock { $0 = .success(check) }
+            } catch {
+                result.withLock { $0 = .failure(error) }
+            }
+        }
+        switch result.withLock({ $0 }) {
+        case .success(.valid(let user)): return user
+        case .success(.refused):
+            throw ProgramError(
+                .refused,
+                "the service refuses the session of user \(cookie.user.rawValue), nothing was stored; sign in with a "
+                    + "browser again and take its new cookie.")
+        case .failure(let error):
+            throw ProgramError(.unavailable, sentence(on: error, closedUntil: gate.state.closedUntil))
+        }
+    }
+
+    private static func sentence(on error: SourceError, closedUntil: Int64?) -> String {
+        if let closedUntil {
+            let pause = StatusCommand.duration(max(1, closedUntil - WallClock.now()))
+            return "the service asks to be left alone for another \(pause), nothing was stored; try again then."
+        }
+        return switch error {
+        case .timedOut: "the service does not answer, so nothing was stored; check the network and try again."
+        case .unreachable(let reason):
+            "the session could not be checked, so nothing was stored; check the network and try again: \(reason)"
+        case .unreadable(let reason): "the session could not be checked, so nothing was stored; try again: \(reason)"
+        default: "the session could not be checked, so nothing was stored; try again later."
+        }
+    }
+}
+
+/// `rankfs logout`: removes what `rankfs login` stored.
+enum LogoutCommand {
+    static func run(settings: Settings, home: Home) throws(ProgramError) {
+        let files = SessionFiles(settings, home: home)
+        let own = try files.ownFile()
+        let shown = LogText.escaped(own)
+        do throws(SessionProblem) {
+            Output.print(
+                try SessionFile.remove(own)
+                    ? "signed out: \(shown) was overwritten and removed" : "nobody was signed in: there is no \(shown)")
+        } catch {
+            throw ProgramError(.cannotCreate, "the session file \(shown) \(error.reason); remove it yourself.")
+        }
+        for path in files.others {
+            Output.complain(
+                "\(LogText.escaped(path)) is still used (\(origin(of: path, settings))); remove it to sign out.",
+                as: "rankfs")
+        }
+    }
+
+    private static func origin(of path: String, _ settings: Settings) -> String {
+        path == settings.cookies ? "option cookies" : "a credential of systemd"
+    }
+}
