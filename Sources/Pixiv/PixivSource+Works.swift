@@ -21,7 +21,7 @@ extension PixivSource {
     ) async throws(SourceError) -> WorkPage {
         guard user.rawValue > 0 else { throw .notFound }
         guard page > 0 else { throw .pastTheEnd }
-        let body = try await membersBody(Routes.bookmarks(of: user, page: page), deadline: deadline)
+        let body = try await api.body(Routes.bookmarks(of: user, page: page), deadline: deadline)
         return try ListAnswers.bookmarks(body, page: page)
     }
 
@@ -30,7 +30,7 @@ extension PixivSource {
     ) async throws(SourceError) -> AuthorPage {
         guard user.rawValue > 0 else { throw .notFound }
         guard page > 0 else { throw .pastTheEnd }
-        let body = try await membersBody(Routes.following(of: user, page: page), deadline: deadline)
+        let body = try await api.body(Routes.following(of: user, page: page), deadline: deadline)
         return try ListAnswers.following(body, page: page)
     }
 
@@ -51,11 +51,5 @@ extension PixivSource {
     ) async throws(SourceError) -> AuthorProfile {
         guard author.rawValue > 0 else { throw .notFound }
         return try AuthorAnswers.profile(await api.body(Routes.profile(of: author), deadline: deadline), of: author)
-    }
-
-    /// The body of an answer that strangers are refused: without a session nobody is asked.
-    private func membersBody(_ path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
-        guard case .signedIn = signIn else { throw .needsSignIn }
-        return try await api.body(path, deadline: deadline)
     }
 }

@@ -96,6 +96,7 @@ package enum SessionFile {
     /// - Parameters:
     ///   - cookie: Its value and a newline are all that the file holds.
     ///   - path: In a directory that exists and is private.
+    /// - Throws: why it could not be stored.
     package static func store(_ cookie: SessionCookie, at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)

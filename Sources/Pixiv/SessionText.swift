@@ -10,6 +10,7 @@ package enum SessionText {
     ///   - host: The API's host: cookies of others are not taken.
     ///   - takesBare: Whether a value alone is enough, which does not tell whose cookie it is.
     ///   - now: Unix seconds, for cookies that have run out.
+    /// - Returns: The first that is valid.
     /// - Throws: why there is none.
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64

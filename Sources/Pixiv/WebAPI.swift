@@ -64,6 +64,8 @@ struct WebAPI: Sendable {
     ///   - cookie: The session that goes with it, if any.
     ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
     ///   - deadline: When to give up.
+    /// - Returns: The answer, whatever it says.
+    /// - Throws: `SourceError`; a limit has closed the gate before.
     func askTwice(
         _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Answer {

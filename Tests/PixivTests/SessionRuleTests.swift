@@ -16,7 +16,7 @@ private let checkURL =
 struct SessionRuleTests {
     private let keeper = SessionKeeper(SessionCookie("123_" + secret))
     private let user = UserID(rawValue: 123)
-    private let restricted = RankingMode(rawValue: "daily_r18")!
+    private let restricted = RankingMode.signedIn[0]
     private let bookmarks = "/ajax/user/5/illusts/bookmarks?tag=&offset=0&limit=48&rest=show"
 
     private func script(_ answers: (Int, String)...) -> FakeService {
@@ -64,7 +64,7 @@ struct SessionRuleTests {
         #expect(service.source().modes == RankingMode.everyone && service.source().signIn == .signedOut)
         let source = service.source(session: keeper)
         #expect(source.modes == RankingMode.everyone + RankingMode.signedIn && source.signIn == .signedIn(user))
-        keeper.expire(SessionCookie("123_" + secret)!)
+        SessionCookie("123_" + secret).map(keeper.expire)
         #expect(source.modes == RankingMode.everyone + RankingMode.signedIn && source.signIn == .expired(user))
     }
 

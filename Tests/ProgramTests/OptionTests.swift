@@ -29,7 +29,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("api_url", "http://127.0.0.1:1", "127.0.0.1", { $0.apiURL?.text == "http://127.0.0.1:1" }),
     ("image_url", "http://127.0.0.1:2", "//h", { $0.imageURL?.text == "http://127.0.0.1:2" }),
     ("ca_file", "/ca.pem", "", { $0.certificates == "/ca.pem" }),
-    ("cookies", "/c.txt", "PHPSESSID=1_abcdefgh", { $0.cookies == "/c.txt" }),
+    ("cookies", "/c.txt", "", { $0.cookies == "/c.txt" }),
     ("log", "debug", "loud", { $0.logLevel == .debug }),
     ("log_file", "/l", "", { $0.logFile == "/l" }),
 ]
