@@ -81,9 +81,10 @@ struct TokenBucket {
         guard let place = waiters.firstIndex(where: { $0.id == id }) else { return .tooLate }
         let cooling = coolDown(wall)
         if cooling == .zero, case .probing = trust { return waitForProbe(place, now: now) }
-        if place == 0, cooling == .zero, tokens >= 1 {
+        // With tokens for all those ahead nobody needs to wait until they have taken theirs; a probe is the first.
+        if cooling == .zero, tokens >= Double(place + 1), place == 0 || trust == .everybody {
             tokens -= 1
-            waiters.removeFirst()
+            waiters.remove(at: place)
             if trust == .nobodyYet { trust = .probing(id) }
             return .go(GateTicket(id: id, closings: closings))
         }
