@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    @Suite struct SignInTests {
+        @Test func aSessionComesExpiresAndGoesWithoutATrace() async throws {
+            try await withWorkplace { workplace in
+                let secret = "Zq9XsecretXabc"
+                let origin = try OriginProcess(workplace)
+                let state = workplace.directory.appending(path: "state").path
+                let login = { (words: [String]) in
+                    try workplace.run(
+                        ["env", "XDG_STATE_HOME=\(state)", "\(Workplace.programs)/rankfs"] + words
+                            + ["-o", "api_url=\(origin.url)"])
+                }
+                setenv("XDG_STATE_HOME", state, 1)
+                let mount = try Mount(workplace, of: origin)
+                unsetenv("XDG_STATE_HOME")
+                let restricted = mount.day("daily_r18")
+                #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
+                #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))
+
+                let jar = workplace.directory.appending(path: "cookies.txt")
+                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_\(secret)"]
+                try ("#HttpOnly_" + line.joined(separator: "\t") + "\r\n").write(
+                    to: jar, atomically: true, encoding: .utf8)
+                let signedIn = try login(["login", jar.path])
+                #expect(signedIn.status == 0 && signedIn.output.contains("user 1000"), "\(signedIn.errors)")
+                try FileManager.default.removeItem(at: jar)
+                #expect(try mount.names("\(mount.path)/ranking").contains("daily_r18"))
+                let picture = try mount.picture(1, in: restricted)
+                let bytes = try read(picture).get()
+
+                try workplace.run("curl", "-sf", "-X", "POST", "\(origin.url)/_control/expire-sessions")
+                let unstored = mount.day("daily_r18", "2024-05-02")
+                #expect(try workplace.run("ls", unstored).errors.contains("Permission denied"))
+                #expect(try mount.names(mount.day("daily", "2024-05-02")).count > 90)
+                #expect(try read(picture).get() == bytes)
+                #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "expired")
+
+                #expect(try login(["logout"]).output.contains("signed out"))
+                #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
+                #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))
+                #expect(
+                    try String(contentsOfFile: "/proc/\(mount.child.pid)/cmdline", encoding: .utf8).contains("mount"))
+                #expect(mount.unmount())
+                let found = try workplace.run("grep", "-rl", secret, workplace.directory.path)
+                #expect(found.status == 1 && found.lines.isEmpty, "\(found.lines)")
+            }
+        }
+    }
+}
