@@ -45,13 +45,18 @@ enum SizeAnswer: Hashable, Sendable {
 
     /// Nil for an answer that is a picture as it is stored.
     private static func readable(_ head: HTTPHead) -> SizeAnswer? {
-        guard let type = head["content-type"]?.lowercased(), type.hasPrefix("image/") else {
+        guard let type = head["content-type"]?.lowercased(),
+            type.hasPrefix("image/") || archiveTypes.contains(where: type.hasPrefix)
+        else {
             // A login page or an error text with status 200.
             return .failed(.unreadable("the image host did not answer with a picture"))
         }
         if let encoding = head["content-encoding"]?.lowercased(), encoding != "identity" { return .notTold }
         return nil
     }
+
+    /// What the archives of animations come as; what they really hold is checked when they are downloaded.
+    private static let archiveTypes = ["application/zip", "application/x-zip-compressed", "application/octet-stream"]
 
     private static func length(of head: HTTPHead) -> SizeAnswer {
         let lengths = Set(head.headers.filter { $0.name == "content-length" }.map(\.value))

@@ -47,7 +47,10 @@ enum Link: Hashable, Sendable {
 
     /// `001-Title.jpg`: its place in the order of reading in front of the title.
     static func name(ofRecent place: Int, _ picture: RecentPicture) -> String {
-        let name = picture.path.split(separator: "/").last ?? ""
+        let parts = picture.path.split(separator: "/")
+        let name = parts.last ?? ""
+        // Pages of works are all called alike: their directory's number tells which.
+        if parts.first == "works", parts.count == 3 { return "\(FileName.number(place + 1))-\(parts[1])_\(name)" }
         let number = name.prefix { $0.isASCII && $0.isNumber }
         let title = name.dropFirst(number.count)
         let rest = title.hasPrefix("-") ? title.dropFirst() : name
