@@ -128,7 +128,8 @@ extension Catalog {
             case .work, .search, .bookmarks:
                 let pages = pages(of: key, works: [])
                 let first = try await pages.page(1)
-                return begin(key, pages, first: first.works.isEmpty ? nil : first, last: first.works.isEmpty ? 0 : nil)
+                let isEmpty = first.works.isEmpty && first.last == 1
+                return begin(key, pages, first: isEmpty ? nil : first, last: isEmpty ? 0 : nil)
             }
         } catch { throw CatalogError(listing: error) }
     }

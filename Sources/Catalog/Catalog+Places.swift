@@ -11,6 +11,12 @@ extension Catalog {
         outbox.add([.recent(picture)])
     }
 
+    /// Notes that a picture was read once more, if it is among those that were.
+    package func noteAgain(_ path: String) {
+        guard known.withLock({ $0.recent.pictures.contains { $0.path == path } }) else { return }
+        noteRecent(path)
+    }
+
     /// What was read last, newest first.
     ///
     /// Never waits.

@@ -46,7 +46,7 @@ extension PageContent {
     init(_ page: WorkPage, number: Int) {
         self.init(
             works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
-            last: page.hasNext ? nil : number, unreadable: page.unreadable)
+            last: page.hasNext ? page.lastPage.map { max($0, number + 1) } : number, unreadable: page.unreadable)
     }
 }
 

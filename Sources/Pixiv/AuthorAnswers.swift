@@ -51,6 +51,7 @@ package enum AuthorAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - author: The author asked for.
+    /// - Returns: The profile; what is not told is nil or empty.
     /// - Throws: `.unreadable` for the record of another author or none.
     package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
         guard let told = self.author(body), told.id == author else {

@@ -13,7 +13,9 @@ struct HTMLText {
     /// Whether a `<br>` was the last thing: a line feed in the source right behind it adds nothing.
     private var isBehindBreak = false
 
-    /// Scalars of a tag; longer ones are text. A link's target has at most 2000 in browsers.
+    /// Scalars of a tag; longer ones are text.
+    ///
+    /// A link's target has at most 2000 in browsers.
     private static let longestTag = 4096
 
     init(_ html: String) {

@@ -7,6 +7,7 @@ package enum ListAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - page: The page asked for, from 1.
+    /// - Returns: The page; works that make no sense are left out and counted.
     /// - Throws: `.pastTheEnd` behind the last page, where the service tells the last page once more; `.unreadable` for a page without
     ///   works that should have some, which is what the service does to those who ask too much (section 2, "Search").
     package static func search(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
@@ -28,7 +29,9 @@ package enum ListAnswers {
         }
         if let lastPage, page > 1, page > lastPage { throw .pastTheEnd }
         let hasNext = lastPage.map { page < $0 } ?? list.total.map { $0 > page * Limits.worksPerSearchPage } ?? false
-        return WorkPage(works: list.works, total: list.total, hasNext: hasNext, unreadable: list.unreadable)
+        return WorkPage(
+            works: list.works, total: list.total, hasNext: hasNext, lastPage: lastPage.map { Int($0) },
+            unreadable: list.unreadable)
     }
 
     /// A page of `/ajax/user/<id>/illusts/bookmarks`.

@@ -7,6 +7,7 @@ package enum WorkAnswers {
     /// - Parameters:
     ///   - body: The body of the answer.
     ///   - work: The work asked for.
+    /// - Returns: The record; what is not told is nil or empty.
     /// - Throws: `.unreadable` for the record of another work or none.
     package static func details(_ body: JSON, of work: WorkID) throws(SourceError) -> WorkDetails {
         guard let told = WorkDecoding.full(body), told.id == work else {

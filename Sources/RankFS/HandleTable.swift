@@ -8,7 +8,12 @@ final class PictureHandle: Sendable {
     let node: Node
     /// The size that `stat` showed when it was opened.
     let size: Int64
-    private let isNoted = Mutex(false)
+    private let use = Mutex(Use.none)
+
+    /// What was read of it so far.
+    private enum Use {
+        case none, beginning, real
+    }
 
     init(_ picture: OpenPicture, node: Node, size: Int64) {
         self.picture = picture
@@ -16,14 +21,17 @@ final class PictureHandle: Sendable {
         self.size = size
     }
 
+    /// Whether nothing was read: by whoever got everything from the kernel's pages.
+    var isUnread: Bool { use.withLock { $0 == .none } }
+
     /// Whether a read up to this place is the first that is more than a look at the beginning.
     ///
     /// Thumbnailers and file(1) read the first bytes only (DESIGN section 3.4).
     func isFirstReal(readTo end: Int64) -> Bool {
-        guard end > min(Limits.sniffedBytes, size / 2) else { return false }
-        return isNoted.withLock { isNoted in
-            defer { isNoted = true }
-            return !isNoted
+        let isReal = end > min(Limits.sniffedBytes, size / 2)
+        return use.withLock { use in
+            defer { if use != .real { use = isReal ? .real : .beginning } }
+            return isReal && use != .real
         }
     }
 }

@@ -58,7 +58,10 @@ extension RankFileSystem {
 
     package func release(_ request: ReleaseRequest) {
         switch handles.remove(request.handle) {
-        case .picture(let handle): handle.picture.close()
+        case .picture(let handle):
+            handle.picture.close()
+            // Read before, and now without asking: the kernel had its pages.
+            if handle.isUnread, configuration.notesRecent { catalog.noteAgain(handle.node.path) }
         case .animation(let file, _): file.close()
         case .text, .directory, nil: break
         }

@@ -110,13 +110,16 @@ package struct WorkPage: Hashable, Sendable {
     /// How many works the whole list has, if told.
     package var total: Int?
     package var hasNext: Bool
+    /// The number of the last page, if told.
+    package var lastPage: Int?
     /// Entries that could not be understood and were left out.
     package var unreadable: Int
 
-    package init(works: [Work], total: Int?, hasNext: Bool, unreadable: Int) {
+    package init(works: [Work], total: Int?, hasNext: Bool, lastPage: Int? = nil, unreadable: Int) {
         self.works = works
         self.total = total
         self.hasNext = hasNext
+        self.lastPage = lastPage
         self.unreadable = unreadable
     }
 }

@@ -16,4 +16,22 @@ import Testing
             #expect(headings.contains { quote.contains("\"\($0)\"") } || quote.contains("contains("), "\(quote)")
         }
     }
+
+    @Test func everyAbilityNamesATestThatExists() throws {
+        let page = Package.root.appending(path: "Sources/rankfs/Documentation.docc/Abilities.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| ---") }.dropFirst()
+        #expect(rows.count > 20)
+        let tests = Set(
+            try Package.swiftFiles(below: "Tests").flatMap(\.lines).compactMap { line -> Substring? in
+                guard let start = line.range(of: "func ") else { return nil }
+                return line[start.upperBound...].prefix { $0.isLetter || $0.isNumber }
+            })
+        for row in rows {
+            let name = row.split(separator: "|").last { !$0.allSatisfy(\.isWhitespace) }?.filter {
+                $0 != "`" && $0 != " "
+            }
+            #expect(tests.contains { name == String($0) }, "\(row)")
+        }
+    }
 }

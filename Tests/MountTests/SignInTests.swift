@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 extension MountSuite {
+    /// Semantics: "Signed in".
     @Suite struct SignInTests {
         @Test func aSessionComesExpiresAndGoesWithoutATrace() async throws {
             try await withWorkplace { workplace in

@@ -1,0 +1,209 @@
+import CLinux
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Authors, searches and what was seen".
+    @Suite struct TreeTests {
+        @Test func aSearchIsPagedAsItIsReadAndRemembered() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let searches = "\(mount.path)/search"
+                #expect(try mount.names(searches) == [])
+                let names = try mount.names("\(searches)/風景")
+                #expect(names.count > 300)
+                let numbers = names.compactMap { Int($0.prefix { $0 != "-" }) }
+                #expect(numbers == numbers.sorted(by: >) && Set(numbers).count == numbers.count, "newest first")
+                let pages = origin.requests.filter { $0.path.hasPrefix("/ajax/search/") }
+                #expect(pages.count <= 10)
+                #expect(try mount.names("\(searches)/三枚だけの札").count == 3)
+                #expect(try mount.names("\(searches)/no such words").isEmpty)
+                #expect(Set(try mount.names(searches)) == ["風景", "三枚だけの札", "no such words"])
+                let path = "\(searches)/三枚だけの札/\(try mount.names("\(searches)/三枚だけの札")[0])"
+                let bytes = try read(path).get()
+                #expect(bytes.count == Int(try status(of: path).st_size))
+                // Names that desktops look for are no searches.
+                let before = origin.requests.count
+                for name in [".hidden", ".directory", "desktop.ini", ".Trash-0", "Thumbs.db"] {
+                    #expect(access("\(searches)/\(name)", F_OK) == -1)
+                }
+                #expect(origin.requests.count == before)
+                origin.stop()
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(try again.names("\(again.path)/search/風景") == names)
+                #expect(try read("\(again.path)/search/三枚だけの札/\(URL(filePath: path).lastPathComponent)").get() == bytes)
+            }
+        }
+
+        @Test(arguments: [(1001, 5000), (1002, 1), (1004, 0)])
+        func anAuthorsWorksAreListedWithFewRequests(author: Int, works: Int) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let directory = "\(mount.path)/users/\(author)"
+                let told = try object(origin.fetch("/ajax/user/\(author)/profile/all"))["body"] as? [String: Any] ?? [:]
+                let count = ["illusts", "manga"].reduce(0) { $0 + ((told[$1] as? [String: Any])?.count ?? 0) }
+                let before = origin.requests.count
+                let names = try mount.names(directory)
+                #expect(names.prefix(2) == ["profile.json", "avatar.jpg"])
+                #expect(names.count - 2 == count)
+                if works > 1 { #expect(count == works) }
+                #expect(origin.requests.count - before <= (count + 99) / 100 + 1)
+                let asked = origin.requests.count
+                #expect(try mount.names(directory) == names)
+                #expect(origin.requests.count == asked, "the second time asks nobody")
+                origin.stop()
+                #expect(try mount.names(directory) == names)
+            }
+        }
+
+        @Test func anAuthorHasAProfileAPictureAndAName() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let picture = try mount.picture(1, in: mount.day())
+                let author = try #require(extendedAttribute("user.rankfs.user", of: picture))
+                let name = try #require(extendedAttribute("user.dublincore.creator", of: picture))
+                let directory = "\(mount.path)/users/\(author)"
+                let profile = try object(read("\(directory)/profile.json").get())
+                #expect(profile["name"] as? String == name)
+                // Others may have the same name; this one's is its own.
+                _ = try mount.names("\(mount.path)/users/1001")
+                #expect(try workplace.run("readlink", "\(mount.path)/users/@五千枚").lines == ["1001"])
+                #expect(access("\(mount.path)/users/@nobody has this name", F_OK) == -1)
+                let told = try object(origin.fetch("/ajax/user/\(author)?full=1"))["body"] as? [String: Any]
+                let url = try #require(told?["imageBig"] as? String)
+                if url.contains("/user-profile/") {
+                    let avatar = try read("\(directory)/avatar.jpg").get()
+                    #expect(avatar == (try origin.fetch(URL(string: url)?.path ?? "")))
+                    #expect(avatar.count == Int(try status(of: "\(directory)/avatar.jpg").st_size))
+                }
+            }
+        }
+
+        @Test func whatWasReadIsListedNewestFirstAndSurvives() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let names = try mount.names(mount.day())
+                let recent = { (mount: Mount) in
+                    try workplace.run("find", "\(mount.path)/recent", "-type", "l", "-printf", "%f %l\\n").lines
+                        .sorted()
+                }
+                for name in names.prefix(3) { _ = try read("\(mount.day())/\(name)").get() }
+                // A look at the beginning is no visit.
+                _ = try read("\(mount.day())/\(names[5])", count: 4096).get()
+                let listed = try recent(mount)
+                #expect(listed.count == 3)
+                for (place, name) in names.prefix(3).reversed().enumerated() {
+                    #expect(listed[place].hasPrefix(String(format: "%03d-", place + 1)))
+                    #expect(listed[place].hasSuffix(" ../ranking/daily/\(Mount.day)/\(name)"))
+                }
+                _ = try read("\(mount.day())/\(names[0])").get()
+                #expect(try recent(mount)[0].hasSuffix(names[0]))
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(try recent(again).count == 3)
+                #expect(try recent(again)[0].hasSuffix(names[0]))
+                #expect(again.unmount())
+                let off = try Mount(workplace, of: origin, options: ["recent=off"], named: "off")
+                #expect(try !off.names(off.path).contains("recent"))
+            }
+        }
+
+        @Test func aRandomPictureIsAStoredOneAndNeverTheSameTwice() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let random = "\(mount.path)/random.jpg"
+                let target = { try workplace.run("readlink", random).lines.first ?? "" }
+                #expect(try target() == ".rankfs/nothing-stored.jpg")
+                #expect(try read(random).get().starts(with: [0xFF, 0xD8]))
+                let names = try mount.names(mount.day()).prefix(4)
+                for name in names { _ = try read("\(mount.day())/\(name)").get() }
+                guard poll({ ((try? mount.status())?["cache"] as? [String: Any])?["stored_pictures"] as? Int == 4 })
+                else { throw Failure("four pictures are not stored") }
+                origin.stop()
+                var seen: Set<String> = []
+                var last = ""
+                for _ in 0..<40 {
+                    let now = try target()
+                    #expect(now != last)
+                    last = now
+                    seen.insert(now)
+                }
+                #expect(seen == Set(names.map { "ranking/daily/\(Mount.day)/\($0)" }))
+                #expect(try read(random).get().count > 1000)
+            }
+        }
+
+        @Test func filtersHideAndKeepTheRanks() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let plain = try Mount(workplace, of: origin)
+                let all = try plain.names(plain.day())
+                let wide = all.filter { name in
+                    Int(extendedAttribute("user.rankfs.width", of: "\(plain.day())/\(name)") ?? "") ?? 0 >= 1500
+                }
+                #expect(!wide.isEmpty && wide.count < all.count)
+                #expect(plain.unmount())
+                let mount = try Mount(workplace, of: origin, options: ["min_width=1500", "ai=hide"], named: "filtered")
+                #expect(try mount.names(mount.day()) == wide)
+                #expect(try !mount.names("\(mount.path)/ranking").contains("daily_ai"))
+                let hidden = try #require(all.first { !wide.contains($0) })
+                #expect(access("\(mount.day())/\(hidden)", F_OK) == -1)
+                #expect(try workplace.run("ls", "-l", mount.day()).lines.count == wide.count + 1)
+            }
+        }
+
+        @Test func aRankingOfOneContentHasADirectoryOfItsOwn() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let names = try mount.names(mount.day("daily-manga"))
+                #expect(!names.isEmpty)
+                #expect(names != (try mount.names(mount.day())))
+                #expect(try mount.names("\(mount.path)/ranking").contains("daily-manga"), "a stored one is listed")
+                #expect(
+                    try workplace.run("ls", mount.day("original-manga")).status != 0, "the service has no such ranking")
+            }
+        }
+
+        @Test func theSignedInUsersOwnAreThere() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let session = workplace.directory.appending(path: "cookies.txt")
+                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_visitorsecret"]
+                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
+                let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
+                #expect(try workplace.run("readlink", "\(mount.path)/bookmarks").lines == ["users/1000/bookmarks"])
+                let bookmarks = try mount.names("\(mount.path)/bookmarks/")
+                #expect(bookmarks.count > 100)
+                let readable = try #require(
+                    bookmarks.first {
+                        extendedAttribute("user.rankfs.withheld", of: "\(mount.path)/bookmarks/\($0)") == nil
+                    })
+                #expect(try read("\(mount.path)/bookmarks/\(readable)").get().starts(with: [0xFF, 0xD8]))
+                let following = try mount.names("\(mount.path)/following")
+                #expect(following.count > 30)
+                let first = try #require(following.first)
+                #expect(
+                    try workplace.run("readlink", "\(mount.path)/following/\(first)").lines
+                        == ["../users/\(first.prefix { $0 != "-" })"])
+                // A withheld one is shown and cannot be read.
+                let withheld = bookmarks.first {
+                    extendedAttribute("user.rankfs.withheld", of: "\(mount.path)/bookmarks/\($0)") != nil
+                }
+                let hidden = "\(mount.path)/bookmarks/\(try #require(withheld))"
+                if case .failure(let failure) = read(hidden) {
+                    #expect(failure.errno == EACCES)
+                } else {
+                    Issue.record("\(hidden) can be read")
+                }
+            }
+        }
+    }
+}
