@@ -2,9 +2,6 @@ import Rankings
 internal import Synchronization
 
 extension Catalog {
-    /// How long an original that failed with 500 is given before it is asked for a last time.
-    private static let originalPause: Duration = .milliseconds(500)
-
     /// Where the pages of a listing come from.
     ///
     /// - Parameters:
@@ -20,7 +17,8 @@ extension Catalog {
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
             case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
-            case .work(let work): workPages(work, timeout: timeout)
+            // What was listed of a work may be out of date itself: a comparison asks for the record anew.
+            case .work(let work): workPages(work, timeout: timeout, usesStored: patience == nil)
             }
         guard view.rendition == .original, !key.isWork else { return pages }
         return OriginalPages(base: pages, resolver: resolver)
@@ -28,8 +26,14 @@ extension Catalog {
 
     private var resolver: OriginalResolver {
         OriginalResolver(
-            source: source, probe: probe, timeout: configuration.timeout, pause: Self.originalPause,
-            missing: { [report] work in report(.originalMissing(work)) },
+            source: source, probe: probe, timeout: configuration.timeout,
+            missing: { [self] work in
+                let isFirst = known.withLock { known in
+                    if known.missing.count >= Self.missingBound { known.missing = [] }
+                    return known.missing.insert(work).inserted
+                }
+                if isFirst { report(.originalMissing(work)) }
+            },
             count: { [known] host, service in
                 known.withLock { known in
                     known.originalQuestions.host += host
@@ -38,10 +42,10 @@ extension Catalog {
             })
     }
 
-    private func workPages(_ work: WorkID, timeout: Duration) -> WorkPages {
+    private func workPages(_ work: WorkID, timeout: Duration, usesStored: Bool) -> WorkPages {
         WorkPages(
             work: work, resolver: resolver, source: source, timeout: timeout,
-            summary: { [self] in await storedWork(work) },
+            summary: { [self] in usesStored ? await storedWork(work) : nil },
             learntAnimation: { [self] animation in keep(animation, of: work) })
     }
 }

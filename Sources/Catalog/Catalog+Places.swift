@@ -32,7 +32,13 @@ extension Catalog {
     }
 
     /// Where a picture is listed, in a directory that is stored: asks the service nothing.
-    package func place(of picture: PictureID) async -> (listing: Listing, index: Int)? {
+    ///
+    /// - Parameters:
+    ///   - picture: The picture.
+    ///   - accepts: Whether a place will do; called without a lock.
+    package func place(
+        of picture: PictureID, where accepts: @Sendable (Listing, Int) -> Bool
+    ) async -> (listing: Listing, index: Int)? {
         await outbox.flush()
         let variant = StoredVariant(view)
         let keys = try? await store.read { connection throws(DatabaseError) in
@@ -40,7 +46,8 @@ extension Catalog {
         }
         for key in keys ?? [] {
             guard let listing = await loadOrFindStored(key) else { continue }
-            if let index = listing.state.withLock({ $0.table.position(of: picture) }) { return (listing, index) }
+            guard let index = listing.state.withLock({ $0.table.position(of: picture) }) else { continue }
+            if accepts(listing, index) { return (listing, index) }
         }
         return nil
     }
@@ -48,6 +55,8 @@ extension Catalog {
     /// The size of a picture that no listing has, in bytes: from the database, or asked from the image host.
     package func size(of picture: PictureID, at location: PictureLocation) async throws(CatalogError) -> Int64 {
         try await sizeFlights.value(for: picture) { [self] in
+            // The last answer may still be on its way to the database.
+            await outbox.flush()
             if let size = try? await store.sizes(of: [picture]).first, size > 0 { return .success(size) }
             do throws(CatalogError) {
                 let size = try await probe.size(at: location)
@@ -59,6 +68,7 @@ extension Catalog {
 
     /// The size of a picture that was made or asked for before, in bytes; nil if none was.
     package func storedSize(of picture: PictureID) async -> Int64? {
+        await outbox.flush()
         guard let size = try? await store.sizes(of: [picture]).first, size > 0 else { return nil }
         return size
     }

@@ -54,18 +54,23 @@ extension Catalog {
     private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
         let patience = min(configuration.timeout, Self.refreshPatience)
         let content = try await pages(of: listing.key, works: [], patience: patience).page(1)
+        reportUnreadable(content, listing.key, page: 1)
         let pictures = content.pictures(in: view.rendition)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
-        let new = pictures.filter { table.position(of: $0.id) == nil }
+        let isWork = listing.key.isWork
+        // A work that was uploaded anew keeps its entry, as in an author's listing; two would have the same name.
+        let new = pictures.filter { picture in
+            isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
+        }
         guard !new.isEmpty else {
             touch(listing)
             return listing
         }
         let pages = pages(of: listing.key, works: [])
-        if listing.key.isWork || new.count == pictures.count {
-            let last = content.last ?? paging.last
+        if isWork || new.count == pictures.count {
             return replace(
-                listing, front: pictures, old: EntryTable(), pages, Paging(window: pages.window, next: 2, last: last))
+                listing, front: pictures, old: EntryTable(), pages,
+                Paging(window: pages.window, next: 2, last: content.last))
         }
         let last = paging.isComplete ? paging.next - 1 : paging.last
         return replace(
@@ -92,6 +97,10 @@ extension Catalog {
         for row in old.rows {
             table.append(row)
             rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
+        }
+        // Rows tell the sizes of first pages only.
+        for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
+            table.setSize(size, of: entry.picture)
         }
         let state = ListingState(table: table, paging: paging, fetched: now)
         let header = Listing.header(state, pages: pages)

@@ -20,11 +20,13 @@ extension Catalog {
 
     /// The frames of an animation and where its archive is.
     package func animation(of work: WorkID) async throws(CatalogError) -> AnimationRecord {
-        let text = try await text(.animation(work), seconds: nil) { [self] deadline async throws(SourceError) in
+        let isWhole: @Sendable (String) -> Bool = { Self.animation($0) != nil }
+        let text = try await text(.animation(work), seconds: nil, accepts: isWhole) {
+            [self] deadline async throws(SourceError) in
             Self.text(of: try await source.animation(of: work, deadline: deadline))
         }.text
         guard let animation = Self.animation(text) else {
-            throw .database("the frames of work \(work.rawValue) are garbled")
+            throw .source(.unreadable("the frames of work \(work.rawValue) make no sense"))
         }
         return animation
     }
@@ -106,29 +108,46 @@ extension Catalog {
     }
 
     /// A stored text, or one that is asked for; what is stored serves while the service does not answer.
+    ///
+    /// - Parameters:
+    ///   - key: What it is about.
+    ///   - seconds: For how long it is not asked for again; nil for ever.
+    ///   - accepts: Whether a stored text can be used.
+    ///   - ask: Asks the source.
     private func text(
-        _ key: TextKey, seconds: Int64?,
+        _ key: TextKey, seconds: Int64?, accepts: @escaping @Sendable (String) -> Bool = { _ in true },
         ask: @escaping @Sendable (ContinuousClock.Instant) async throws(SourceError) -> String
     ) async throws(CatalogError) -> StoredText {
         try await textFlights.value(for: key) { [self] in
             await outbox.flush()
-            let stored = try? await store.read { connection throws(DatabaseError) in
+            let found = try? await store.read { connection throws(DatabaseError) in
                 try Rows.text(key, in: connection)
             }
-            if let stored, seconds.map({ Freshness.holds(since: stored.fetched, seconds: $0, now: now) }) ?? true {
-                return .success(stored)
-            }
+            let stored = found.flatMap { accepts($0.text) ? $0 : nil }
+            if let stored, holds(stored, key, seconds: seconds) { return .success(stored) }
             let patience = stored == nil ? configuration.timeout : min(configuration.timeout, Self.refreshPatience)
             do throws(SourceError) {
                 var text = StoredText(try await ask(ContinuousClock.now + patience), now: now)
+                known.withLock { $0.textFailed[key] = nil }
                 outbox.add([.text(key, text)])
                 if let stored, stored.text == text.text { text.changed = stored.changed }
                 return .success(text)
             } catch {
-                if let stored { return .success(stored) }
+                if let stored {
+                    known.withLock { [now] in $0.textFailed[key] = now }
+                    return .success(stored)
+                }
                 return .failure(CatalogError(listing: error))
             }
         }
+    }
+
+    /// Whether a stored text is served without asking.
+    private func holds(_ stored: StoredText, _ key: TextKey, seconds: Int64?) -> Bool {
+        guard let seconds, !Freshness.holds(since: stored.fetched, seconds: seconds, now: now) else { return true }
+        guard let failed = known.withLock({ $0.textFailed[key] }) else { return false }
+        // A network that swallows everything would else be waited for at each look.
+        return Freshness.holds(since: failed, seconds: Freshness.lateSeconds, now: now)
     }
 
     /// An animation as lines: the archive's reference, then name and delay of each frame.
@@ -139,10 +158,13 @@ extension Catalog {
     static func animation(_ text: String) -> AnimationRecord? {
         var lines = text.split(separator: "\n")[...]
         guard let archive = lines.popFirst() else { return nil }
-        let frames = lines.compactMap { line -> AnimationRecord.Frame? in
-            let parts = line.split(separator: " ")
-            guard parts.count == 2, let delay = Int(parts[1]) else { return nil }
-            return AnimationRecord.Frame(file: String(parts[0]), delay: delay)
+        var frames: [AnimationRecord.Frame] = []
+        for line in lines {
+            // A frame less would be another animation. Names may hold blanks.
+            guard let blank = line.lastIndex(of: " "), blank > line.startIndex,
+                let delay = Int(line[line.index(after: blank)...])
+            else { return nil }
+            frames.append(AnimationRecord.Frame(file: String(line[..<blank]), delay: delay))
         }
         return frames.isEmpty ? nil : AnimationRecord(archive: String(archive), frames: frames)
     }

@@ -42,6 +42,9 @@ package final class Catalog: Sendable {
     /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
     static let doubtBound = 4096
 
+    /// Works without originals remembered at most; beyond, one is told of again.
+    static let missingBound = 4096
+
     let configuration: Configuration
     let source: any RankingSource
     let probe: SizeProbe
@@ -94,7 +97,14 @@ package final class Catalog: Sendable {
             onStored: { writes, newSizes in
                 known.withLock { known in
                     known.sizes += newSizes
-                    for case .listing(let listing) in writes { known.stored.insert(listing.key) }
+                    for write in writes {
+                        switch write {
+                        case .listing(let listing): known.stored.insert(listing.key)
+                        // Its rows may have been on their way when it was forgotten.
+                        case .forget(let key): known.stored.remove(key)
+                        default: break
+                        }
+                    }
                 }
             }, report: report)
     }

@@ -14,6 +14,10 @@ struct Known: Sendable {
     var refused: [ListingKey: Int64] = [:]
     /// When refreshing a listing failed, in Unix seconds.
     var refreshFailed: [ListingKey: Int64] = [:]
+    /// When asking again for a stored text failed, in Unix seconds.
+    var textFailed: [TextKey: Int64] = [:]
+    /// Works that were told to have no original.
+    var missing: Set<WorkID> = []
     /// Pictures whose told size a download contradicted: headers may tell it again.
     var doubted: Set<PictureID> = []
 

@@ -10,7 +10,7 @@ struct SearchPages: ListingPages {
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         let page = try await source.searchPage(words, page: number, deadline: ContinuousClock.now + timeout)
-        return PageContent(page, number: number)
+        return try PageContent(page, number: number)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
@@ -31,7 +31,7 @@ struct BookmarkPages: ListingPages {
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         let page = try await source.bookmarksPage(of: user, page: number, deadline: ContinuousClock.now + timeout)
-        return PageContent(page, number: number)
+        return try PageContent(page, number: number)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
@@ -43,7 +43,10 @@ struct BookmarkPages: ListingPages {
 
 extension PageContent {
     /// A page of works without ranks.
-    init(_ page: WorkPage, number: Int) {
+    init(_ page: WorkPage, number: Int) throws(SourceError) {
+        guard !page.works.isEmpty || page.unreadable == 0 else {
+            throw .unreadable("no entry of page \(number) could be understood")
+        }
         self.init(
             works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
             last: page.hasNext ? page.lastPage.map { max($0, number + 1) } : number, unreadable: page.unreadable)

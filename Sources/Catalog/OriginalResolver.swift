@@ -10,8 +10,6 @@ struct OriginalResolver: Sendable {
     let source: any RankingSource
     let probe: SizeProbe
     let timeout: Duration
-    /// How long an original that failed with 500 is given before it is asked for a last time.
-    let pause: Duration
     /// Told the works whose originals cannot be had.
     let missing: @Sendable (WorkID) -> Void
     /// Told how many questions were asked: to the image host, to the service.
@@ -65,24 +63,20 @@ struct OriginalResolver: Sendable {
             let location = source.location(
                 of: listed.work.id, picture: reference, page: page, rendition: .original)
         else { return nil }
-        for attempt in 1...2 {
-            count(1, 0)
-            let (answer, status) = await probe.head(of: location)
-            switch answer {
-            case .size(let size):
-                picture.size = size
-                return picture
-            case .notTold: return picture
-            case .failed(.notFound): return nil
-            case .failed where status == 500 && attempt == 1:
-                do { try await Task.sleep(for: pause) } catch { throw .cancelled }
-            case .failed where status == 500:
-                missing(listed.work.id)
-                return standIn(listed, page: page)
-            case .failed(let error): throw error
-            }
+        count(1, 0)
+        let (answer, status) = await probe.head(of: location)
+        switch answer {
+        case .size(let size):
+            picture.size = size
+            return picture
+        case .notTold: return picture
+        case .failed(.notFound): return nil
+        case .failed where status == 500:
+            // For good: the client has asked more than once by now.
+            missing(listed.work.id)
+            return standIn(listed, page: page)
+        case .failed(let error): throw error
         }
-        return nil
     }
 
     private func picture(_ reference: String, page: Int, _ listed: ListedWork) -> ListedPicture? {
@@ -110,8 +104,16 @@ struct OriginalResolver: Sendable {
                 }
             }
             var outcomes = [Result<ListedPicture, SourceError>?](repeating: nil, count: items.count)
-            for await (place, outcome) in group { outcomes[place] = outcome }
-            return outcomes
+            var failure: Result<ListedPicture, SourceError>?
+            for await (place, outcome) in group {
+                outcomes[place] = outcome
+                // One failure is the whole page's: what the others would still ask is of no use.
+                if case .failure = outcome, failure == nil {
+                    failure = outcome
+                    group.cancelAll()
+                }
+            }
+            return failure.map { [$0] } ?? outcomes
         }
         var pictures: [ListedPicture] = []
         for outcome in outcomes { if let outcome { pictures.append(try outcome.get()) } }

@@ -74,10 +74,10 @@ extension Rows {
     /// Writes a picture that was read, and deletes the oldest ones above the bound.
     static func write(_ picture: RecentPicture, to connection: Connection) throws(DatabaseError) {
         try connection.run(
-            "INSERT OR REPLACE INTO recent VALUES(?, ?)", .text(picture.path), .integer(picture.opened))
+            "INSERT OR REPLACE INTO recent(path, opened) VALUES(?, ?)", .text(picture.path), .integer(picture.opened))
         try connection.run(
             """
-            DELETE FROM recent WHERE path NOT IN (SELECT path FROM recent ORDER BY opened DESC, path LIMIT ?)
+            DELETE FROM recent WHERE place NOT IN (SELECT place FROM recent ORDER BY place DESC LIMIT ?)
             """,
             .integer(RecentPictures.bound))
     }
@@ -85,7 +85,7 @@ extension Rows {
     /// Newest first.
     static func recentPictures(_ connection: Connection) throws(DatabaseError) -> [RecentPicture] {
         var pictures: [RecentPicture] = []
-        try connection.rows("SELECT path, opened FROM recent ORDER BY opened DESC, path") { row in
+        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
             pictures.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
         }
         return pictures

@@ -48,8 +48,9 @@ enum Schema {
             -- asked for and last changed.
             CREATE TABLE texts(key TEXT PRIMARY KEY, text TEXT NOT NULL, fetched INTEGER NOT NULL,
                 changed INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-            -- What was read last: the path below the mount point.
-            CREATE TABLE recent(path TEXT PRIMARY KEY, opened INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+            -- What was read last: the path below the mount point, and its place in the order of reading, which no
+            -- clock tells: many are read in one second, and clocks are set back.
+            CREATE TABLE recent(place INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, opened INTEGER NOT NULL) STRICT;
             """),
     ]
 

@@ -34,7 +34,7 @@ struct SizeProbe: Sendable {
         throw .sizeNotTold
     }
 
-    /// One HEAD, with the status of its answer, 0 for none.
+    /// A HEAD, sent again as the client does where that may help, with the status of its last answer, 0 for none.
     func head(of location: PictureLocation) async -> (answer: SizeAnswer, status: Int) {
         do throws(HTTPError) {
             let response = try await client.send(

@@ -26,13 +26,20 @@ extension ImageCache {
     private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
         let name = FileKey(picture)
         let length = Int64(bytes.count)
+        // Made by a task that outlived the mount: the directory may be another process's by now.
+        guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
         let hasRoom = run { core, actions in
             core.makeRoom(for: length, isPreload: false, actions: &actions) && core.diskLack <= 0
         }
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(owning: try Files.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
-        try Files.write(bytes, to: file.descriptor, at: 0)
-        try store.commit(file, as: name, key: picture.key, length: length)
+        do throws(FileError) {
+            try Files.write(bytes, to: file.descriptor, at: 0)
+            try store.commit(file, as: name, key: picture.key, length: length)
+        } catch {
+            Files.remove(name.name, in: store.root.partial)
+            throw error
+        }
         let now = configuration.now()
         core.withLock { $0.index.insert(name, length: length, isUnread: false, now: now) }
         _ = writeIndex()

@@ -60,11 +60,15 @@ final class AnimationFiles: Sendable {
         return file
     }
 
+    /// The length that the Matroska file had when it was laid out last, in bytes; nil if it never was.
+    func storedMatroskaSize(of listing: Listing) async -> Int64? {
+        guard let picture = Self.picture(.matroska, in: listing) else { return nil }
+        return await catalog.storedSize(of: picture)
+    }
+
     /// The length of the Matroska file in bytes.
     func matroskaSize(of listing: Listing) async throws(Failure) -> Int64 {
-        if let picture = Self.picture(.matroska, in: listing), let size = await catalog.storedSize(of: picture) {
-            return size
-        }
+        if let size = await storedMatroskaSize(of: listing) { return size }
         let file = try await matroska(of: listing)
         defer { file.close() }
         return file.layout.length
@@ -113,13 +117,10 @@ final class AnimationFiles: Sendable {
             do throws(CatalogError) { record = try await catalog.animation(of: picture.work) } catch {
                 throw .catalog(error)
             }
+            // The frames are all but the whole of it.
+            guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
             var frames: [[UInt8]] = []
-            var total = 0
-            for index in record.frames.indices {
-                frames.append(try await file.frame(index))
-                total += frames[index].count
-                if total > Self.bound { throw .media(.tooLarge(bound: Self.bound)) }
-            }
+            for index in record.frames.indices { frames.append(try await file.frame(index)) }
             let bytes = try await encode(frames, delays: record.frames.map(\.delay))
             catalog.setSize(Int64(bytes.count), of: picture)
             // Not stored, it is made again for the next reader.

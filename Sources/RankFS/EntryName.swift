@@ -56,8 +56,8 @@ enum EntryName {
     /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `ugoira.zip`.
     static func mayBeInWork(_ name: [UInt8]) -> Bool {
         if name.elementsEqual("ugoira.zip".utf8) { return true }
-        guard name.first == UInt8(ascii: "p"), fileExtensions.contains(where: name.ends(with:)),
-            let dot = name.firstIndex(of: UInt8(ascii: "."))
+        guard name.first == UInt8(ascii: "p"), let dot = name.firstIndex(of: UInt8(ascii: ".")),
+            fileExtensions.contains(where: name[dot...].elementsEqual)
         else { return false }
         return number(name[1..<dot]) != nil
     }

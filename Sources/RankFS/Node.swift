@@ -53,7 +53,13 @@ extension Node {
     /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
     /// the old picture open shares none with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
-        let rendition = picture.rendition == .archive ? "_archive" : ""
+        let rendition =
+            switch picture.rendition {
+            case .archive: "_archive"
+            // A rendition may have stood in for it before, under the same name and with other bytes.
+            case .original: "_original"
+            case .small, .regular, .webp, .matroska, .avatar: ""
+            }
         return "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(rendition)"
     }
 

@@ -126,28 +126,38 @@ extension RankFileSystem {
             reply.send()
         case .listing(let extras, let listing):
             if view.noteRead() { walks.withLock { $0.beganReading(listing.key) } }
-            let before = DirectoryView.dots + extras.count
-            // In this order: what completes the listing in between must not hide its last entries.
-            let isComplete = listing.isComplete
-            let entries = listing.entries
-            let isEnd = isComplete || entries.last.map(isBeyondTop) == true
-            if start < before + entries.count || isEnd {
-                let end = pack(view, extras, listing, entries, from: start, reply)
+            let packed = pack(view, extras, listing, from: start, reply)
+            if packed.isAnswer {
                 reply.send()
-                if !isEnd { askAhead(listing, end - 1) }
+                if !packed.isEnd { askAhead(listing, packed.known - 1) }
                 return
             }
             later(reply, subject: { view.node.path }) { () async throws(Failure) in
-                let entries: [ListingEntry]
-                do throws(CatalogError) {
-                    entries = try await listing.entries(reaching: start - before)
-                } catch {
-                    throw .catalog(error)
+                var packed = packed
+                // An answer without entries would be the directory's end: pages of which everything is hidden are passed over.
+                while !packed.isAnswer {
+                    do throws(CatalogError) {
+                        _ = try await listing.entries(reaching: packed.known)
+                    } catch {
+                        throw .catalog(error)
+                    }
+                    packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
-                _ = self.pack(view, extras, listing, entries, from: start, reply)
                 reply.send()
             }
         }
+    }
+
+    /// How far an answer has come.
+    private struct Packed {
+        /// The offset to go on at.
+        var next: Int
+        /// How many of the listing's entries lie before it.
+        var known: Int
+        /// Whether no further entry will come.
+        var isEnd: Bool
+        /// Whether the reader can be told now: of some entries, or that there are no more.
+        var isAnswer: Bool
     }
 
     /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
@@ -156,39 +166,52 @@ extension RankFileSystem {
         Task { _ = try? await listing.entries(reaching: index) }
     }
 
-    /// Packs entries of a listing, and returns how many of them lie before the next read.
+    /// Packs the entries of a listing that are known now.
     private func pack(
-        _ view: DirectoryView, _ extras: [(name: String, node: Node)], _ listing: Listing, _ entries: [ListingEntry],
-        from start: Int, _ reply: DirectoryReply
-    ) -> Int {
+        _ view: DirectoryView, _ extras: [(name: String, node: Node)], _ listing: Listing, from start: Int,
+        _ reply: DirectoryReply
+    ) -> Packed {
+        // In this order: what completes the listing in between must not hide its last entries.
+        let isComplete = listing.isComplete
+        let entries = listing.entries
+        let isEnd = isComplete || entries.last.map(isBeyondTop) == true
         let shown = configuration.top == nil ? entries.count : entries.firstIndex(where: isBeyondTop) ?? entries.count
-        let next = pack(view, from: start, count: extras.count + shown, reply) { place in
+        let (next, hasEntries) = pack(view, from: start, count: extras.count + shown, reply) { place in
             guard place >= extras.count else { return extras[place] }
             let index = place - extras.count
             return entries[index].isHidden ? nil : (entries[index].name, .picture(listing, Int32(index)))
         }
-        return max(0, next - DirectoryView.dots - extras.count)
+        return Packed(
+            next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isEnd,
+            isAnswer: hasEntries || isEnd)
     }
 
-    /// Packs until the buffer is full or the entries end; returns the offset to go on at.
+    /// Packs until the buffer is full or the entries end; returns the offset to go on at, and whether there was any to show.
     @discardableResult
     private func pack(
         _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
         entry: (Int) -> (name: String, node: Node)?
-    ) -> Int {
+    ) -> (next: Int, hasEntries: Bool) {
         var offset = start
+        var hasEntries = false
         while offset < count + DirectoryView.dots {
-            let added =
-                switch offset {
-                case 0: addDot(".", view.node, next: 1, reply)
-                case 1: addDot("..", view.node.parent, next: 2, reply)
-                // A hidden entry keeps its place and is not shown.
-                default: entry(offset - DirectoryView.dots).map { add($0, next: offset + 1, reply) } ?? true
+            let added: Bool
+            switch offset {
+            case 0: added = addDot(".", view.node, next: 1, reply)
+            case 1: added = addDot("..", view.node.parent, next: 2, reply)
+            default:
+                guard let shown = entry(offset - DirectoryView.dots) else {
+                    // A hidden entry keeps its place and is not shown.
+                    offset += 1
+                    continue
                 }
+                added = add(shown, next: offset + 1, reply)
+            }
+            hasEntries = true
             guard added else { break }
             offset += 1
         }
-        return offset
+        return (offset, hasEntries)
     }
 
     private func addDot(_ name: String, _ node: Node, next: Int64, _ reply: DirectoryReply) -> Bool {

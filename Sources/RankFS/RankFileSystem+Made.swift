@@ -30,7 +30,7 @@ extension RankFileSystem {
         }
     }
 
-    func open(_ file: MadeFile, _ reply: OpenReply) {
+    func open(_ file: MadeFile, inode: UInt64, _ reply: OpenReply) {
         later(reply, subject: { file.path }) { () async throws(Failure) in
             switch file {
             case .info, .profile:
@@ -42,9 +42,14 @@ extension RankFileSystem {
                 let avatar = try await self.avatar(of: author)
                 self.open(try self.opened(avatar), .made(file), avatar.size ?? 0, reply)
             case .matroska(let work):
-                let animation = try await self.animations.matroska(of: try await self.listing(of: work))
+                let listing = try await self.listing(of: work)
+                let told = await self.animations.storedMatroskaSize(of: listing)
+                let animation = try await self.animations.matroska(of: listing)
+                let isAsTold = told == nil || told == animation.layout.length
+                // The title is in it, and authors change titles: the kernel must not cut it to the length it had.
+                if !isAsTold { self.invalidate(inode) }
                 let handle = self.handles.insert(.animation(animation, .made(file)))
-                reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+                reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
             case .webp(let work):
                 let listing = try await self.listing(of: work)
                 if let stored = try await self.animations.storedWebP(of: listing) {
@@ -134,21 +139,31 @@ extension RankFileSystem {
 extension RankFileSystem {
     /// Where `random.jpg` leads this time: a stored picture that is not the last one, or the one that stands in.
     func randomTarget() async -> String {
+        let last = lastRandom.withLock { $0 }
+        var passed: Set<PictureID> = []
         for _ in 0..<Limits.randomTries {
-            let last = lastRandom.withLock { $0 }
-            guard let picture = randomPicture(not: last) else { break }
-            guard let (listing, index) = await catalog.place(of: picture) else { continue }
-            let entry = listing.entries[index]
-            if entry.isHidden || isBeyondTop(entry) || refusal(of: .picture(listing, Int32(index))) != nil { continue }
-            lastRandom.withLock { $0 = picture }
-            return "\(listing.key.path)/\(entry.name)"
+            let found = cache.randomPicture {
+                Rendition.ofListings.contains($0.rendition) && $0 != last && !passed.contains($0)
+            }
+            guard let picture = found else { break }
+            if let path = await shownPath(of: picture) {
+                lastRandom.withLock { $0 = picture }
+                return path
+            }
+            passed.insert(picture)
         }
+        // There is no other one.
+        if let last, cache.storedSize(of: last) != nil, let path = await shownPath(of: last) { return path }
         return HelperFile.standIn.path
     }
 
-    /// A stored picture of any listing; the last one only if there is no other.
-    private func randomPicture(not last: PictureID?) -> PictureID? {
-        let isPicture: (PictureID) -> Bool = { [.small, .regular, .original].contains($0.rendition) }
-        return cache.randomPicture { isPicture($0) && $0 != last } ?? cache.randomPicture(where: isPicture)
+    /// The path under which the mount shows a picture; nil if none of the stored directories does.
+    private func shownPath(of picture: PictureID) async -> String? {
+        let place = await catalog.place(of: picture) { [self] listing, index in
+            guard let entry = listing.entry(at: index) else { return false }
+            return !entry.isHidden && !isBeyondTop(entry) && refusal(of: .picture(listing, Int32(index))) == nil
+        }
+        guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
+        return "\(listing.key.path)/\(entry.name)"
     }
 }

@@ -34,7 +34,7 @@ extension RankFileSystem {
                 let location = try self.location(of: entry)
                 try self.open(node, listing, Int(index), location, size, reply)
             }
-        case .made(let file): open(file, reply)
+        case .made(let file): open(file, inode: request.inode, reply)
         default:
             refuse(reply, .isADirectory, subject: node.path)
         }
@@ -78,11 +78,6 @@ extension RankFileSystem {
             reply.bytes(Array(bytes[start..<min(bytes.count, start + request.size)]))
         case .picture(let handle):
             read(handle, request, reply)
-            if case .picture = handle.node, configuration.notesRecent,
-                handle.isFirstReal(readTo: request.offset + Int64(request.size))
-            {
-                catalog.noteRecent(handle.node.path)
-            }
         case .animation(let file, let node): read(file, node, request, reply)
         case .directory, nil:
             refuse(reply, .unknownHandle, subject: "inode \(request.inode)")
@@ -104,7 +99,10 @@ extension RankFileSystem {
             } catch {
                 throw .picture(error)
             }
-            if let bytes { return try give(bytes, count, reply) }
+            if let bytes {
+                try give(bytes, count, reply)
+                return noteRecent(handle, readTo: offset + Int64(count))
+            }
         } catch {
             noteDamage(error, node, request.inode)
             return refuse(reply, error, subject: node.path)
@@ -118,6 +116,7 @@ extension RankFileSystem {
                     throw .picture(error)
                 }
                 try self.give(bytes, count, reply)
+                self.noteRecent(handle, readTo: offset + Int64(count))
             } catch {
                 self.noteDamage(error, node, request.inode)
                 throw error
@@ -133,11 +132,25 @@ extension RankFileSystem {
         withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: count) }
     }
 
+    /// Notes a picture of which more than the beginning was given.
+    private func noteRecent(_ handle: PictureHandle, readTo end: Int64) {
+        guard configuration.notesRecent, case .picture(let listing, let index) = handle.node,
+            handle.isFirstReal(readTo: end), let entry = listing.entry(at: Int(index)),
+            Rendition.ofListings.contains(entry.picture.rendition)
+        else { return }
+        catalog.noteRecent(handle.node.path)
+    }
+
     /// A download that contradicts the size: both are doubted, so that the next `stat` asks again.
     private func noteDamage(_ failure: Failure, _ node: Node, _ inode: UInt64) {
         guard case .picture(.damaged) = failure, case .picture(let listing, let index) = node else { return }
         catalog.forgetSize(of: listing.entries[Int(index)].picture)
-        // Not on this thread: the kernel may hold locks of the inode until the read is answered.
+        invalidate(inode)
+    }
+
+    /// Lets the kernel forget what it knows of an inode.
+    func invalidate(_ inode: UInt64) {
+        // Not on this thread: the kernel may hold locks of the inode until the request is answered.
         let invalidate = configuration.invalidate
         DispatchQueue.global().async { invalidate(inode) }
     }

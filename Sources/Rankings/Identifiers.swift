@@ -68,6 +68,8 @@ package struct PictureID: Hashable, Sendable {
             let rendition = Rendition(rawValue: String(parts[2])), let uploaded = Int64(parts[3])
         else { return nil }
         self.init(work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: uploaded)
+        // Numbers have other spellings (`+1`, `01`) that would be the same picture under another name.
+        guard self.key == key else { return nil }
     }
 
     /// The same facts as text, for database keys and cache files.

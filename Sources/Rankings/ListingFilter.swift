@@ -57,7 +57,9 @@ package struct ListingFilter: Hashable, Sendable {
         return isGenerated == (generated == .only)
     }
 
-    private static func orientation(of work: Work) -> Orientation {
+    /// Nil for a work whose size is not told: nobody can say that it has a wanted shape.
+    private static func orientation(of work: Work) -> Orientation? {
+        guard work.width > 0, work.height > 0 else { return nil }
         if work.width == work.height { return .square }
         return work.width > work.height ? .landscape : .portrait
     }

@@ -18,6 +18,7 @@ final class Bench: Sendable {
     let directory: String
     let source = FakeSource(newest: day)
     let transport = HeldTransport()
+    let host = OriginalHost()
     private let clock = Mutex(start)
     private let reported = Mutex<[CatalogEvent]>([])
 
@@ -40,12 +41,16 @@ final class Bench: Sendable {
         set { clock.withLock { $0 = newValue } }
     }
 
-    func open(days: Int = 3, source: FakeSource? = nil) throws -> Catalog {
+    /// A catalog over the held transport; with a view that shows originals or works, over a host that answers by itself.
+    func open(
+        days: Int = 3, source: FakeSource? = nil, view: ListingView = ListingView(rendition: .regular),
+        answers: Bool = false
+    ) throws -> Catalog {
         try Catalog(
             Catalog.Configuration(
-                directory: directory, days: days, view: ListingView(rendition: .regular), timeout: .seconds(15),
+                directory: directory, days: days, view: view, timeout: .seconds(15),
                 now: { [self] in clock.withLock { $0 } }),
-            source: source ?? self.source, transport: transport,
+            source: source ?? self.source, transport: answers ? host : transport,
             report: { [self] event in reported.withLock { $0.append(event) } })
     }
 

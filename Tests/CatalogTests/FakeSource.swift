@@ -7,6 +7,13 @@ final class FakeSource: RankingSource {
         case page(Day?, Int)
         case ids(UserID)
         case works(Int, first: WorkID)
+        case search(String, Int)
+        case bookmarks(UserID, Int)
+        case followed(Int)
+        case details(WorkID)
+        case animation(WorkID)
+        case profile(UserID)
+        case originals(WorkID)
     }
 
     struct State {
@@ -25,6 +32,16 @@ final class FakeSource: RankingSource {
         var shift = 0
         var works: [UserID: [WorkID]] = [:]
         var modes = RankingMode.everyone
+        /// Hits, newest first.
+        var hits: [String: [Int64]] = [:]
+        var bookmarks: [Int64] = []
+        var followed: [[NamedAuthor]] = []
+        /// Works as the service knows them where they are not the usual ones.
+        var records: [WorkID: Work] = [:]
+        var animations: [WorkID: AnimationRecord] = [:]
+        var references: [WorkID: [String]] = [:]
+        var profiles: [UserID: AuthorProfile] = [:]
+        var unreadable = 0
     }
 
     let state: Mutex<State>
@@ -89,7 +106,8 @@ final class FakeSource: RankingSource {
                 entries: ranks.map { rank in
                     let number = Int64(served.ordinal) * 1000 + Int64(rank - shift)
                     return ListedWork(
-                        rank: rank, previousRank: rank + 1, work: Self.work(number, title: "Title \(rank)"))
+                        rank: rank, previousRank: rank + 1,
+                        work: state.records[WorkID(rawValue: number)] ?? Self.work(number, title: "Title \(rank)"))
                 },
                 total: state.total, hasNext: first + 49 < state.entries, unreadable: 0)
         }
@@ -110,16 +128,6 @@ final class FakeSource: RankingSource {
         return ids.map { Self.work($0.rawValue, title: "Work", author: author) }
     }
 
-    func originals(
-        of work: WorkID, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [String] { [] }
-
-    func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
-        PictureLocation(
-            url: "https://images.test/\(picture)/\(work.rawValue)", headers: ["Referer: https://fake.test/"],
-            fileExtension: "jpg")
-    }
-
     func webPage(of work: WorkID) -> String { "https://fake.test/works/\(work.rawValue)" }
 
     static func work(_ number: Int64, title: String, author: UserID = UserID(rawValue: 7)) -> Work {
@@ -129,7 +137,7 @@ final class FakeSource: RankingSource {
             ratings: nil, picture: "img/\(number)", withheld: nil)
     }
 
-    private func record(_ call: Call) async throws(SourceError) {
+    func record(_ call: Call) async throws(SourceError) {
         let (watchers, mustWait, id) = state.withLock { state in
             state.calls.append(call)
             state.lastID += 1

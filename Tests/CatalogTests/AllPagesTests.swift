@@ -1,0 +1,156 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// Listings that show every page of a work, and what the filter hides.
+@Suite(.timeLimit(.minutes(1))) struct AllPagesTests {
+    let bench = Bench()
+    let all = ListingView(rendition: .regular, allPages: true)
+
+    init() {
+        bench.source.set { state in
+            state.entries = 3
+            for (rank, pages, withheld) in [(1, 3, nil), (2, 1, nil), (3, 5, "login_only")] as [(Int, Int, String?)] {
+                let number = Int64(Bench.day.ordinal) * 1000 + Int64(rank)
+                var work = FakeSource.work(number, title: "T")
+                (work.pageCount, work.withheld, work.width) = (pages, withheld, rank * 500)
+                state.records[work.id] = work
+            }
+        }
+    }
+
+    private let names = ["001-T.jpg", "001-T_p1.jpg", "001-T_p2.jpg", "002-T.jpg", "003-T.jpg"]
+
+    @Test func pagesAndTheirSizesComeBackWithoutARequest() async throws {
+        let first = try bench.open(view: all)
+        let before = try await first.listing(Bench.key)
+        #expect(before.entries.map(\.name) == names, "a withheld work has nothing to show but its name")
+        for (index, entry) in before.entries.enumerated() where !entry.isWithheld {
+            first.setSize(Int64(100 + index), of: entry.picture)
+        }
+        let facts = RestartTests.facts(before)
+        await first.close()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open(view: all)
+        let after = try await catalog.listing(Bench.key)
+        #expect(RestartTests.facts(after) == facts)
+        #expect((0..<4).map { after.size(at: $0) } == [100, 101, 102, 103])
+        #expect(try await after.find(named: Array("001-T_p2.jpg".utf8)) == 2)
+        #expect(bench.transport.requests.isEmpty && bench.source.calls.count == 1)
+        await catalog.close()
+    }
+
+    @Test func oneCacheServesBothWaysInTurn() async throws {
+        for _ in 0..<2 {
+            let pages = try bench.open(view: all)
+            #expect(try await pages.listing(Bench.key).entries.map(\.name) == names)
+            await pages.close()
+            let firsts = try bench.open()
+            #expect(try await firsts.listing(Bench.key).entries.map(\.name) == ["001-T.jpg", "002-T.jpg", "003-T.jpg"])
+            await firsts.close()
+        }
+        #expect(bench.source.calls.count == 1)
+    }
+
+    @Test func originalsOfAllPagesHaveTheFormatOfTheFirst() async throws {
+        bench.host.setUsual { $0.hasSuffix(".png/p0") ? .size(9) : .status(404) }
+        let view = ListingView(rendition: .original, allPages: true)
+        let first = try bench.open(view: view, answers: true)
+        let before = try await first.listing(Bench.key)
+        #expect(
+            before.entries.map(\.name) == [
+                "001-T.png", "001-T_p1.png", "001-T_p2.png", "002-T.png", "003-T.jpg",
+            ])
+        #expect((0..<4).map { before.size(at: $0) } == [9, nil, nil, 9])
+        bench.host["img/\(before.entries[0].picture.work.rawValue).png/p2"] = .size(77)
+        #expect(try await before.resolveSize(at: 2, wholeListing: false) == 77)
+        await first.close()
+        let asked = bench.host.asked.count
+        let catalog = try bench.open(view: view, answers: true)
+        let after = try await catalog.listing(Bench.key)
+        #expect(after.entries == before.entries)
+        #expect((0..<4).map { after.size(at: $0) } == [9, nil, 77, 9])
+        #expect(bench.host.asked.count == asked)
+        await catalog.close()
+    }
+
+    @Test func newWorksInFrontLeavePagesAndSizesAlone() async throws {
+        bench.source.set { $0.hits["x"] = [20, 10] }
+        let catalog = try bench.open(view: all)
+        let before = try await catalog.listing(.search("x"))
+        #expect(before.entries.count == 6)
+        catalog.setSize(55, of: before.entries[2].picture)
+        bench.now += 3600
+        bench.source.set { $0.hits["x"] = [30, 20, 10] }
+        let after = try await catalog.listing(.search("x"))
+        #expect(after.entries.count == 9)
+        #expect(Array(after.entries[3...]) == before.entries)
+        #expect(after.size(at: 5) == 55)
+        await catalog.close()
+        let restarted = try bench.open(view: all)
+        let stored = try await restarted.listing(.search("x"))
+        #expect(stored.entries == after.entries && stored.size(at: 5) == 55)
+        await restarted.close()
+    }
+
+    @Test func theFilterJudgesWhatIsStored() async throws {
+        let first = try bench.open()
+        #expect(try await first.listing(Bench.key).entries.allSatisfy { !$0.isHidden })
+        await first.close()
+        var view = all
+        view.filter.minimumWidth = 900
+        let catalog = try bench.open(view: view)
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries.map(\.name) == names)
+        #expect(listing.entries.map(\.isHidden) == [true, true, true, false, false])
+        #expect(bench.source.calls.count == 1)
+        await catalog.close()
+    }
+
+    // MARK: - Tables
+
+    /// Rows are what is stored; entries are what is shown.
+    @Test func rowsMakeTheSameEntriesAgain() {
+        var table = EntryTable()
+        let key = ListingKey.search("x")
+        for (number, pages, withheld) in [(1, 1, nil), (2, 4, nil), (3, 9, "x"), (2, 4, nil), (4, 200, nil)]
+            as [(Int64, Int, String?)]
+        {
+            var work = FakeSource.work(number, title: "_p1")
+            (work.pageCount, work.withheld) = (pages, withheld)
+            table.append(
+                [ListedPicture(ListedWork(rank: nil, previousRank: nil, work: work), rendition: .regular)], of: key,
+                view: all)
+        }
+        #expect(table.rowCount == 4 && table.entries.count == 1 + 4 + 1 + 200)
+        for (index, entry) in table.entries.enumerated() { table.setSize(Int64(index + 1), of: entry.picture) }
+        let again = EntryTable(rows: table.rows)
+        #expect(again.entries == table.entries && again.rowCount == 4)
+        #expect(Set(again.entries.map(\.name)).count == again.entries.count)
+        #expect(table.rows.map(\.pageCount) == [1, 4, 1, 200])
+        #expect(table.rows.map(\.size) == [1, 2, 6, 7])
+    }
+
+    @Test func aWorksRowsAreItsPages() {
+        var table = EntryTable()
+        let listed = ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(1, title: "A"))
+        var pictures = (0..<3).map { page in
+            var picture = ListedPicture(
+                listed, page: page, rendition: .original, reference: "a.png", fileExtension: "png")
+            picture.name = "p\(page).png"
+            return picture
+        }
+        var archive = ListedPicture(listed, rendition: .archive, reference: "a.zip", fileExtension: "zip")
+        archive.name = "ugoira.zip"
+        pictures.append(archive)
+        // A page that is told twice is listed once.
+        table.append(pictures + [pictures[1]], of: .work(WorkID(rawValue: 1)), view: all)
+        #expect(table.entries.map(\.name) == ["p0.png", "p1.png", "p2.png", "ugoira.zip"])
+        table.setSize(5, of: archive.id)
+        #expect(table.sizes == [0, 0, 0, 5])
+        let again = EntryTable(rows: table.rows)
+        #expect(again.entries == table.entries && again.sizes == table.sizes && again.rowCount == 4)
+        #expect(again.position(of: archive.id) == 3 && again.position(of: WorkID(rawValue: 1)) == 0)
+    }
+}

@@ -1,0 +1,212 @@
+import HTTP
+import Rankings
+import Synchronization
+import Testing
+
+@testable import Catalog
+
+/// Listings that show originals: what finding them costs, what stands in, what is stored.
+@Suite(.timeLimit(.minutes(1))) struct OriginalTests {
+    let bench = Bench()
+    let view = ListingView(rendition: .original)
+
+    init() {
+        bench.source.set { $0.entries = 4 }
+    }
+
+    /// The path below the image host of a rank's original.
+    private func path(_ rank: Int, _ format: String) -> String { "img/\(number(rank)).\(format)/p0" }
+
+    private func number(_ rank: Int) -> Int64 { Int64(Bench.day.ordinal) * 1000 + Int64(rank) }
+
+    private func work(_ rank: Int) -> WorkID { WorkID(rawValue: number(rank)) }
+
+    private func asked(_ rank: Int) -> [String] { bench.host.asked.filter { $0.contains("img/\(number(rank)).") } }
+
+    private func open() throws -> Catalog { try bench.open(view: view, answers: true) }
+
+    @Test func eachFormatCostsItsPlaceAmongTheLikely() async throws {
+        bench.host[path(1, "jpg")] = .size(11)
+        bench.host[path(2, "png")] = .size(22)
+        bench.host[path(3, "gif")] = .size(33)
+        let catalog = try open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(
+            listing.entries.map(\.name) == [
+                "001-Title 1.jpg", "002-Title 2.png", "003-Title 3.gif", "004-Title 4.jpg",
+            ])
+        #expect(listing.entries.map(\.picture.rendition) == [.original, .original, .original, .regular])
+        #expect((1...4).map { asked($0).count } == [1, 2, 3, 3])
+        #expect(bench.host.asked.allSatisfy { $0.hasPrefix("HEAD ") })
+        #expect(bench.source.calls == [.page(Bench.day, 1), .originals(work(4))])
+        #expect(bench.events == [.originalMissing(work(4))])
+        let questions = catalog.status().originalQuestions
+        #expect(questions.host == 9 && questions.service == 1)
+        // The same answers told the sizes.
+        #expect((0..<3).map { listing.size(at: $0) } == [11, 22, 33])
+        #expect(try await listing.resolveSize(at: 1, wholeListing: false) == 22)
+        #expect(bench.host.asked.count == 9)
+        await catalog.close()
+    }
+
+    @Test func namesAndSizesComeBackOffline() async throws {
+        for rank in 1...4 { bench.host[path(rank, "png")] = .size(rank * 100) }
+        let first = try open()
+        let before = try await first.listing(Bench.key)
+        let facts = RestartTests.facts(before)
+        #expect(before.size(at: 3) == 400)
+        await first.close()
+        let (calls, asked) = (bench.source.calls.count, bench.host.asked.count)
+        bench.source.set { $0.failure = .unreachable("no route") }
+        bench.host.setUsual { _ in .silent }
+        for rank in 1...4 { bench.host[path(rank, "png")] = .silent }
+        let catalog = try open()
+        let after = try await catalog.listing(Bench.key)
+        #expect(RestartTests.facts(after) == facts)
+        #expect(try await after.resolveSize(at: 2, wholeListing: false) == 300)
+        #expect(bench.source.calls.count == calls && bench.host.asked.count == asked)
+        await catalog.close()
+    }
+
+    @Test func aNameThatIsNoneOfTheUsualIsAskedFromTheServiceOnce() async throws {
+        bench.source.set { $0.entries = 1 }
+        bench.source.set { $0.references[work(1)] = ["other.png", "other1.png"] }
+        bench.host["other.png/p0"] = .size(5)
+        let catalog = try open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries[0].name == "001-Title 1.png" && listing.entries[0].reference == "other.png")
+        #expect(bench.host.asked.count == 4 && bench.source.calls.count == 2)
+        #expect(bench.events.isEmpty)
+        await catalog.close()
+    }
+
+    @Test func anOriginalWithoutALengthIsOne() async throws {
+        bench.source.set { $0.entries = 1 }
+        bench.host[path(1, "jpg")] = .unmeasured
+        let catalog = try open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries[0].picture.rendition == .original && listing.size(at: 0) == nil)
+        await catalog.close()
+    }
+
+    @Test func withheldWorksAreNotAskedFor() async throws {
+        bench.source.set { state in
+            state.entries = 1
+            var hidden = FakeSource.work(number(1), title: "A")
+            hidden.withheld = "login_only"
+            state.records[work(1)] = hidden
+        }
+        let catalog = try open()
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries.map(\.isWithheld) == [true])
+        #expect(bench.host.asked.isEmpty && bench.events.isEmpty)
+        await catalog.close()
+    }
+
+    @Test func aSilentHostStoresNothingAndIsAskedAgain() async throws {
+        bench.host.setUsual { _ in .size(9) }
+        bench.host[path(2, "jpg")] = .silent
+        let catalog = try open()
+        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.listing(Bench.key) }
+        #expect(catalog.loadedListing(Bench.key) == nil && catalog.storedListings.isEmpty)
+        #expect(bench.events.isEmpty, "it is not known to be missing")
+        bench.host[path(2, "jpg")] = .size(8)
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries.count == 4 && listing.size(at: 1) == 8)
+        await catalog.close()
+    }
+
+    // MARK: - 500
+
+    private func resolver(_ missing: ToldWorks, source: FakeSource) -> OriginalResolver {
+        var policy = RetryPolicy()
+        policy.base = .zero
+        let client = HTTPClient(
+            transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
+        return OriginalResolver(
+            source: source, probe: SizeProbe(client: client, timeout: .seconds(10)), timeout: .seconds(10),
+            missing: { missing.add($0) }, count: { _, _ in })
+    }
+
+    @Test func aFailureThatPassesIsWaitedFor() async throws {
+        bench.host["img/1.jpg/p0"] = .recovering(failures: 1, size: 70)
+        let missing = ToldWorks()
+        let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
+        let found = try await resolver(missing, source: bench.source).original(of: listed)
+        #expect(found.rendition == .original && found.size == 70)
+        #expect(bench.host.asked == ["HEAD img/1.jpg/p0", "HEAD img/1.jpg/p0"])
+        #expect(missing.all.isEmpty)
+    }
+
+    @Test func aFailureForGoodMakesTheOtherRenditionStandIn() async throws {
+        bench.host["img/1.jpg/p0"] = .status(500)
+        let missing = ToldWorks()
+        let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
+        let found = try await resolver(missing, source: bench.source).original(of: listed)
+        #expect(found.rendition == .regular && found.fileExtension == "jpg" && found.reference == "img/1")
+        #expect(bench.host.asked.count == RetryPolicy().tries && bench.source.calls.isEmpty)
+        #expect(missing.all == [WorkID(rawValue: 1)])
+    }
+
+    @Test(arguments: [502, 503, 429])
+    func aHostInTroubleIsNoMissingOriginal(status: Int) async throws {
+        bench.host["img/1.jpg/p0"] = .status(status)
+        let missing = ToldWorks()
+        let listed = ListedWork(rank: 1, previousRank: nil, work: FakeSource.work(1, title: "A"))
+        let resolver = resolver(missing, source: bench.source)
+        await #expect(throws: SourceError.self) { try await resolver.original(of: listed) }
+        #expect(Set(bench.host.asked) == ["HEAD img/1.jpg/p0"], "other formats are not tried")
+        #expect(missing.all.isEmpty)
+    }
+
+    @Test func pagesStandInOneByOne() async throws {
+        bench.host["a.png/p0"] = .size(1)
+        bench.host["b.png/p1"] = .status(500)
+        let missing = ToldWorks()
+        let listed = ListedWork(rank: nil, previousRank: nil, work: FakeSource.work(1, title: "A"))
+        let pages = try await resolver(missing, source: bench.source).pages(
+            ["a.png", "b.png", "c.png", "d"], of: listed)
+        #expect(pages.map(\.rendition) == [.original, .regular, .original, .regular])
+        #expect(pages.map(\.page) == [0, 1, 2, 3])
+        #expect(pages.map(\.fileExtension) == ["png", "jpg", "png", "jpg"])
+    }
+
+    @Test func aMissingOriginalIsReportedOnce() async throws {
+        bench.source.set { $0.entries = 1 }
+        let catalog = try open()
+        _ = try await catalog.listing(Bench.key)
+        let weekly = try await catalog.listing(.ranking(.weekly, Bench.day))
+        #expect(weekly.entries[0].picture.rendition == .regular)
+        #expect(bench.events == [.originalMissing(work(1))])
+        await catalog.close()
+    }
+
+    // MARK: - Two variants in one database
+
+    @Test func theVariantsOfADatabaseDoNotDisturbEachOther() async throws {
+        bench.host.setUsual { $0.contains(".png") ? .size(9) : .status(404) }
+        let regular = try bench.open(answers: true)
+        let before = RestartTests.facts(try await regular.listing(Bench.key))
+        await regular.close()
+        let originals = try open()
+        #expect(originals.storedListings.isEmpty)
+        let listing = try await originals.listing(Bench.key)
+        #expect(listing.entries.allSatisfy { $0.name.hasSuffix(".png") && $0.picture.rendition == .original })
+        originals.forget(Bench.key)
+        await originals.close()
+        let calls = bench.source.calls.count
+        let again = try bench.open(answers: true)
+        #expect(RestartTests.facts(try await again.listing(Bench.key)) == before)
+        #expect(bench.source.calls.count == calls)
+        await again.close()
+    }
+}
+
+/// Works that were told to be missing.
+final class ToldWorks: Sendable {
+    private let works = Mutex<[WorkID]>([])
+
+    var all: [WorkID] { works.withLock { $0 } }
+
+    func add(_ work: WorkID) { works.withLock { $0.append(work) } }
+}

@@ -1,0 +1,61 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// What was read last, and where pictures are listed.
+@Suite(.timeLimit(.minutes(1))) struct RecentTests {
+    let bench = Bench()
+
+    @Test func theNewestStandsInFrontAndTheOldestGoes() {
+        var recent = RecentPictures()
+        for number in 0..<250 { recent.note(RecentPicture(path: "\(number % 120)", opened: Int64(number))) }
+        #expect(recent.pictures.count == RecentPictures.bound)
+        #expect(recent.pictures.map(\.path) == (150..<250).reversed().map { "\($0 % 120)" })
+        recent.note(RecentPicture(path: "5", opened: 999))
+        #expect(recent.pictures.first == RecentPicture(path: "5", opened: 999))
+        #expect(Set(recent.pictures.map(\.path)).count == recent.pictures.count)
+    }
+
+    @Test func orderAndBoundSurviveARestartWhateverTheClockSays() async throws {
+        let catalog = try bench.open()
+        #expect(catalog.recentPictures.isEmpty)
+        for number in 0..<130 { catalog.noteRecent("\((number * 37) % 130)") }
+        bench.now -= 86_400
+        catalog.noteRecent("7")
+        catalog.noteRecent("3")
+        let before = catalog.recentPictures
+        #expect(
+            before.prefix(2) == [
+                RecentPicture(path: "3", opened: bench.now), RecentPicture(path: "7", opened: bench.now),
+            ])
+        #expect(before.count == RecentPictures.bound)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(restarted.recentPictures == before)
+        restarted.noteRecent("7")
+        #expect(restarted.recentPictures.map(\.path).prefix(2) == ["7", "3"])
+        await restarted.close()
+        let again = try bench.open()
+        #expect(again.recentPictures.map(\.path).prefix(2) == ["7", "3"])
+        await again.close()
+    }
+
+    @Test func aPictureIsFoundWhereItIsListed() async throws {
+        bench.source.set { $0.entries = 3 }
+        let first = try bench.open()
+        let picture = try await first.listing(Bench.key).entries[1].picture
+        _ = try await first.listing(.ranking(.weekly, Bench.day))
+        #expect(await first.place(of: picture, where: { _, _ in true })?.index == 1)
+        await first.close()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open()
+        let place = try #require(await catalog.place(of: picture, where: { listing, _ in listing.key == Bench.key }))
+        #expect(place.listing.key == Bench.key && place.index == 1)
+        #expect(await catalog.place(of: picture, where: { _, _ in false }) == nil)
+        let other = PictureID(work: picture.work, page: 1, rendition: .regular, uploaded: picture.uploaded)
+        #expect(await catalog.place(of: other, where: { _, _ in true }) == nil)
+        #expect(bench.source.calls.count == 2)
+        await catalog.close()
+    }
+}

@@ -1,0 +1,167 @@
+import Rankings
+import SQLite
+import Testing
+
+@testable import Catalog
+
+/// Full records, profiles, animations, followed authors: asked once, stored, served offline.
+@Suite(.timeLimit(.minutes(1))) struct TextTests {
+    let bench = Bench()
+    let work = WorkID(rawValue: 77)
+    let author = UserID(rawValue: 11)
+
+    @Test func aHundredAskersCostOneQuestion() async throws {
+        bench.source.set { $0.isHeld = true }
+        let catalog = try bench.open()
+        let askers = (0..<100).map { _ in Task { try await catalog.details(of: work, pages: ["p0.jpg"]) } }
+        await bench.source.waitForCalls(1)
+        bench.source.releaseAll()
+        var texts: Set<StoredText> = []
+        for asker in askers { texts.insert(try await asker.value) }
+        #expect(texts.count == 1)
+        #expect(texts.first?.text.contains("\"pages\": [\n    \"p0.jpg\"\n  ]") == true)
+        #expect(bench.source.calls == [.details(work)])
+        _ = try await catalog.details(of: work, pages: [])
+        #expect(bench.source.calls.count == 1)
+        await catalog.close()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        bench.now += 86_400 * 400
+        let restarted = try bench.open()
+        #expect(try await restarted.details(of: work, pages: []) == texts.first)
+        await #expect(throws: CatalogError.source(.unreachable("no route"))) {
+            try await restarted.details(of: WorkID(rawValue: 78), pages: [])
+        }
+        await restarted.close()
+    }
+
+    @Test func aProfileTellsTheAvatarToo() async throws {
+        let catalog = try bench.open()
+        #expect(try await catalog.profile(of: author).text.contains("\"name\": \"Ann\""))
+        #expect(try await catalog.avatar(of: author) == "face/11")
+        #expect(bench.source.calls == [.profile(author)])
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.avatar(of: author) == "face/11")
+        #expect(bench.source.calls.count == 1)
+        await restarted.close()
+    }
+
+    @Test func anAuthorWithoutAPictureHasNone() async throws {
+        bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Ann") }
+        let catalog = try bench.open()
+        #expect(try await catalog.avatar(of: author) == nil)
+        #expect(try await catalog.avatar(of: author) == nil)
+        #expect(bench.source.calls.count == 1)
+        await catalog.close()
+    }
+
+    @Test func theTimeOfAProfileIsThatOfItsLastChange() async throws {
+        let catalog = try bench.open()
+        let first = try await catalog.profile(of: author)
+        #expect(first.changed == Bench.start)
+        bench.now += 6 * 3600
+        let same = try await catalog.profile(of: author)
+        #expect(bench.source.calls.count == 2)
+        #expect(same.text == first.text && same.changed == first.changed)
+        bench.now += 60
+        #expect(try await catalog.profile(of: author).changed == first.changed, "from the database")
+        bench.now += 6 * 3600
+        bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Bea") }
+        let other = try await catalog.profile(of: author)
+        #expect(other.text != first.text && other.changed == bench.now)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.profile(of: author) == other)
+        await restarted.close()
+    }
+
+    @Test func offlineAStaleProfileIsServedWithoutAskingEachTime() async throws {
+        let catalog = try bench.open()
+        let first = try await catalog.profile(of: author)
+        bench.now += 7 * 3600
+        bench.source.set { $0.failure = .timedOut }
+        for _ in 0..<5 { #expect(try await catalog.profile(of: author) == first) }
+        #expect(bench.source.calls.count == 2)
+        bench.now += 300
+        bench.source.set { $0.failure = nil }
+        #expect(try await catalog.profile(of: author).fetched == bench.now)
+        #expect(bench.source.calls.count == 3)
+        await catalog.close()
+    }
+
+    // MARK: - Animations
+
+    private let record = AnimationRecord(
+        archive: "img/a b.zip", frames: [.init(file: "000000.jpg", delay: 40), .init(file: "a b.jpg", delay: 1)])
+
+    @Test func animationsSurviveAsText() {
+        #expect(Catalog.animation(Catalog.text(of: record)) == record)
+    }
+
+    @Test(arguments: [
+        "", "\n", "a.zip", "a.zip\n", "a.zip\nframe", "a.zip\n 40\n", "a.zip\n000000.jpg\n", "a.zip\n000000.jpg 4x\n",
+        "a.zip\n000000.jpg 40\n000001.jpg\n", "a.zip\n000000.jpg 40\ngarbage",
+    ])
+    func whatIsGarbledIsNoAnimation(text: String) {
+        #expect(Catalog.animation(text) == nil)
+    }
+
+    @Test func aGarbledAnimationIsAskedForAgain() async throws {
+        bench.source.set { $0.animations[work] = record }
+        let first = try bench.open()
+        #expect(try await first.animation(of: work) == record)
+        #expect(try await first.animation(of: work) == record)
+        #expect(bench.source.calls == [.animation(work)])
+        await first.close()
+        let connection = try Connection(path: bench.database)
+        try connection.execute("UPDATE texts SET text = 'img/a.zip' || char(10) || '000000.jp'")
+        connection.close()
+        let catalog = try bench.open()
+        #expect(try await catalog.animation(of: work) == record)
+        #expect(bench.source.calls.count == 2)
+        bench.source.set { $0.failure = .unreachable("no route") }
+        #expect(try await catalog.animation(of: work) == record)
+        await catalog.close()
+    }
+
+    // MARK: - Authors
+
+    @Test func followedAuthorsAreReadToTheEnd() async throws {
+        let pages = (0..<3).map { page in
+            (0..<24).map { NamedAuthor(id: UserID(rawValue: Int64(page * 24 + $0 + 1)), name: "N \(page)\n\($0)") }
+        }
+        bench.source.set { $0.followed = pages + [[NamedAuthor(id: UserID(rawValue: 99), name: "")]] }
+        let catalog = try bench.open()
+        let authors = try await catalog.followedAuthors(of: author)
+        #expect(authors.map(\.id.rawValue) == Array(1...72) + [99])
+        #expect(authors[25].name == "N 11" && authors[72].name == "")
+        #expect(bench.source.calls.count == 4)
+        bench.now += 3600
+        bench.source.set { $0.failure = .needsSignIn }
+        #expect(try await catalog.followedAuthors(of: author) == authors)
+        await #expect(throws: CatalogError.needsSignIn) {
+            try await catalog.followedAuthors(of: UserID(rawValue: 12))
+        }
+        await catalog.close()
+    }
+
+    @Test func aNameMeansAnAuthorIfNobodyElseHasIt() async throws {
+        bench.source.set { state in
+            state.entries = 3
+            for (rank, author, name) in [(1, 7, "Ann"), (2, 8, "Bea"), (3, 9, "Bea")] {
+                var work = FakeSource.work(
+                    Int64(Bench.day.ordinal) * 1000 + Int64(rank), title: "T", author: UserID(rawValue: Int64(author)))
+                work.authorName = name
+                state.records[work.id] = work
+            }
+        }
+        let catalog = try bench.open()
+        #expect(await catalog.author(named: "Ann") == nil)
+        _ = try await catalog.listing(Bench.key)
+        #expect(await catalog.author(named: "Ann") == UserID(rawValue: 7))
+        #expect(await catalog.author(named: "Bea") == nil, "two have it")
+        #expect(await catalog.author(named: "ann") == nil)
+        #expect(await catalog.author(named: "' OR 1") == nil)
+        await catalog.close()
+    }
+}

@@ -1,0 +1,126 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// The directory of one work: its pages' originals, an animation's archive.
+@Suite(.timeLimit(.minutes(1))) struct WorkTests {
+    let bench = Bench()
+    let work = WorkID(rawValue: 77)
+    var key: ListingKey { .work(work) }
+
+    init() {
+        bench.host.setUsual { _ in .size(10) }
+        bench.source.set { $0.references[WorkID(rawValue: 77)] = ["a.png", "b.png", "c.png"] }
+    }
+
+    private func animate() {
+        bench.source.set { state in
+            var record = FakeSource.work(77, title: "Film")
+            (record.kind, record.pageCount) = (.animation, 1)
+            state.records[work] = record
+            state.animations[work] = AnimationRecord(
+                archive: "frames.zip",
+                frames: [.init(file: "000000.jpg", delay: 40), .init(file: "000001.jpg", delay: 50)])
+        }
+    }
+
+    private func open() throws -> Catalog { try bench.open(answers: true) }
+
+    @Test func pagesAreOriginalsWhateverTheMountShows() async throws {
+        let catalog = try open()
+        let listing = try await catalog.listing(key)
+        #expect(listing.entries.map(\.name) == ["p0.png", "p1.png", "p2.png"])
+        #expect(listing.entries.map(\.picture.page) == [0, 1, 2])
+        #expect(listing.entries.allSatisfy { $0.picture.rendition == .original })
+        #expect((0..<3).map { listing.size(at: $0) } == [10, 10, 10])
+        #expect(listing.isComplete)
+        #expect(bench.source.calls == [.details(work), .originals(work)])
+        #expect(try await listing.find(named: Array("p9.png".utf8)) == nil)
+        await catalog.close()
+        // The other variant of the same database has them too.
+        let originals = try bench.open(view: ListingView(rendition: .original), answers: true)
+        #expect(originals.storedListings == [key])
+        let after = try await originals.listing(key)
+        #expect(RestartTests.facts(after) == RestartTests.facts(listing))
+        #expect(bench.source.calls.count == 2 && bench.host.asked.count == 3)
+        await originals.close()
+    }
+
+    @Test func aListedWorkIsNotAskedForAgain() async throws {
+        bench.source.set { $0.hits["x"] = [77] }
+        let catalog = try open()
+        _ = try await catalog.listing(.search("x"))
+        _ = try await catalog.listing(key)
+        #expect(bench.source.calls == [.search("x", 1), .originals(work)])
+        await catalog.close()
+    }
+
+    @Test func anAnimationHasItsFirstFrameAndItsArchive() async throws {
+        animate()
+        let catalog = try open()
+        let listing = try await catalog.listing(key)
+        #expect(listing.entries.map(\.name) == ["p0.jpg", "ugoira.zip"])
+        #expect(listing.entries.map(\.picture.page) == [0, 0])
+        #expect(listing.entries.map(\.picture.rendition) == [.original, .archive])
+        #expect(listing.size(at: 0) == 10 && listing.size(at: 1) == nil)
+        let archive = listing.entries[1]
+        catalog.setSize(5000, of: archive.picture)
+        #expect(listing.size(at: 0) == 10 && listing.size(at: 1) == 5000, "one work, one page, two pictures")
+        // The frames came with it.
+        #expect(try await catalog.animation(of: work).frames.map(\.delay) == [40, 50])
+        #expect(bench.source.calls == [.details(work), .animation(work)])
+        await catalog.close()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let restarted = try open()
+        let after = try await restarted.listing(key)
+        #expect(RestartTests.facts(after) == RestartTests.facts(listing))
+        #expect(after.index(named: Array("ugoira.zip".utf8)) == 1)
+        #expect(try await restarted.animation(of: work).archive == "frames.zip")
+        await restarted.close()
+    }
+
+    @Test func aNewUploadTakesThePlaceOfTheOld() async throws {
+        let catalog = try open()
+        let before = try await catalog.listing(key)
+        bench.now += 6 * 3600
+        #expect(try await catalog.listing(key) === before, "compared, and the same")
+        bench.now += 6 * 3600
+        bench.source.set { state in
+            var record = FakeSource.work(77, title: "B")
+            record.uploaded += 5
+            state.records[work] = record
+            state.references[work] = ["new.jpg"]
+        }
+        let after = try await catalog.listing(key)
+        #expect(after.entries.map(\.name) == ["p0.jpg"] && after.entries[0].reference == "new.jpg")
+        #expect(after.entries[0].picture.uploaded == before.entries[0].picture.uploaded + 5)
+        await catalog.close()
+        let restarted = try open()
+        #expect(try await restarted.listing(key).entries == after.entries)
+        await restarted.close()
+    }
+
+    @Test func aWorkThatIsGoneIsServedIfItWasStored() async throws {
+        let catalog = try open()
+        let before = try await catalog.listing(key)
+        bench.now += 7 * 3600
+        bench.source.set { $0.failure = .notFound }
+        #expect(try await catalog.listing(key) === before)
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(.work(WorkID(rawValue: 78))) }
+        #expect(catalog.isKnownAbsent(.work(WorkID(rawValue: 78))))
+        #expect(catalog.isKnownAbsent(.work(WorkID(rawValue: 0))))
+        await catalog.close()
+    }
+
+    @Test func aWithheldWorkNeedsAccount() async throws {
+        bench.source.set { state in
+            var record = FakeSource.work(77, title: "B")
+            record.withheld = "login_only"
+            state.records[work] = record
+        }
+        let catalog = try open()
+        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listing(key) }
+        await catalog.close()
+    }
+}

@@ -1,0 +1,78 @@
+import Catalog
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Names of searches, authors, works' pages and recent pictures.
+@Suite struct NamesTests {
+    @Test(arguments: [
+        "風景", "blue sky", "a", "100%", "#tag", "a/b".replacing("/", with: "／"), "-sketch", "(a OR b) c", "@name",
+        "desktop", "cover", String(repeating: "a", count: 200),
+    ])
+    func wordsAreSearchedAsTyped(words: String) {
+        #expect(EntryName.searchWords(Array(words.utf8)) == words)
+    }
+
+    @Test(arguments: [
+        "", " ", "\u{3000}", ".", "..", ".hidden", ".Trash-1000", ".xdg-volume-info", "desktop.ini", "Desktop.ini",
+        "Thumbs.db", "AUTORUN.INF", "folder.jpg", "lost+found", "a\u{0}b", "a\nb", "a\u{1B}[0m", "a\u{7F}",
+        String(repeating: "a", count: 201), String(repeating: "風", count: 67),
+    ])
+    func whatProgramsProbeForIsNoSearch(name: String) {
+        #expect(EntryName.searchWords(Array(name.utf8)) == nil)
+    }
+
+    @Test(
+        arguments: [[0xFF], [0x61, 0xC3], [0xED, 0xA0, 0x80], [0xC0, 0xAF], [0xF5, 0x80, 0x80, 0x80]] as [[UInt8]])
+    func whatIsNoTextIsNeitherASearchNorAnAuthor(bytes: [UInt8]) {
+        #expect(EntryName.searchWords(bytes) == nil)
+        #expect(EntryName.authorName([UInt8(ascii: "@")] + bytes) == nil)
+    }
+
+    @Test func authorsAreNamedBehindAnAt() {
+        #expect(EntryName.authorName(Array("@Ann".utf8)) == "Ann")
+        #expect(EntryName.authorName(Array("@@".utf8)) == "@")
+        for name in ["", "@", "Ann", " @Ann"] { #expect(EntryName.authorName(Array(name.utf8)) == nil) }
+    }
+
+    @Test(arguments: ["p0.jpg", "p12.png", "p199.gif", "ugoira.zip"])
+    func pagesAreNumbered(name: String) {
+        #expect(EntryName.mayBeInWork(Array(name.utf8)))
+    }
+
+    @Test(arguments: [
+        "", "p", "p.jpg", "p0", "p0.webp", "p0.JPG", "P0.jpg", "0.jpg", "p-1.jpg", "p+1.jpg", "p 1.jpg", "p1a.jpg",
+        "p1.x.jpg", "p1..jpg", "p0.jpg~", ".p0.jpg", "ugoira.ZIP", "ugoira.zip.part", "ugoira.jpg", "folder.jpg",
+        "p9999999999999999999.jpg", "info.json",
+    ])
+    func otherNamesAreNotInAWork(name: String) {
+        #expect(!EntryName.mayBeInWork(Array(name.utf8)))
+    }
+
+    @Test(arguments: [
+        ("ranking/daily/2024-05-01/017-Title.jpg", "001-Title.jpg"), ("users/11/12345678-A-b.png", "001-A-b.png"),
+        ("works/12/p0.jpg", "001-12_p0.jpg"), ("search/12-34/5-.jpg", "001-.jpg"), ("works/7/12.jpg", "001-7_12.jpg"),
+        ("", "001-"),
+    ])
+    func recentPicturesAreNamedByTheirPlaceAndTitle(path: String, name: String) {
+        #expect(Link.name(ofRecent: 0, RecentPicture(path: path, opened: 1)) == name)
+        let last = Link.name(ofRecent: 99, RecentPicture(path: path, opened: 1))
+        #expect(last.hasPrefix("100-"))
+    }
+
+    @Test func picturesOfOneWorkAreDifferentInodes() {
+        func identity(_ rendition: Rendition, page: Int = 0, in key: ListingKey = .work(WorkID(rawValue: 7))) -> String
+        {
+            Node.identity(
+                of: PictureID(work: WorkID(rawValue: 7), page: page, rendition: rendition, uploaded: 9), in: key)
+        }
+        #expect(identity(.archive) != identity(.original))
+        #expect(identity(.regular) != identity(.original), "another file once stood in for it")
+        #expect(identity(.original) != identity(.original, page: 1))
+        // Inode numbers of the earlier renditions are what they always were.
+        let day = ListingKey.ranking(.daily, Day(ordinal: 19844))
+        #expect(identity(.regular, in: day) == "ranking/daily/2024-05-01/7_p0_9")
+        #expect(identity(.small, in: day) == "ranking/daily/2024-05-01/7_p0_9")
+    }
+}

@@ -1,0 +1,131 @@
+import Testing
+
+@testable import Rankings
+
+/// Which works a mount shows.
+@Suite struct ListingFilterTests {
+    private static func work(
+        tags: [String] = [], width: Int = 1200, height: Int = 900, isAI: Bool? = nil
+    ) -> Work {
+        Work(
+            id: WorkID(rawValue: 1), title: "A", author: UserID(rawValue: 1), authorName: "B", tags: tags,
+            kind: .illustration, width: width, height: height, pageCount: 1, uploaded: 1, views: nil, ratings: nil,
+            picture: "", withheld: nil, isAI: isAI)
+    }
+
+    private static let ai = RankingMode(rawValue: "daily_ai")
+
+    @Test func withoutDemandsEverythingIsShown() {
+        let filter = ListingFilter()
+        #expect(filter.admitsAll)
+        for work in [Self.work(), Self.work(width: 0, height: 0), Self.work(tags: ["AI"], isAI: true)] {
+            #expect(filter.admits(work, rankedIn: nil) && filter.admits(work, rankedIn: Self.ai))
+        }
+        for mode in RankingMode.everyone + RankingMode.signedIn { #expect(filter.admits(mode)) }
+    }
+
+    /// What is said about a work, from the surest to the least sure: its ranking, its own field, its tags.
+    @Test(
+        arguments: [
+            (false, nil, false, false), (false, nil, true, true), (false, false, true, false),
+            (false, false, false, false),
+            (false, true, false, true), (false, true, true, true), (true, nil, false, true), (true, false, false, true),
+            (true, true, true, true),
+        ] as [(Bool, Bool?, Bool, Bool)])
+    func generatedWorksAreToldApart(inMode: Bool, field: Bool?, tagged: Bool, isGenerated: Bool) {
+        let work = Self.work(tags: tagged ? ["風景", "NovelAI"] : ["風景", "aichi"], isAI: field)
+        let mode: RankingMode? = inMode ? Self.ai : .daily
+        for treatment in ListingFilter.Generated.allCases {
+            var filter = ListingFilter()
+            filter.generated = treatment
+            let isShown = filter.admits(work, rankedIn: mode)
+            switch treatment {
+            case .show: #expect(isShown)
+            case .hide: #expect(isShown == !isGenerated)
+            case .only: #expect(isShown == isGenerated)
+            }
+        }
+    }
+
+    @Test func hidingGeneratedWorksHidesTheirRankings() {
+        var filter = ListingFilter()
+        filter.generated = .hide
+        #expect(
+            (RankingMode.everyone + RankingMode.signedIn).filter { !filter.admits($0) }.map(\.rawValue) == [
+                "daily_ai", "daily_r18_ai",
+            ])
+        filter.generated = .only
+        for mode in RankingMode.everyone { #expect(filter.admits(mode)) }
+    }
+
+    @Test func tagsAreComparedWholeAndWithoutCase() {
+        var filter = ListingFilter()
+        filter.tags = ["Landscape", "風景"]
+        #expect(filter.admits(Self.work(tags: ["風景", "LANDSCAPE", "x"]), rankedIn: nil))
+        #expect(!filter.admits(Self.work(tags: ["風景"]), rankedIn: nil), "both are demanded")
+        #expect(!filter.admits(Self.work(tags: ["風景画", "landscapes"]), rankedIn: nil))
+        filter.refusedTags = ["Sketch"]
+        #expect(!filter.admits(Self.work(tags: ["風景", "landscape", "sketch"]), rankedIn: nil))
+        filter.tags = []
+        #expect(filter.admits(Self.work(), rankedIn: nil))
+        #expect(!filter.admitsAll)
+    }
+
+    @Test func widthAndShapeAreThoseOfTheFirstPage() {
+        var filter = ListingFilter()
+        filter.minimumWidth = 1000
+        #expect(filter.admits(Self.work(width: 1000), rankedIn: nil))
+        #expect(!filter.admits(Self.work(width: 999), rankedIn: nil))
+        filter.minimumWidth = 0
+        let shapes: [(ListingFilter.Orientation, Int, Int)] = [
+            (.landscape, 11, 10), (.portrait, 10, 11), (.square, 10, 10),
+        ]
+        for wanted in ListingFilter.Orientation.allCases {
+            filter.orientation = wanted
+            for (shape, width, height) in shapes {
+                #expect(filter.admits(Self.work(width: width, height: height), rankedIn: nil) == (shape == wanted))
+            }
+            #expect(!filter.admits(Self.work(width: 0, height: 0), rankedIn: nil), "its shape is not told")
+        }
+    }
+
+    /// Every demand stands for itself: a work is shown exactly if each one alone would show it.
+    @Test func demandsAddUp() {
+        var filters: [ListingFilter] = []
+        for generated in ListingFilter.Generated.allCases {
+            for tags in [[], ["a"]] {
+                for refused in [[], ["b"]] {
+                    for width in [0, 1000] {
+                        for orientation in [nil, ListingFilter.Orientation.landscape, .square] {
+                            var filter = ListingFilter()
+                            (filter.generated, filter.tags, filter.refusedTags) = (generated, tags, refused)
+                            (filter.minimumWidth, filter.orientation) = (width, orientation)
+                            filters.append(filter)
+                        }
+                    }
+                }
+            }
+        }
+        var works: [Work] = []
+        for tags in [[], ["A"], ["b"], ["a", "B", "ai"]] {
+            for (width, height) in [(1200, 900), (900, 900), (1200, 1200)] {
+                for isAI in [nil, true, false] as [Bool?] {
+                    works.append(Self.work(tags: tags, width: width, height: height, isAI: isAI))
+                }
+            }
+        }
+        for filter in filters {
+            var alone: [ListingFilter] = Array(repeating: ListingFilter(), count: 5)
+            alone[0].generated = filter.generated
+            alone[1].tags = filter.tags
+            alone[2].refusedTags = filter.refusedTags
+            alone[3].minimumWidth = filter.minimumWidth
+            alone[4].orientation = filter.orientation
+            for work in works {
+                let expected = alone.allSatisfy { $0.admits(work, rankedIn: .daily) }
+                #expect(filter.admits(work, rankedIn: .daily) == expected, "\(filter) \(work)")
+            }
+        }
+        #expect(filters.count == 72 && filters.filter(\.admitsAll).count == 1)
+    }
+}
