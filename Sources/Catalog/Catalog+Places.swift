@@ -36,6 +36,7 @@ extension Catalog {
     /// - Parameters:
     ///   - picture: The picture.
     ///   - accepts: Whether a place will do; called without a lock.
+    /// - Returns: Nil if no stored directory lists it at a place that will do.
     package func place(
         of picture: PictureID, where accepts: @Sendable (Listing, Int) -> Bool
     ) async -> (listing: Listing, index: Int)? {

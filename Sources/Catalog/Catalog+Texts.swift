@@ -114,6 +114,8 @@ extension Catalog {
     ///   - seconds: For how long it is not asked for again; nil for ever.
     ///   - accepts: Whether a stored text can be used.
     ///   - ask: Asks the source.
+    /// - Returns: The text with its times.
+    /// - Throws: What the source says, if nothing is stored.
     private func text(
         _ key: TextKey, seconds: Int64?, accepts: @escaping @Sendable (String) -> Bool = { _ in true },
         ask: @escaping @Sendable (ContinuousClock.Instant) async throws(SourceError) -> String

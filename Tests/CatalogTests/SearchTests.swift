@@ -25,7 +25,8 @@ import Testing
         #expect(bench.source.calls == [.search("風景 a/b", 1)])
         #expect(try await listing.entries(reaching: .max).count == 150)
         #expect(listing.isComplete && !listing.isFrozen)
-        #expect(bench.source.calls.count == 3)
+        // Where the end is not told, one page behind it may be asked for.
+        #expect((3...4).contains(bench.source.calls.count))
         #expect(works(listing) == (1...150).reversed())
         await catalog.close()
     }
