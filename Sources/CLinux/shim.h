@@ -38,4 +38,9 @@ static inline int rankfs_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
 }
 
+// An ioctl without an argument; returns what ioctl(2) does, with errno.
+static inline int rankfs_ioctl(int descriptor, unsigned long request) {
+    return ioctl(descriptor, request, 0);
+}
+
 #endif

@@ -28,6 +28,13 @@ extension Catalog {
         }
     }
 
+    /// The newest published day, asked now whatever is known.
+    package func refreshNewestDay(of mode: RankingMode) async throws(CatalogError) -> Day {
+        do throws(SourceError) {
+            return try await askNewestDay(of: mode)
+        } catch { throw CatalogError(listing: error) }
+    }
+
     private func askNewestDay(of mode: RankingMode) async throws(SourceError) -> Day {
         guard source.modes.contains(mode.ofAllContents) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
         let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }

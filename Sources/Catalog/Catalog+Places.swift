@@ -75,13 +75,18 @@ extension Catalog {
     }
 
     /// Drops a listing from memory and the database; the next look asks the service.
-    package func forget(_ key: ListingKey) {
-        known.withLock { known in
-            known.stored.remove(key)
+    ///
+    /// - Returns: Whether it was known.
+    @discardableResult
+    package func forget(_ key: ListingKey) -> Bool {
+        let isLoaded = loaded[key] != nil
+        let isStored = known.withLock { known in
             known.refused[key] = nil
             known.refreshFailed[key] = nil
+            return known.stored.remove(key) != nil
         }
         loaded.remove(key)
         outbox.add([.forget(key)])
+        return isLoaded || isStored
     }
 }

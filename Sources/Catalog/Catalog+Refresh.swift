@@ -1,4 +1,4 @@
-import Rankings
+package import Rankings
 internal import Synchronization
 
 extension Catalog {
@@ -26,6 +26,34 @@ extension Catalog {
         case .author(let author): return try await refreshed(listing, of: author)
         case .search, .bookmarks, .work: return try await refreshedFirstPage(listing)
         }
+    }
+
+    /// Asks the service for a listing now, however fresh it is; a ranking is read anew from its first page.
+    ///
+    /// - Throws: What the service says; what is stored stays then.
+    package func refresh(_ key: ListingKey) async throws(CatalogError) {
+        known.withLock { known in
+            known.refused[key] = nil
+            known.refreshFailed[key] = nil
+        }
+        guard let listing = await loadOrFindStored(key) else {
+            _ = try await self.listing(key)
+            return
+        }
+        do throws(SourceError) {
+            switch key {
+            case .ranking:
+                let pages = pages(of: key, works: [])
+                let content = try await pages.page(1)
+                _ = replace(
+                    listing, front: content.pictures(in: view.rendition), old: EntryTable(), pages,
+                    Paging(window: pages.window, next: 2, last: content.last))
+            case .work(let work):
+                outbox.add([.noText(.details(work))])
+                _ = try await refreshed(listing)
+            case .author, .search, .bookmarks: _ = try await refreshed(listing)
+            }
+        } catch { throw CatalogError(listing: error) }
     }
 
     private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {

@@ -69,6 +69,10 @@ extension Rows {
         }
     }
 
+    static func deleteText(_ key: TextKey, in connection: Connection) throws(DatabaseError) {
+        try connection.run("DELETE FROM texts WHERE key = ?", .text(key.text))
+    }
+
     // MARK: - Recent pictures
 
     /// Writes a picture that was read, and deletes the oldest ones above the bound.

@@ -44,6 +44,7 @@ actor Store {
                     case .noSize(let picture): newSizes -= try Rows.deleteSize(of: picture, in: connection)
                     case .newest(let mode, let newest): try Rows.write(newest, of: mode, to: connection)
                     case .text(let key, let text): try Rows.write(text, under: key, to: connection)
+                    case .noText(let key): try Rows.deleteText(key, in: connection)
                     case .recent(let picture): try Rows.write(picture, to: connection)
                     case .forget(let key): try Rows.delete(key, variant, in: connection)
                     }

@@ -7,6 +7,7 @@ enum StoreWrite: Sendable {
     case noSize(PictureID)
     case newest(RankingMode, NewestDay)
     case text(TextKey, StoredText)
+    case noText(TextKey)
     case recent(RecentPicture)
     case forget(ListingKey)
 }

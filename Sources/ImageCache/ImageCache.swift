@@ -127,6 +127,31 @@ package final class ImageCache: Sendable {
         return core.withLock { $0.index[key]?.length }
     }
 
+    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
+    package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
+        run { core, actions in
+            core.index.setPinned(isPinned, FileKey(picture))
+            actions.append(.writeIndexLater)
+        }
+    }
+
+    /// Drops a stored picture, pinned or not.
+    ///
+    /// - Parameters:
+    ///   - picture: What to drop.
+    ///   - openers: How many have it open to say so, and do not count.
+    /// - Returns: Whether it was stored and nobody else has it open.
+    package func evict(_ picture: PictureID, openers: Int) -> Bool {
+        let key = FileKey(picture)
+        return run { core, actions in
+            guard core.openCounts[key] ?? 0 <= openers, core.downloads[key] == nil, core.index.remove(key) != nil else {
+                return false
+            }
+            actions.append(.remove([key]))
+            return true
+        }
+    }
+
     package func status() -> ImageCacheStatus {
         core.withLock { core in
             ImageCacheStatus(

@@ -24,6 +24,8 @@ struct StoredIndex: Sendable {
     private(set) var bytes: Int64 = 0
     /// Entries whose last use has not been written to the database.
     private(set) var unwritten: Set<FileKey> = []
+    /// Pictures to pin as soon as they are stored; they do not outlive the mount.
+    private(set) var wantedPins: Set<FileKey> = []
     private var newestUse: Int64 = 0
     private var order: [(used: Int64, key: FileKey)] = []
     private var nextVictim = 0
@@ -42,13 +44,29 @@ struct StoredIndex: Sendable {
 
     /// Adds a stored picture, or replaces what was known of it; `now` is in Unix seconds.
     mutating func insert(_ key: FileKey, length: Int64, isUnread: Bool, now: Int64) {
-        let wasPinned = entries[key]?.isPinned ?? false
+        let wasPinned = entries[key]?.isPinned ?? (wantedPins.remove(key) != nil)
         remove(key)
         entries[key] = Entry(
             length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread)
         bytes += length + Int64(Footer.size)
         unwritten.insert(key)
     }
+
+    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
+    mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
+        if entries[key] != nil {
+            guard entries[key]?.isPinned != isPinned else { return }
+            entries[key]?.isPinned = isPinned
+            unwritten.insert(key)
+        } else if !isPinned {
+            wantedPins.remove(key)
+        } else if wantedPins.count < Self.mostWantedPins {
+            wantedPins.insert(key)
+        }
+    }
+
+    /// A bound on memory: pictures that are pinned before they are there, ten thousand days' worth of an hour's downloads.
+    private static let mostWantedPins = 100_000
 
     /// Adds what a scan found on disk, unless it is known.
     mutating func adopt(_ key: FileKey, length: Int64) -> Bool {

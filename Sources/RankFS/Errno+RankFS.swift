@@ -19,6 +19,8 @@ enum Failure: Error, Hashable, Sendable {
     case isADirectory
     case notALink
     case noSuchAttribute
+    /// An ioctl that means nothing here.
+    case noSuchCommand
     /// A ranking that only signed-in users see.
     case modeNeedsSignIn
     /// The service lists the picture but does not give it.
@@ -48,6 +50,7 @@ extension Failure {
         case .isADirectory: EISDIR
         case .notALink: EINVAL
         case .noSuchAttribute: ENODATA
+        case .noSuchCommand: ENOTTY
         case .modeNeedsSignIn, .withheld: EACCES
         case .unlocated, .media: EIO
         case .catalog(let error): Self.code(of: error)
@@ -94,7 +97,7 @@ extension Failure {
     var explanation: String? {
         switch self {
         case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
-            .notALink, .noSuchAttribute:
+            .notALink, .noSuchAttribute, .noSuchCommand:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"

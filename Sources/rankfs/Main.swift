@@ -46,6 +46,7 @@ enum Main {
         case .logout(let request):
             let (settings, _, home) = try load(request)
             try LogoutCommand.run(settings: settings, home: home)
+        case .act(let command, let paths): try ActCommand.run(command, paths: paths)
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {

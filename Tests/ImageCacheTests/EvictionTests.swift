@@ -8,6 +8,28 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct EvictionTests {
     static func key(_ number: Int) -> FileKey { FileKey(high: 0, low: UInt64(number)) }
 
+    @Test func whatIsPinnedStaysUntilItIsReleased() {
+        var index = StoredIndex()
+        // Before it is stored, and after.
+        index.setPinned(true, Self.key(0))
+        for number in 0..<3 { index.insert(Self.key(number), length: 872, isUnread: false, now: 0) }
+        index.setPinned(true, Self.key(1))
+        #expect(index.wantedPins.isEmpty)
+        _ = index.takeUnwritten()
+        #expect(index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key) == [Self.key(2)])
+        #expect(index.evictableBytes(sparesUnread: false) { _ in false } == 0)
+        // A new upload of the bytes stays pinned, and releasing is written.
+        index.insert(Self.key(1), length: 872, isUnread: false, now: 0)
+        #expect(index[Self.key(1)]?.isPinned == true)
+        index.setPinned(false, Self.key(0))
+        #expect(index.takeUnwritten()[Self.key(0)]?.isPinned == false)
+        #expect(index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key) == [Self.key(0)])
+        index.setPinned(true, Self.key(7))
+        index.setPinned(false, Self.key(7))
+        index.insert(Self.key(7), length: 872, isUnread: false, now: 0)
+        #expect(index[Self.key(7)]?.isPinned == false)
+    }
+
     @Test func theLeastRecentlyUsedGoesFirstAndProtectedOnesStay() {
         var index = StoredIndex()
         for number in 0..<6 { index.insert(Self.key(number), length: 1000 - 128, isUnread: number == 2, now: 0) }

@@ -1,3 +1,5 @@
+import RankFS
+
 /// What a command line asks for.
 enum Command: Hashable, Sendable {
     case mount(MountRequest)
@@ -7,6 +9,8 @@ enum Command: Hashable, Sendable {
     case cacheInfo(MountRequest)
     /// The file that holds the cookie; nil to ask on the terminal.
     case login(MountRequest, file: String?)
+    /// Something asked of paths inside a mount.
+    case act(MountCommand, paths: [String])
     case logout(MountRequest)
     case version
     case help(topic: String?)

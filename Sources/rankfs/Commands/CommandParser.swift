@@ -1,4 +1,5 @@
 import Pixiv
+import RankFS
 
 /// Parses the arguments of `rankfs`: pure, from words to a `Command`.
 struct CommandParser {
@@ -11,7 +12,9 @@ struct CommandParser {
     private var onlyPositions = false
 
     /// The commands there are, as help lists them.
-    static let commands = ["mount", "demo", "unmount", "status", "cache", "login", "logout", "version", "help"]
+    static let commands =
+        ["mount", "demo", "unmount", "status", "cache", "login", "logout", "version", "help"]
+        + MountCommand.allCases.map(\.name)
 
     /// The command of a line without the program's name.
     static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
@@ -29,6 +32,9 @@ struct CommandParser {
             try parser.parseWords(mounts: false)
             if parser.help { return .help(topic: first) }
             return first == "status" ? try parser.status() : try parser.unmount()
+        case _ where MountCommand(named: first) != nil:
+            try parser.parseWords(mounts: false)
+            return parser.help ? .help(topic: first) : try parser.act(first)
         default:
             let nearest = UnknownOption.nearest(to: first, among: commands)
             throw ProgramError(
@@ -180,6 +186,13 @@ struct CommandParser {
             throw ProgramError(.usage, "name the folder: rankfs unmount MOUNTPOINT.")
         }
         return .unmount(mountPoint: positions[0])
+    }
+
+    private func act(_ name: String) throws(ProgramError) -> Command {
+        guard let command = MountCommand(named: name), !positions.isEmpty, !positions.contains(""), !json else {
+            throw ProgramError(.usage, "name paths inside a mount: rankfs \(name) PATH….")
+        }
+        return .act(command, paths: positions)
     }
 
     private func status() throws(ProgramError) -> Command {

@@ -10,6 +10,7 @@ enum HelpText {
         case "status": status
         case "cache": cache
         case "login", "logout": session
+        case "pin", "unpin", "evict", "refresh", "forget": acts
         case "version": "rankfs version\n\nPrints the version.\n"
         case "help": "rankfs help [COMMAND]\n\nPrints what a command does.\n"
         default: nil
@@ -26,8 +27,23 @@ enum HelpText {
           rankfs cache info [SOURCE]              what is stored, also without a mount
           rankfs login [FILE]                     sign in, with a cookies.txt or by asking
           rankfs logout                           sign out: removes the session
+          rankfs pin | unpin PATH…                download pictures and keep them; let them go again
+          rankfs evict PATH…                      drop what is stored of pictures
+          rankfs refresh PATH…                    ask the service again for a listing
+          rankfs forget PATH…                     drop a past search or another listing
           rankfs version
           rankfs help [COMMAND]                   more on a command
+
+        """
+
+    private static let acts = """
+        rankfs pin PATH…        downloads pictures and keeps them, whatever else the cache must make room for
+        rankfs unpin PATH…      lets them go again when room is needed
+        rankfs evict PATH…      drops what is stored of pictures; what is open stays
+        rankfs refresh PATH…    asks the service again: a day, an author, a work, a search, a mode's newest day
+        rankfs forget PATH…     drops a listing, as if it had never been opened: a past search, an author
+
+        Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
 
         """
 

@@ -83,22 +83,13 @@ enum Files {
 
     /// Whether a directory has no entries.
     static func isEmptyDirectory(_ path: String) throws(Failure) -> Bool {
-        guard let directory = unsafe opendir(path) else { throw .last() }
-        defer { unsafe _ = closedir(directory) }
-        while let entry = unsafe readdir(directory) {
-            let first = unsafe entry.pointee.d_name.0
-            let second = unsafe entry.pointee.d_name.1
-            let third = unsafe entry.pointee.d_name.2
-            // 46 is the full stop: `.` and `..` do not count.
-            let isDots = first == 46 && (second == 0 || (second == 46 && third == 0))
-            if !isDots { return false }
-        }
-        return true
+        try names(in: path).isEmpty
     }
 
-    /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
-    static func removeTree(_ path: String) {
-        guard let directory = unsafe opendir(path) else { return }
+    /// The names in a directory besides `.` and `..`, in no order.
+    static func names(in path: String) throws(Failure) -> [String] {
+        guard let directory = unsafe opendir(path) else { throw .last() }
+        defer { unsafe _ = closedir(directory) }
         var names: [String] = []
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
@@ -106,7 +97,18 @@ enum Files {
             }
             if name != ".", name != ".." { names.append(name) }
         }
-        unsafe _ = closedir(directory)
+        return names
+    }
+
+    /// Whether a path is a directory and no link to one.
+    static func isDirectoryItself(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
+    static func removeTree(_ path: String) {
+        guard let names = try? names(in: path) else { return }
         for name in names {
             let entry = path + "/" + name
             if unsafe unlink(entry) != 0, errno == EISDIR || errno == EPERM { removeTree(entry) }

@@ -1,0 +1,88 @@
+import Catalog
+package import Fuse
+import ImageCache
+import Rankings
+import Synchronization
+
+extension RankFileSystem {
+    package func ioctl(_ request: IoctlRequest, reply: IoctlReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
+        // ENOTTY, as for any other ioctl: programs probe files with those of terminals.
+        guard let command = MountCommand(rawValue: request.command), command.isMeant(for: node) else {
+            return reply.fail(Failure.noSuchCommand.errno)
+        }
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            let count =
+                switch command {
+                case .pin, .unpin, .evict:
+                    self.perform(command, on: try await self.pictures(of: node), openers: node.kind == .file ? 1 : 0)
+                case .refresh: try await self.refresh(node, inode: request.inode)
+                case .forget: self.forget(node, inode: request.inode)
+                }
+            reply.result(Int32(clamping: count), output: [])
+        }
+    }
+
+    // MARK: - Pictures
+
+    /// The pictures that a path stands for: itself, or all of a listing.
+    private func pictures(of node: Node) async throws(Failure) -> [PictureID] {
+        if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
+        guard let key = node.listingKey, let listing = try await listing(key) else { throw .noSuchName }
+        do throws(CatalogError) {
+            return try await listing.entries(reaching: .max).filter {
+                !$0.isWithheld && !$0.isHidden && !isBeyondTop($0)
+            }.map(\.picture)
+        } catch { throw .catalog(error) }
+    }
+
+    private func perform(_ command: MountCommand, on pictures: [PictureID], openers: Int) -> Int {
+        switch command {
+        case .pin: pictures.forEach { cache.setPinned(true, $0) }
+        case .unpin: pictures.forEach { cache.setPinned(false, $0) }
+        case .evict: return pictures.reduce(0) { cache.evict($1, openers: openers) ? $0 + 1 : $0 }
+        case .refresh, .forget: break
+        }
+        return pictures.count
+    }
+
+    // MARK: - Listings
+
+    private func refresh(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+        do throws(CatalogError) {
+            if case .mode(let mode) = node {
+                newestDays.withLock { $0[mode] = nil }
+                _ = try await catalog.refreshNewestDay(of: mode)
+            } else if let key = node.listingKey {
+                try await catalog.refresh(key)
+            }
+        } catch { throw .catalog(error) }
+        configuration.invalidate(inode)
+        return 1
+    }
+
+    private func forget(_ node: Node, inode: UInt64) -> Int {
+        guard let key = node.listingKey else { return 0 }
+        let isKnown = catalog.forget(key)
+        configuration.invalidate(inode)
+        return isKnown ? 1 : 0
+    }
+}
+
+extension MountCommand {
+    /// Whether a command makes sense for a node; whoever walks a tree goes on below the others.
+    fileprivate func isMeant(for node: Node) -> Bool {
+        switch self {
+        case .pin, .unpin, .evict:
+            if case .picture = node { return true }
+            return node.listingKey != nil
+        case .refresh:
+            if case .mode = node { return true }
+            return node.listingKey != nil
+        case .forget: return node.listingKey != nil
+        }
+    }
+}

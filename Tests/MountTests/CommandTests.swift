@@ -1,0 +1,56 @@
+import CLinux
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Commands".
+    @Suite struct CommandTests {
+        @Test func commandsKeepDropAskAgainAndForget() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "prefetch=0", "top=100"])
+                let rankfs = { (words: String...) in try workplace.run(["\(Workplace.programs)/rankfs"] + words) }
+                let names = try mount.names(mount.day())
+                let readable = names.map { "\(mount.day())/\($0)" }.filter {
+                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
+                }
+                let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
+                let pinned = readable[0]
+                #expect(try rankfs("pin", pinned).output == "pinned 1 picture\n")
+                guard poll({ state(pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
+                // Three times what the cache may hold.
+                for path in readable.dropFirst() { _ = try read(path).get() }
+                #expect(poll { state(readable[1]) == "absent" }, "the least recently used one had to go")
+                #expect(state(pinned) == "stored")
+                #expect(try rankfs("evict", pinned).output == "dropped 1 stored picture\n")
+                #expect(state(pinned) == "absent")
+                #expect(try rankfs("evict", mount.day()).output.hasPrefix("dropped "))
+                #expect(readable.allSatisfy { state($0) == "absent" })
+
+                let search = "\(mount.path)/search/三枚だけの札"
+                _ = try mount.names(search)
+                #expect(try rankfs("forget", search).output == "forgot 1 listing\n")
+                #expect(try mount.names("\(mount.path)/search").isEmpty)
+
+                let pages = { origin.requests.filter { $0.path.hasPrefix("/ranking.php") }.count }
+                let before = pages()
+                #expect(try rankfs("refresh", mount.day()).output == "refreshed 1 listing\n")
+                #expect(pages() > before)
+                #expect(try mount.names(mount.day()) == names)
+                origin.stop()
+                #expect(try rankfs("refresh", mount.day()).status != 0)
+                #expect(try mount.names(mount.day()) == names)
+
+                for (words, remedy) in [
+                    (["evict", "/etc"], "not inside a mount"),
+                    (["refresh", "\(mount.path)/.rankfs/version"], "no listing"),
+                    (["pin"], "name paths"), (["pin", "\(mount.path)/nothing"], "does not exist"),
+                ] {
+                    let refused = try workplace.run(["\(Workplace.programs)/rankfs"] + words)
+                    #expect(refused.status != 0 && refused.errors.contains(remedy), "\(refused.errors)")
+                    #expect(refused.errors.split(separator: "\n").count == 1)
+                }
+            }
+        }
+    }
+}
