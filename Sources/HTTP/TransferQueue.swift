@@ -3,7 +3,7 @@
 /// The rule, which holds for each lane (one origin, one class) by itself:
 ///
 /// 1. At most `slots` transfers are under way.
-/// 2. Preloads start only while fewer than `max(1, slots - 2)` preloads are under way, and never before a waiting reader.
+/// 2. Preloads start only while fewer than `max(1, slots - 1)` preloads are under way, and never before a waiting reader.
 /// 3. A reader that finds no slot free takes that of the preload that started last, which is *preempted*.
 ///
 /// So a reader waits for readers only, whatever the number of slots; rule 2 makes rule 3 rare, because a preempted transfer
@@ -122,7 +122,7 @@ struct TransferQueue {
                 guard item.priority > .preload, let victim = preloads.max(by: startedEarlier) else { return }
                 remove(victim)
                 actions.append(.preempt(victim))
-            } else if item.priority == .preload, preloads.count >= max(1, slots - 2) {
+            } else if item.priority == .preload, preloads.count >= max(1, slots - 1) {
                 return
             }
             starts += 1

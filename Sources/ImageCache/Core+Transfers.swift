@@ -27,6 +27,8 @@ extension Core {
         if let flight = downloads[key]?.flight, let total = flight.total, downloads[key]?.reserved != total {
             downloads[key]?.reserved = total
             makeRoom(for: 0, isPreload: !flight.isRead, actions: &actions)
+            // A large one is worth more connections.
+            pump(now: now, actions: &actions)
         }
         return goesOn
     }

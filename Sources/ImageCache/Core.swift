@@ -101,8 +101,8 @@ struct Core: Sendable {
     static let failedPreloadFor: Duration = .seconds(60)
     /// How long no preloads start after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
-    /// Connections that a large preload leaves idle, for the reader who comes next.
-    static let connectionsForReaders = 2
+    /// Connections that large preloads leave idle, for the reader who comes next; the transport keeps one from all preloads.
+    static let connectionsForReaders = 1
     /// Failures remembered at most.
     static let mostFailures = 4096
     /// Assumed for a preload whose length nobody asked.

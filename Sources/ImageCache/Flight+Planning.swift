@@ -12,7 +12,7 @@ extension Flight {
             if let start = start(for: range, nextID: &nextID) { starts.append(start) }
         }
         while wantsWhole, idle - starts.count > 0 || segments.isEmpty {
-            guard let gap = firstGap(from: 0) else { break }
+            guard let gap = firstGap(from: 0) ?? shortenPlainRequest(idle: idle - starts.count) else { break }
             starts.append(begin(fillRange(of: gap), nextID: &nextID))
         }
         return starts
@@ -61,6 +61,20 @@ extension Flight {
     private func fillRange(of gap: Range<Int64>) -> Range<Int64> {
         guard let total, total > FlightLimits.splitAbove, !ignoresRanges else { return gap }
         return gap.lowerBound..<min(gap.upperBound, gap.lowerBound + chunk)
+    }
+
+    /// Leaves the end of a large picture to idle connections if one plain request, made before its length was known, is to
+    /// bring all of it.
+    ///
+    /// - Returns: What that request does not bring any more; losing its connection is the price.
+    private mutating func shortenPlainRequest(idle: Int) -> Range<Int64>? {
+        guard idle > 0, let total, validator != nil, !ignoresRanges,
+            let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer }),
+            min(plain.end, total) - plain.next > FlightLimits.splitAbove
+        else { return nil }
+        let end = min(plain.end, plain.next + chunk)
+        segments[id]?.end = end
+        return firstGap(from: 0)
     }
 
     /// An equal share of a large picture for each connection, but not too small a one.

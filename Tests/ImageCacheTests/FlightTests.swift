@@ -176,6 +176,29 @@ import Testing
         #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
     }
 
+    @Test(arguments: [4 << 20, 12 << 20] as [Int64])
+    func aPreloadWhoseLengthComesWithTheAnswerIsSharedIfLarge(total: Int64) {
+        var flight = Flight(format: .jpeg, total: nil, connections: 8, now: Self.now)
+        flight.isPreload = true
+        var nextID: UInt64 = 1
+        let plain = flight.plan(idle: 7, nextID: &nextID)
+        #expect(plain.map(\.asked) == [nil])
+        flight.total = total
+        flight.validator = "\"a\""
+        flight.segments[1]?.end = total
+        flight.segments[1]?.hasAnswer = true
+        let shares = flight.plan(idle: 6, nextID: &nextID)
+        #expect(shares.isEmpty == (total <= FlightLimits.splitAbove))
+        #expect(shares.count <= 6)
+        // Each byte once, from the first on.
+        var end = flight.segments[1]?.end
+        for share in shares {
+            #expect(share.asked?.lowerBound == end)
+            end = share.asked?.upperBound
+        }
+        #expect(flight.plan(idle: 0, nextID: &nextID).isEmpty)
+    }
+
     @Test func anUnwantedFlightAsksForNothing() {
         var flight = Flight(format: .jpeg, total: 5000, connections: 8, now: Self.now)
         var nextID: UInt64 = 1

@@ -8,7 +8,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 // One connection is left to preloads: two that begin at once could reach the origin either way round.
-                let mount = try Mount(workplace, of: origin, options: ["connections=3"])
+                let mount = try Mount(workplace, of: origin, options: ["connections=2"])
                 let names = try mount.names(mount.day())
                 let entries = try origin.ranking()
                 let readable = Array(zip(names, entries).filter { !$0.1.isWithheld }.prefix(8))
@@ -28,8 +28,8 @@ extension MountSuite {
         @Test func aReaderOfAWaitingPreloadGoesFirst() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, ["--rate", "150000", "--no-chunked"])
-                // Three connections leave one to preloads: the third picture has to wait for the second.
-                let mount = try Mount(workplace, of: origin, options: ["connections=3"])
+                // Two connections leave one to preloads: the third picture has to wait for the second.
+                let mount = try Mount(workplace, of: origin, options: ["connections=2"])
                 let names = try mount.names(mount.day())
                 let shown = try origin.ranking().enumerated().filter { !$0.element.isWithheld }.prefix(3)
                 let files = shown.map { names[$0.offset] }
