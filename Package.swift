@@ -80,7 +80,8 @@ let package = Package(
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
-        tests("RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Fuse", "HTTP", "TestSupport"]),
+        tests(
+            "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
         tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),

@@ -28,7 +28,8 @@ extension Catalog {
     ///
     /// Never waits.
     package var storedListings: Set<ListingKey> {
-        known.withLock { $0.stored }
+        // Rows of what was just listed are still on their way to the database.
+        known.withLock { $0.stored }.union(loaded.all.map(\.key))
     }
 
     /// Where a picture is listed, in a directory that is stored: asks the service nothing.

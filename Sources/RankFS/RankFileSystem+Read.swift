@@ -99,10 +99,7 @@ extension RankFileSystem {
             } catch {
                 throw .picture(error)
             }
-            if let bytes {
-                try give(bytes, count, reply)
-                return noteRecent(handle, readTo: offset + Int64(count))
-            }
+            if let bytes { return try give(bytes, offset, count, of: handle, reply) }
         } catch {
             noteDamage(error, node, request.inode)
             return refuse(reply, error, subject: node.path)
@@ -115,8 +112,7 @@ extension RankFileSystem {
                 } catch {
                     throw .picture(error)
                 }
-                try self.give(bytes, count, reply)
-                self.noteRecent(handle, readTo: offset + Int64(count))
+                try self.give(bytes, offset, count, of: handle, reply)
             } catch {
                 self.noteDamage(error, node, request.inode)
                 throw error
@@ -125,14 +121,18 @@ extension RankFileSystem {
     }
 
     /// Answers with exactly `count` bytes: the kernel would fill a shorter answer up with zeros.
-    private func give(_ bytes: PictureBytes, _ count: Int, _ reply: DataReply) throws(Failure) {
+    private func give(
+        _ bytes: PictureBytes, _ offset: Int64, _ count: Int, of handle: PictureHandle, _ reply: DataReply
+    ) throws(Failure) {
         guard case .file(let file, let place, count) = bytes else {
             throw .picture(.damaged("the picture ends before its announced length"))
         }
+        // Before the reader can look.
+        noteRecent(handle, readTo: offset + Int64(count))
         withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: count) }
     }
 
-    /// Notes a picture of which more than the beginning was given.
+    /// Notes a picture of which more than the beginning is read.
     private func noteRecent(_ handle: PictureHandle, readTo end: Int64) {
         guard configuration.notesRecent, case .picture(let listing, let index) = handle.node,
             handle.isFirstReal(readTo: end), let entry = listing.entry(at: Int(index)),

@@ -5,7 +5,7 @@ import Synchronization
 final class FakeSource: RankingSource {
     static let perPage = 50
 
-    private struct State {
+    struct State {
         var rankings: [ListingKey: [ListedWork]] = [:]
         var authors: [UserID: [Work]] = [:]
         var asked: [String] = []
@@ -14,11 +14,17 @@ final class FakeSource: RankingSource {
         var heldFrom: Int?
         var waiting: [CheckedContinuation<Void, Never>] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var signIn = SignIn.signedOut
+        var hits: [String: [Work]] = [:]
+        var bookmarks: [Work] = []
+        var followed: [NamedAuthor] = []
+        var records: [WorkID: Work] = [:]
+        var animations: [WorkID: AnimationRecord] = [:]
+        var avatar: String?
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
     let name = "fake"
-    let modes = RankingMode.everyone
     let worksPerRequest = 100
 
     /// What was asked, oldest first.
@@ -64,7 +70,7 @@ final class FakeSource: RankingSource {
         }
     }
 
-    private func note(_ question: String) throws(SourceError) {
+    func note(_ question: String) throws(SourceError) {
         let (failure, watchers) = state.withLock { state in
             state.asked.append(question)
             let ready = state.watchers.filter { $0.count <= state.asked.count }
@@ -119,11 +125,20 @@ final class FakeSource: RankingSource {
 
     func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
         try note("originals \(work.rawValue)")
-        return ["original"]
+        let pages = state.withLock { $0.records[work]?.pageCount } ?? 1
+        return (0..<pages).map { "\(work.rawValue)\($0).png" }
     }
 
+    /// Originals and archives are had under references that tell the format.
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
-        rendition == .original ? nil : Self.place(of: work)
+        switch rendition {
+        case .original, .archive:
+            guard let format = picture.split(separator: ".").dropFirst().last else { return nil }
+            return PictureLocation(
+                url: "https://img.test/\(picture)", headers: ["Referer: https://fake.test/"],
+                fileExtension: String(format))
+        default: return Self.place(of: work)
+        }
     }
 
     func webPage(of work: WorkID) -> String {

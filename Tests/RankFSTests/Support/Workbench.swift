@@ -37,35 +37,51 @@ final class Workbench: Sendable {
     /// Inodes that the kernel was told to forget.
     var invalidated: [UInt64] { lines.invalidated.withLock { $0 } }
 
-    private init(top: Int?, preload: Int) throws {
+    /// What a test wants other than usual.
+    struct Wishes: Sendable {
+        var top: Int?
+        var preload = 0
+        var view = ListingView(rendition: .regular)
+        var notesRecent = true
+        var budget: Int64 = 1 << 30
+    }
+
+    private init(_ wishes: Wishes) throws {
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
         catalog = try Catalog(
             Catalog.Configuration(
-                directory: database.path, days: 7, view: ListingView(rendition: .regular), timeout: .seconds(10),
+                directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10),
                 now: { Self.now }),
             source: source, transport: host, report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
-                directory: directory.appending(path: "pictures").path, budget: 1 << 30, freeFloor: 0, preload: preload,
+                directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
+                preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: { Self.now }),
             transport: host, report: { _ in })
         let lines = Lines()
         self.lines = lines
-        fileSystem = RankFileSystem(
-            RankFileSystem.Configuration(
-                user: 1000, group: 100, top: top, status: { Array("{\"answer\": 42}\n".utf8) },
-                version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
-                invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now }),
-            source: source, catalog: catalog, cache: cache)
+        var configuration = RankFileSystem.Configuration(
+            user: 1000, group: 100, top: wishes.top, status: { Array("{\"answer\": 42}\n".utf8) },
+            version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
+            invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now })
+        configuration.filter = wishes.view.filter
+        configuration.notesRecent = wishes.notesRecent
+        fileSystem = RankFileSystem(configuration, source: source, catalog: catalog, cache: cache)
     }
 
     /// Runs a test on a new file system, and leaves nothing behind.
     static func with(
         top: Int? = nil, preload: Int = 0, _ body: (Workbench) async throws -> Void
     ) async throws {
-        let bench = try Workbench(top: top, preload: preload)
+        try await with(Wishes(top: top, preload: preload), body)
+    }
+
+    /// Runs a test on a new file system of another kind, and leaves nothing behind.
+    static func with(_ wishes: Wishes, _ body: (Workbench) async throws -> Void) async throws {
+        let bench = try Workbench(wishes)
         let result: Result<Void, any Error>
         do { result = .success(try await body(bench)) } catch { result = .failure(error) }
         bench.source.letPagesCome()
@@ -85,10 +101,10 @@ final class Workbench: Sendable {
         }
     }
 
-    static func work(_ id: Int64, withheld: String? = nil) -> Work {
+    static func work(_ id: Int64, withheld: String? = nil, width: Int = 1200) -> Work {
         Work(
             id: WorkID(rawValue: id), title: "Title \(id)", author: UserID(rawValue: 11), authorName: "Author",
-            tags: ["a", "b,c"], kind: .illustration, width: 1200, height: 900, pageCount: 1,
+            tags: ["a", "b,c"], kind: .illustration, width: width, height: 900, pageCount: 1,
             uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
     }
 

@@ -1,0 +1,84 @@
+import Rankings
+import Testing
+
+@testable import ImageCache
+
+/// Pictures that are made here, and pictures picked at random.
+@Suite(.timeLimit(.minutes(1))) struct MadeTests {
+    private func made(_ number: Int64) -> PictureID {
+        PictureID(work: WorkID(rawValue: number), page: 0, rendition: .webp, uploaded: 1)
+    }
+
+    private func webP(_ count: Int) -> [UInt8] {
+        var bytes = Sample.jpeg(count)
+        bytes.replaceSubrange(0..<4, with: Array("RIFF".utf8))
+        for place in 0..<4 { bytes[4 + place] = UInt8(truncatingIfNeeded: (count - 8) >> (8 * place)) }
+        bytes.replaceSubrange(8..<12, with: Array("WEBP".utf8))
+        return bytes
+    }
+
+    private func request(_ picture: PictureID, _ size: Int) -> PictureRequest {
+        PictureRequest(
+            id: picture, location: PictureLocation(url: "", headers: [], fileExtension: "webp"), size: Int64(size))
+    }
+
+    @Test func whatWasMadeIsServedFromTheDisk() async throws {
+        let scratch = Scratch()
+        let bytes = webP(5000)
+        do {
+            let bench = try Bench(scratch)
+            try await bench.cache.keep(bytes, as: made(1))
+            try await bench.cache.keep(bytes, as: made(1))
+            #expect(bench.cache.status().storedPictures == 1)
+            #expect(bench.cache.storedSize(of: made(1)) == 5000)
+            await bench.cache.close()
+        }
+        let bench = try Bench(scratch)
+        #expect(bench.cache.storedSize(of: made(1)) == 5000)
+        let open = try bench.open(request(made(1), 5000))
+        #expect(try await open.bytes(offset: 100, count: 4900).content == Array(bytes[100...]))
+        open.close()
+        #expect(bench.transport.requests.isEmpty)
+        await bench.cache.close()
+    }
+
+    @Test func itIsDroppedLikeAnyOther() async throws {
+        let bench = try Bench(budget: 12_000)
+        for number in 1...3 { try await bench.cache.keep(webP(5000), as: made(Int64(number))) }
+        await bench.settle()
+        #expect((1...3).map { bench.cache.storedSize(of: made($0)) } == [nil, 5000, 5000])
+        #expect(bench.cache.status().storedBytes <= 12_000)
+        await bench.cache.close()
+    }
+
+    @Test func whatIsLargerThanTheBudgetIsRefused() async throws {
+        let bench = try Bench(budget: 4000)
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.keep(webP(5000), as: made(1)) }
+        #expect(bench.cache.status().storedPictures == 0)
+        try await bench.cache.keep(webP(2000), as: made(1))
+        await bench.cache.close()
+    }
+
+    @Test func aClosedCacheIsLeftAlone() async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        await bench.cache.close()
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.keep(webP(2000), as: made(1)) }
+        let other = try Bench(scratch)
+        #expect(other.cache.status().storedPictures == 0)
+        await other.cache.close()
+    }
+
+    @Test func randomPicturesAreThoseThatAreAccepted() async throws {
+        let bench = try Bench()
+        #expect(bench.cache.randomPicture { _ in true } == nil)
+        for number in 1...20 { try await bench.cache.keep(webP(100), as: made(Int64(number))) }
+        var seen: Set<PictureID> = []
+        for _ in 0..<400 { bench.cache.randomPicture { _ in true }.map { _ = seen.insert($0) } }
+        #expect(seen == Set((1...20).map { made($0) }))
+        let wanted = made(13)
+        for _ in 0..<20 { #expect(bench.cache.randomPicture { $0 == wanted } == wanted) }
+        #expect(bench.cache.randomPicture { _ in false } == nil)
+        await bench.cache.close()
+    }
+}

@@ -1,0 +1,94 @@
+import Catalog
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// What is shown signed in, signed out, and with a session that the service no longer takes.
+@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+    private static let user = UserID(rawValue: 5)
+    private let everyone = [".", "..", "ranking", "users", "works", "search", "recent", "random.jpg"]
+
+    @Test func theRootShowsWhatTheSessionAllows() async throws {
+        try await Workbench.with { bench in
+            #expect(try await bench.names("") == everyone)
+            for session in [SignIn.signedIn(Self.user), .expired(Self.user)] {
+                bench.source.set { $0.signIn = session }
+                #expect(try await bench.names("") == everyone + ["bookmarks", "following"])
+                let inode = try await bench.stat("bookmarks").inode
+                #expect(await bench.readLink(inode) == .link("users/5/bookmarks"))
+            }
+            bench.source.set { $0.signIn = .signedOut }
+            for name in ["bookmarks", "following", "following/5-Ann"] {
+                #expect(await bench.walk(name) == .failure(.EACCES), "\(name)")
+            }
+            #expect(bench.source.asked.isEmpty)
+        }
+        var quiet = Workbench.Wishes()
+        quiet.notesRecent = false
+        try await Workbench.with(quiet) { bench async throws in
+            #expect(try await bench.names("") == everyone.filter { $0 != "recent" })
+            #expect(await bench.walk("recent").isAbsent)
+        }
+    }
+
+    @Test func rankingsForMembersAreRefusedAtOnceWhenTheSessionEnds() async throws {
+        try await Workbench.with { bench in
+            let mode = try #require(RankingMode(rawValue: "daily_r18"))
+            bench.source.setRanking(mode, Workbench.day, Workbench.entries(2))
+            let path = "ranking/daily_r18/2024-05-01/\(Workbench.name(1))"
+            #expect(await bench.walk(path) == .failure(.EACCES))
+            bench.source.set { $0.signIn = .signedIn(Self.user) }
+            #expect(try await bench.names("ranking").contains("daily_r18"))
+            let picture = try await bench.stat(path).inode
+            let directory = try await bench.stat("ranking/daily_r18/2024-05-01").inode
+            for session in [SignIn.signedOut, .expired(Self.user)] {
+                bench.source.set { $0.signIn = session }
+                // The kernel may have the inodes for a day.
+                #expect(await bench.open(picture) == .failure(.EACCES))
+                #expect(await bench.openDirectory(directory) == .failure(.EACCES))
+                #expect(await bench.lookup(directory, Array("002-x.jpg".utf8)) == .failure(.EACCES))
+                #expect(try await bench.names("ranking").contains("daily_r18") == false)
+            }
+            #expect(bench.reported.allSatisfy { $0.contains("rankfs login") })
+        }
+    }
+
+    @Test func storedBookmarksAreServedWithAnExpiredSession() async throws {
+        try await Workbench.with { bench async throws in
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.bookmarks = [Workbench.work(30), Workbench.work(40)]
+            }
+            let names = [".", "..", "30-Title 30.jpg", "40-Title 40.jpg"]
+            bench.source.setAuthor(Self.user, [])
+            #expect(try await bench.names("users/5/bookmarks") == names)
+            bench.source.set { $0.signIn = .expired(Self.user) }
+            #expect(try await bench.names("users/5/bookmarks") == names)
+            #expect(try await bench.names("users/5") == [".", "..", "profile.json", "avatar.jpg", "bookmarks"])
+            bench.source.set { $0.signIn = .signedOut }
+            #expect(await bench.walk("users/5/bookmarks") == .failure(.EACCES))
+            #expect(try await bench.names("users/5") == [".", "..", "profile.json", "avatar.jpg"])
+        }
+    }
+
+    @Test func followedAuthorsAreLinks() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.followed = [
+                    NamedAuthor(id: UserID(rawValue: 11), name: "A/b"),
+                    NamedAuthor(id: UserID(rawValue: 12), name: "C"),
+                ]
+            }
+            #expect(try await bench.names("following") == [".", "..", "11-A／b", "12-C"])
+            let link = try await bench.stat("following/11-A／b")
+            #expect(link.kind == .link)
+            #expect(await bench.readLink(link.inode) == .link("../users/11"))
+            #expect(await bench.walk("following/11-Other").isAbsent)
+            #expect(await bench.walk("following/.hidden").isAbsent)
+            #expect(bench.source.asked == ["followed 5 1"])
+        }
+    }
+}

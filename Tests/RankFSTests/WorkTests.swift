@@ -1,0 +1,221 @@
+import Catalog
+import Foundation
+import Fuse
+import Media
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Directories of single works: originals, records, and files made of animations.
+@Suite(.timeLimit(.minutes(2))) struct WorkTests {
+    @Test func aWorkShowsItsPagesAndItsRecord() async throws {
+        try await Workbench.with { bench in
+            bench.source.set { state in
+                state.records[WorkID(rawValue: 9)] = Workbench.work(9)
+                state.records[WorkID(rawValue: 9)]?.pageCount = 2
+            }
+            #expect(try await bench.names("works") == [".", ".."])
+            #expect(try await bench.names("works/9") == [".", "..", "info.json", "p0.png", "p1.png"])
+            #expect(try await bench.names("works") == [".", "..", "9"])
+            let page = try await bench.stat("works/9/p1.png")
+            #expect(try await bench.contents(page.inode) == PictureHost.picture(91, "91.png"))
+            let info = try await bench.stat("works/9/info.json")
+            let text = try await bench.contents(info.inode)
+            #expect(text.count == Int(info.size))
+            let document = try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
+            #expect(document["caption"] as? String == "Words — “ü”")
+            #expect(document["pages"] as? [String] == ["p0.png", "p1.png"])
+            #expect(bench.source.asked == ["details 9", "originals 9", "details 9"])
+            for name in ["ugoira.zip", "ugoira.mkv", "ugoira.webp", "p2.png", "p0.jpg", "folder.jpg", "9-Title 9.jpg"] {
+                #expect(await bench.walk("works/9/\(name)").isAbsent, "\(name)")
+            }
+            for name in ["0", "x", "09", ".hidden", "10"] { #expect(await bench.walk("works/\(name)").isAbsent) }
+        }
+    }
+
+    @Test func anAnimationShowsWhatIsMadeOfIt() async throws {
+        let film = try Film(count: 4)
+        try await Workbench.with { bench in
+            bench.add(film)
+            #expect(
+                try await bench.names("works/77") == [
+                    ".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "p0.png", "ugoira.zip",
+                ])
+            let archive = try await bench.stat("works/77/ugoira.zip")
+            #expect(try await bench.contents(archive.inode) == film.archive)
+            let first = try await bench.stat("works/77/p0.png")
+            #expect(first.inode != archive.inode)
+            #expect(try await bench.contents(first.inode) == PictureHost.picture(770, "770.png"))
+            #expect(bench.fileSystem.figures.handles == 0)
+        }
+    }
+
+    @Test func matroskaIsTheLayoutOverTheArchive() async throws {
+        let film = try Film(count: 5)
+        try await Workbench.with { bench in
+            bench.add(film)
+            let layout = try Matroska.Layout(
+                width: 64, height: 48, frames: zip(film.frames, film.record.frames).map { (Int64($0.count), $1.delay) },
+                title: "")
+            let title = try await bench.stat("works/77/ugoira.mkv")
+            let inode = title.inode
+            let whole = try await bench.contents(inode)
+            #expect(whole.count == Int(title.size) && whole.starts(with: [0x1A, 0x45, 0xDF, 0xA3]))
+            #expect(Int64(whole.count) >= layout.length)
+            // Each frame is there as it is in the archive.
+            for frame in film.frames { #expect(Data(whole).range(of: Data(frame)) != nil) }
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else {
+                Issue.record("not opened")
+                return
+            }
+            // Every edge: one byte before and behind, pieces that span several, and what lies at and behind the end.
+            var places: Set<Int> = [0, 1, whole.count - 1, whole.count, whole.count + 1, whole.count + 100_000]
+            for frame in film.frames {
+                guard let range = Data(whole).range(of: Data(frame)) else { continue }
+                for edge in [range.lowerBound, range.upperBound] { places.formUnion([edge - 1, edge, edge + 1]) }
+            }
+            for place in places.sorted() {
+                for size in [1, 2, 1000, 131_072] {
+                    let expected = place < whole.count ? Array(whole[place..<min(whole.count, place + size)]) : []
+                    #expect(await bench.read(inode, handle, Int64(place), size) == .bytes(expected), "\(place) \(size)")
+                }
+            }
+            bench.fileSystem.release(Fuse.ReleaseRequest(inode: inode, handle: handle))
+            #expect(bench.fileSystem.figures.handles == 0)
+            #expect(bench.host.downloads == ["GET 77"], "nothing but the archive")
+        }
+    }
+
+    @Test func aTitleThatGrewDoesNotCutTheFile() async throws {
+        let film = try Film(count: 2)
+        try await Workbench.with { bench in
+            bench.add(film)
+            bench.source.set { $0.hits["x"] = [film.listed] }
+            _ = try await bench.catalog.listing(.search("x"))
+            let before = try await bench.stat("works/77/ugoira.mkv")
+            let shorter = try await bench.contents(before.inode)
+            // Another listing tells the title that the work has now.
+            bench.source.set { state in
+                state.hits["y"] = [film.listed]
+                state.hits["y"]?[0].title = "A much longer title than before"
+            }
+            _ = try await bench.catalog.listing(.search("y"))
+            guard case .opened(let handle, let keepsCache, _, _) = await bench.open(before.inode) else {
+                Issue.record("not opened")
+                return
+            }
+            #expect(!keepsCache)
+            while bench.invalidated.isEmpty { await Task.yield() }
+            #expect(bench.invalidated == [before.inode])
+            let after = try await bench.stat("works/77/ugoira.mkv")
+            #expect(after.size > before.size && shorter.count == before.size)
+            guard case .bytes(let bytes) = await bench.read(before.inode, handle, 0, 1 << 20) else {
+                Issue.record("not read")
+                return
+            }
+            #expect(bytes.count == after.size)
+            bench.fileSystem.release(Fuse.ReleaseRequest(inode: before.inode, handle: handle))
+        }
+    }
+
+    @Test func webPIsMadeOnceForEverybodyAndStored() async throws {
+        let film = try Film(count: 3)
+        try await Workbench.with { bench in
+            bench.add(film)
+            let listing = try await bench.catalog.listing(.work(film.work))
+            let inode = try await bench.stat("works/77/ugoira.webp").inode
+            let expected = try AnimatedWebP.encode(delays: film.record.frames.map(\.delay), bound: 1 << 20) {
+                film.frames[$0]
+            }
+            let askers = (0..<8).map { _ in Task { try await bench.contents(inode) } }
+            for asker in askers { #expect(try await asker.value == expected) }
+            #expect(try await bench.stat("works/77/ugoira.webp").size == expected.count)
+            #expect(bench.host.downloads == ["GET 77"])
+            let picture = try #require(AnimationFiles.picture(.webp, in: listing))
+            #expect(bench.cache.storedSize(of: picture) == Int64(expected.count))
+            // Without the archive and the network nothing can be made: what is served is what was stored.
+            let archive = try #require(listing.entries.last).picture
+            #expect(archive.rendition == .archive)
+            try bench.removeStored(archive)
+            bench.host.setManner(.unreachable)
+            let again = try await bench.contents(inode)
+            #expect(again == expected)
+            #expect(try await bench.stat("works/77/ugoira.webp").size == expected.count)
+        }
+    }
+
+    @Test func aDroppedWebPIsMadeAgain() async throws {
+        let film = try Film(count: 3)
+        var wishes = Workbench.Wishes()
+        wishes.budget = 500_000
+        try await Workbench.with(wishes) { bench in
+            bench.add(film)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let listing = try await bench.catalog.listing(.work(film.work))
+            let inode = try await bench.stat("works/77/ugoira.webp").inode
+            let before = try await bench.contents(inode)
+            let picture = try #require(AnimationFiles.picture(.webp, in: listing))
+            for rank in 1...3 {
+                let other = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(rank))").inode
+                _ = try await bench.contents(other)
+                await bench.waitUntilStored(1000 + Int64(rank))
+            }
+            #expect(bench.cache.storedSize(of: picture) == nil)
+            #expect(try await bench.stat("works/77/ugoira.webp").size == before.count)
+            #expect(try await bench.contents(inode) == before)
+            #expect(bench.cache.storedSize(of: picture) == Int64(before.count))
+        }
+    }
+
+    // MARK: - Broken archives
+
+    enum Fault: CaseIterable, Sendable {
+        case lacksAFrame, directoryLies, noEndRecord, overlap, notAPicture
+    }
+
+    @Test(arguments: Fault.allCases, ["ugoira.mkv", "ugoira.webp"])
+    func aBrokenArchiveIsAnErrorWithASentence(fault: Fault, name: String) async throws {
+        let film = try Film(count: 3)
+        var bytes = film.archive
+        let files = zip(film.record.frames.map(\.file), film.frames).map { (name: $0, bytes: $1) }
+        switch fault {
+        case .lacksAFrame: bytes = Film.packed(Array(files.dropLast()))
+        case .directoryLies: bytes[bytes.count - 6] ^= 0x10
+        case .noEndRecord: bytes.replaceSubrange((bytes.count - 10)..<bytes.count, with: repeatElement(0xFF, count: 10))
+        case .overlap:
+            // The first frame's length in the directory: longer than what lies before the next one.
+            let directory = bytes.count - 22 - 3 * (46 + 10)
+            bytes[directory + 24 + 2] = 0x7F
+        case .notAPicture: bytes = Film.packed(files.map { ($0.name, [UInt8](repeating: 7, count: 900)) })
+        }
+        try await Workbench.with { [bytes] bench in
+            bench.add(film)
+            bench.host.setFile(film.record.archive, bytes)
+            #expect(await bench.walk("works/77/\(name)") == .failure(.EIO))
+            #expect(bench.reported.count == 1)
+            #expect(bench.reported.first?.hasPrefix("works/77/\(name): ") == true, "\(bench.reported)")
+            // The archive itself is served as it is.
+            let archive = try await bench.stat("works/77/ugoira.zip").inode
+            #expect(try await bench.contents(archive) == bytes)
+            #expect(bench.fileSystem.figures.handles == 0)
+        }
+    }
+}
+
+extension Workbench {
+    /// Takes a stored picture's file away, as a damaged disk would.
+    func removeStored(_ picture: PictureID) throws {
+        let pictures = directory.appending(path: "pictures")
+        let all = FileManager.default.enumerator(at: pictures, includingPropertiesForKeys: nil)
+        var removed = 0
+        while let file = all?.nextObject() as? URL {
+            guard let bytes = try? Data(contentsOf: file), bytes.range(of: Data(picture.key.utf8)) != nil,
+                !file.lastPathComponent.contains(".")
+            else { continue }
+            try FileManager.default.removeItem(at: file)
+            removed += 1
+        }
+        #expect(removed == 1)
+    }
+}
