@@ -47,6 +47,7 @@ enum Main {
             let (settings, _, home) = try load(request)
             try LogoutCommand.run(settings: settings, home: home)
         case .act(let command, let paths): try ActCommand.run(command, paths: paths)
+        case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {

@@ -12,6 +12,7 @@ enum Command: Hashable, Sendable {
     /// Something asked of paths inside a mount.
     case act(MountCommand, paths: [String])
     case logout(MountRequest)
+    case fetch(FetchRequest)
     case version
     case help(topic: String?)
 }

@@ -13,7 +13,7 @@ struct CommandParser {
 
     /// The commands there are, as help lists them.
     static let commands =
-        ["mount", "demo", "unmount", "status", "cache", "login", "logout", "version", "help"]
+        ["mount", "demo", "unmount", "status", "fetch", "cache", "login", "logout", "version", "help"]
         + MountCommand.allCases.map(\.name)
 
     /// The command of a line without the program's name.
@@ -24,6 +24,7 @@ struct CommandParser {
         case "-h", "--help": return .help(topic: nil)
         case "-V", "--version", "version": return .version
         case "help": return .help(topic: arguments.dropFirst().first)
+        case "fetch": return try FetchRequest.command(arguments.dropFirst())
         case "mount", "demo", "cache", "login", "logout":
             try parser.refuseCookies()
             try parser.parseWords(mounts: true)

@@ -8,6 +8,7 @@ enum HelpText {
         case "demo": demo
         case "unmount", "umount": unmount
         case "status": status
+        case "fetch": fetch
         case "cache": cache
         case "login", "logout": session
         case "pin", "unpin", "evict", "refresh", "forget": acts
@@ -24,6 +25,7 @@ enum HelpText {
           rankfs mount [SOURCE] MOUNTPOINT        mount; returns when the folder answers
           rankfs unmount MOUNTPOINT               unmount; also clears what a crash left
           rankfs status [MOUNTPOINT] [--json]     what is mounted and what it is doing
+          rankfs fetch PATH… [--to FOLDER]        download ahead; with --to copy, and go on after a stop
           rankfs cache info [SOURCE]              what is stored, also without a mount
           rankfs login [FILE]                     sign in, with a cookies.txt or by asking
           rankfs logout                           sign out: removes the session
@@ -112,6 +114,24 @@ enum HelpText {
 
         Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is.
         Exit status 69 if nothing is mounted or a mount does not answer.
+
+        """
+
+    private static let fetch = """
+        rankfs fetch PATH… [--to FOLDER] [--sidecars] [--dry-run]
+
+        Reads what PATH names from a mount, so that it is stored, after telling what that will cost. A PATH is absolute, relative to
+        the present folder, or relative to the root of the only mount:
+          ranking/daily/2024-05-01                  a day; so are works/ID, users/ID, users/ID/bookmarks, search/WORDS
+          ranking/daily/2024-01-01..2024-01-31      a range of days, both included
+          ranking/daily                             every day that is listed
+          --to FOLDER   write the files to FOLDER under the same paths, with times and attributes; what is there already with the
+                        same size and time is left as it is, so that the same command goes on after a stop
+          --sidecars    with --to: NAME.json beside each picture, made from its attributes
+          -n, --dry-run tell only what it will cost
+
+        Waits when the service asks to slow down. Ctrl-C stops at once.
+        Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped.
 
         """
 

@@ -32,7 +32,15 @@ enum StatusCommand {
         return own
     }
 
-    private static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
+    /// What a mount says of itself; nil if it says nothing that this version understands.
+    ///
+    /// Blocks for some seconds if it does not answer.
+    static func document(of mountPoint: String) -> StatusDocument? {
+        (try? read(mountPoint)).flatMap(StatusDocument.init)
+    }
+
+    /// The text of a mount's status, or why it has none.
+    static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
         let shown = LogText.escaped(mountPoint)
         let result = Patience.run(within: patience) {
             Result { () throws(Files.Failure) in try Files.read(mountPoint + "/.rankfs/status.json", limit: longest) }

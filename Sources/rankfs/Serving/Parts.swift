@@ -20,6 +20,8 @@ final class Parts: Sendable {
     let cache: ImageCache
     /// The embedded origin, for the source `demo`.
     let origin: OriginServer?
+    /// API requests a second once the burst is spent.
+    let rate: Double
 
     /// API requests that may go at once before the rate counts (DESIGN.md 3.8).
     private static let burst = 40
@@ -40,6 +42,7 @@ final class Parts: Sendable {
         let imageURL = settings.imageURL?.text ?? origin?.url
         let network = min(Self.networkBound, settings.timeout / 2)
         transport = try Self.makeTransport(settings, origin: origin?.url, network: network)
+        rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place)
         // The embedded origin has no users; pixiv's cookie is none of its business.
         let session =
@@ -51,6 +54,10 @@ final class Parts: Sendable {
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: network, source: source, transport: transport, log: log)
+    }
+
+    private static func rate(_ settings: Settings, isDemo: Bool) -> Double {
+        settings.rate ?? (isDemo ? demoRate : politeRate)
     }
 
     /// The way to the network, to the hosts of the settings.
@@ -74,7 +81,7 @@ final class Parts: Sendable {
     /// The gate of API requests, with the cool-down that an earlier run left.
     static func makeGate(_ settings: Settings, isDemo: Bool, place: CachePlace) -> TokenBucketGate {
         TokenBucketGate(
-            burst: burst, perSecond: settings.rate ?? (isDemo ? demoRate : politeRate),
+            burst: burst, perSecond: rate(settings, isDemo: isDemo),
             closedUntil: place.storedCoolDown(), now: WallClock.now, onClose: { place.store(coolDown: $0) })
     }
 

@@ -69,6 +69,8 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var tokens: Double
         /// Unix seconds until which the service asked to be left alone.
         var closedUntil: Int64?
+        /// API requests a second once the tokens are spent.
+        var rate: Double?
     }
 
     /// Whose session the mount has; never the session itself.
@@ -150,7 +152,7 @@ extension StatusDocument.Download {
 
 extension StatusDocument.NetworkFigures {
     enum CodingKeys: String, CodingKey {
-        case tokens
+        case tokens, rate
         case activeTransfers = "active_transfers"
         case queuedTransfers = "queued_transfers"
         case closedUntil = "closed_until"

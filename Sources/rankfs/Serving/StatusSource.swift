@@ -53,7 +53,8 @@ final class StatusSource: Sendable {
             cache: StatusDocument.CacheFigures(parts.cache.status(), directory: place.directory),
             network: StatusDocument.NetworkFigures(
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
-                tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil),
+                tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
+                rate: parts.rate),
             signIn: StatusDocument.SignInFigures(parts.source.signIn),
             waitingRequests: mounted?.session.waiting ?? 0,
             inodes: figures?.inodes ?? 0, handles: figures?.handles ?? 0,

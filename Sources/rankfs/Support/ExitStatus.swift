@@ -17,6 +17,9 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case refused = 77
     case configuration = 78
 
+    /// 1, as of cp(1) and rsync(1): a part of what was asked for is done.
+    static let incomplete = ExitStatus.mountUsage
+
     /// The same outcome as mount(8) expects it of a helper.
     var ofMountHelper: ExitStatus {
         switch self {

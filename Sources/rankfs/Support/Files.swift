@@ -59,15 +59,15 @@ enum Files {
         guard unsafe rename(temporary, path) == 0 else { throw .last() }
     }
 
-    /// Makes a directory and its missing parents, each private to the user.
-    static func makeDirectories(_ path: String) throws(Failure) {
-        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST {
+    /// Makes a directory and its missing parents, each private to the user unless other permissions are given.
+    static func makeDirectories(_ path: String, permissions: mode_t = 0o700) throws(Failure) {
+        if unsafe mkdir(path, permissions) == 0 || errno == EEXIST {
             guard try isDirectory(path) else { throw Failure(code: ENOTDIR) }
             return
         }
         guard errno == ENOENT, let parent = parent(of: path) else { throw .last() }
-        try makeDirectories(parent)
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last() }
+        try makeDirectories(parent, permissions: permissions)
+        guard unsafe mkdir(path, permissions) == 0 || errno == EEXIST else { throw .last() }
     }
 
     /// Takes everybody else's rights on a directory away.

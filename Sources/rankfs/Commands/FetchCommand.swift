@@ -1,0 +1,111 @@
+import Fuse
+import Glibc
+import Rankings
+
+/// `rankfs fetch`: downloads ahead, and with `--to` exports; a client of a mount like any other program.
+enum FetchCommand {
+    /// The status of a process that a signal ended, as shells tell it: 128 and the signal's number.
+    private static let interrupted: Int32 = 128
+    /// Failed paths that are named at the end.
+    private static let mostNamed = 20
+
+    static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) {
+        // Until the handlers are armed a Ctrl-C just ends the process, which has written nothing yet.
+        let newest = Day.newestPublished(atUnixSeconds: WallClock.now())
+        let (mount, paths, notes) = try resolve(request.paths, newest: newest)
+        // Fails for a mount whose process has died or does not answer.
+        let status = StatusDocument(json: try StatusCommand.read(mount))
+        let display = FetchDisplay(variables: variables)
+        let temporaries = TemporaryFiles()
+        let folder = try target(request, temporaries: temporaries, display: display)
+        notes.forEach(display.tell)
+        let signals = arm(display: display, temporaries: temporaries)
+        let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
+        estimate.lines(tokens: status?.network.tokens ?? 0, rate: status?.network.rate).forEach(display.tell)
+        guard !request.dryRun else { return }
+        let run = FetchRun(paths: paths, reader: FetchReader(mount: mount, target: folder), display: display)
+        do throws(ProgramError) { try run.run() } catch {
+            temporaries.removeAll()
+            display.end()
+            throw error
+        }
+        try conclude(run, display: display)
+        withExtendedLifetime(signals) {}
+    }
+
+    /// The one mount that all paths are in, and the paths in the order in which they were named, each once.
+    private static func resolve(
+        _ arguments: [String], newest: Day
+    ) throws(ProgramError) -> (mount: String, paths: [String], notes: [String]) {
+        let mounts = ownMounts(MountTable.current().mounts, user: getuid())
+        let directory = Files.workingDirectory() ?? "/"
+        var mount: String?
+        var paths: [String] = []
+        var seen: Set<String> = []
+        var notes: [String] = []
+        for argument in arguments {
+            let place = try FetchPath.place(
+                of: argument, in: directory, mounts: mounts, canonical: { Files.canonicalBeginning(of: $0) })
+            guard mount == nil || mount == place.mount else {
+                throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
+            }
+            mount = place.mount
+            let expansion = try FetchPath.expand(place.path, newest: newest)
+            paths += expansion.paths.filter { seen.insert($0).inserted }
+            if let note = expansion.note { notes.append(note) }
+        }
+        guard let mount else { throw ProgramError(.usage, "name what to fetch: rankfs fetch PATH….") }
+        return (mount, paths, notes)
+    }
+
+    /// Mount points of rankfs: the user's own, or where there are none those of others that it may use.
+    static func ownMounts(_ mounts: [MountTable.Mount], user: UInt32) -> [String] {
+        let all = mounts.filter(\.isOwn)
+        let own = all.filter { $0.superOptions.contains("user_id=\(user)") }
+        return (own.isEmpty ? all : own).map { String(decoding: $0.path, as: UTF8.self) }
+    }
+
+    private static func target(
+        _ request: FetchRequest, temporaries: TemporaryFiles, display: FetchDisplay
+    ) throws(ProgramError) -> ExportFolder? {
+        guard let named = request.target else { return nil }
+        let path = Files.canonicalBeginning(of: Files.absolute(named))
+        let mounts = MountTable.current().ownMountPoints
+        guard !mounts.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) else {
+            throw ProgramError(
+                .usage, "\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
+        }
+        return ExportFolder(path: path, sidecars: request.sidecars, temporaries: temporaries) {
+            display.tell("\(LogText.escaped(path)) does not take all extended attributes; files come without them.")
+        }
+    }
+
+    /// Ends the process at once, whatever its readers wait for: the kernel interrupts their requests then.
+    private static func arm(display: FetchDisplay, temporaries: TemporaryFiles) -> Signals {
+        _ = signal(SIGXFSZ, SIG_IGN)
+        let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in
+            let handler: @Sendable () -> Void = {
+                temporaries.removeAll()
+                display.end()
+                Output.complain("stopped; the same command goes on from here.", as: "rankfs")
+                _exit(interrupted + number)
+            }
+            return (number, handler)
+        }
+        return Signals(Dictionary(uniqueKeysWithValues: handlers))
+    }
+
+    private static func conclude(_ run: FetchRun, display: FetchDisplay) throws(ProgramError) {
+        let tally = run.tally
+        for loss in tally.losses.prefix(mostNamed) {
+            display.tell("not fetched: \(LogText.escaped(loss.path)): \(loss.reason)")
+        }
+        if tally.losses.count > mostNamed { display.tell("and \(tally.losses.count - mostNamed) more") }
+        display.tell(tally.closingLine(seconds: run.seconds))
+        display.end()
+        let failed = tally.losses.count + tally.untried
+        guard failed > 0 else { return }
+        throw ProgramError(
+            .incomplete, "\(FetchEstimate.count(failed, "path")) could not be fetched; the same command tries again.")
+    }
+}

@@ -1,0 +1,149 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// The folder that files are written to: each appears whole, with time and attributes, under its path below the mount.
+///
+/// ## Concurrency
+///
+/// Any thread may call; two never write the same path at once.
+final class ExportFolder: Sendable {
+    /// What is in a file's place.
+    enum Present: Hashable, Sendable {
+        case nothing
+        /// A file of the same size and modification time: it is not written again.
+        case same
+        case other
+    }
+
+    let path: String
+    private let sidecars: Bool
+    private let temporaries: TemporaryFiles
+    private let lacksAttributes = Atomic<Bool>(false)
+    private let onLackingAttributes: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - path: The folder; made if missing, when the first file is written.
+    ///   - sidecars: Whether pictures get one.
+    ///   - temporaries: Where unfinished files are noted.
+    ///   - onLackingAttributes: Told once, if the target's file system takes no extended attributes.
+    init(
+        path: String, sidecars: Bool, temporaries: TemporaryFiles, onLackingAttributes: @escaping @Sendable () -> Void
+    ) {
+        self.path = path
+        self.sidecars = sidecars
+        self.temporaries = temporaries
+        self.onLackingAttributes = onLackingAttributes
+    }
+
+    /// Looks at what is in a file's place.
+    func compare(_ file: String, with source: stat) -> Present {
+        guard let there = try? MountedFiles.status(of: "\(path)/\(file)") else { return .nothing }
+        return Self.compare(there, with: source)
+    }
+
+    /// Compares what two files show.
+    static func compare(_ there: stat, with source: stat) -> Present {
+        let isSame =
+            MountedFiles.kind(there) == .file && there.st_size == source.st_size
+            && there.st_mtim.tv_sec == source.st_mtim.tv_sec && there.st_mtim.tv_nsec == source.st_mtim.tv_nsec
+        return isSame ? .same : .other
+    }
+
+    /// Begins a file in the place where it will be; nil if the process is stopping.
+    func create(_ file: String) throws(ProgramError) -> ExportedFile? {
+        let temporary = Self.temporaryPath(of: "\(path)/\(file)")
+        do throws(Files.Failure) {
+            try Files.makeDirectories(Files.parent(of: temporary) ?? path, permissions: 0o755)
+            guard let descriptor = try temporaries.open(temporary) else { return nil }
+            return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
+        } catch {
+            throw self.error(error, path: file)
+        }
+    }
+
+    /// Hidden, beside the file, and always the same: what a kill left is written over by the next run.
+    static func temporaryPath(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return ".\(path).part" }
+        return "\(path[...slash]).\(path[path.index(after: slash)...]).part"
+    }
+
+    /// Gives a written file its attributes, time and name, and its sidecar.
+    ///
+    /// - Parameters:
+    ///   - written: Written to its end.
+    ///   - file: Its path below the folder.
+    ///   - source: The original in the mount.
+    ///   - status: The original's; nil if it cannot be told any more, then the time stays that of the writing.
+    /// - Throws: Why it cannot be written, as a sentence.
+    func finish(
+        _ written: ExportedFile, as file: String, source: String, status: stat?
+    ) throws(ProgramError) {
+        copyAttributes(of: source, to: written.descriptor)
+        if let status {
+            let times = [status.st_mtim, status.st_mtim]
+            unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(written.descriptor, $0.baseAddress) }
+        }
+        do throws(Files.Failure) { try written.rename(to: "\(path)/\(file)") } catch {
+            throw self.error(error, path: file)
+        }
+        try writeSidecar(of: file, source: source)
+    }
+
+    /// Writes the sidecar of a picture, unless it is there and the same.
+    func writeSidecar(of file: String, source: String) throws(ProgramError) {
+        guard sidecars,
+            let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: source) })
+        else { return }
+        let name = file + Sidecar.suffix
+        let bytes = Array(text.utf8)
+        if let present = try? Files.read("\(path)/\(name)", limit: bytes.count + 1), present == bytes { return }
+        guard let written = try create(name) else { return }
+        guard written.write(bytes) else {
+            written.discard()
+            throw error(written.failure, path: name)
+        }
+        do throws(Files.Failure) { try written.rename(to: "\(path)/\(name)") } catch {
+            written.discard()
+            throw self.error(error, path: name)
+        }
+    }
+
+    private func copyAttributes(of source: String, to descriptor: Int32) {
+        guard let attributes = try? MountedFiles.attributes(of: source) else { return }
+        for (name, value) in attributes {
+            let result = unsafe value.withUnsafeBytes { bytes in
+                unsafe fsetxattr(descriptor, name, bytes.baseAddress, bytes.count, 0)
+            }
+            guard result != 0 else { continue }
+            if !lacksAttributes.exchange(true, ordering: .relaxed) { onLackingAttributes() }
+            // One that is too long for ext4 leaves room for others; a file system without any has none for those either.
+            if errno == ENOTSUP { return }
+        }
+    }
+
+    /// Why a file cannot be written, with what to do.
+    func error(_ failure: Files.Failure?, path file: String) -> ProgramError {
+        let folder = LogText.escaped(path)
+        let shown = LogText.escaped("\(path)/\(file)")
+        switch failure?.code {
+        case ENOSPC, EDQUOT:
+            return ProgramError(
+                .cannotCreate,
+                "the disk of \(folder) is full; make room and run the same command, which goes on from here.")
+        case EFBIG:
+            return ProgramError(
+                .cannotCreate,
+                "\(shown) is larger than files may be there; raise that limit (`ulimit -f`) or name another folder.")
+        case EBUSY:
+            return ProgramError(
+                .cannotCreate, "another rankfs is writing \(shown); wait for its end and run the same command.")
+        case EISDIR, ENOTEMPTY, EEXIST:
+            return ProgramError(.cannotCreate, "\(shown) is a folder; move it away or name another folder.")
+        default:
+            return ProgramError(
+                .cannotCreate,
+                "\(shown) cannot be written: \(failure?.text ?? "no reason given"); name another folder.")
+        }
+    }
+}

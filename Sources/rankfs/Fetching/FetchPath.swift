@@ -1,0 +1,123 @@
+import Rankings
+
+/// Where a path leads: a mount, and the way below it.
+struct FetchPlace: Hashable, Sendable {
+    let mount: String
+    /// Without a slash at either end; empty for the mount's root.
+    let path: String
+}
+
+/// From the words of a command line to paths below a mount: pure, but for the links that `canonical` follows.
+enum FetchPath {
+    /// Days of one range: more than the service has published in ten years.
+    static let longestRange = 4000
+
+    /// Finds the mount that an argument means.
+    ///
+    /// - Parameters:
+    ///   - argument: Absolute, relative to the working directory, or relative to the root of the only mount.
+    ///   - directory: The working directory.
+    ///   - mounts: Mount points of rankfs.
+    ///   - canonical: Follows the links in an absolute path as far as it exists.
+    /// - Returns: The place, with `latest` and other links of the argument itself followed.
+    /// - Throws: unavailable if nothing is mounted, usage if the argument is in no mount.
+    static func place(
+        of argument: String, in directory: String, mounts: [String], canonical: (String) -> String
+    ) throws(ProgramError) -> FetchPlace {
+        let shown = LogText.escaped(argument)
+        guard !mounts.isEmpty else {
+            throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
+        }
+        let absolute = argument.hasPrefix("/") ? argument : "\(directory == "/" ? "" : directory)/\(argument)"
+        if let place = inside(canonical(absolute), mounts) { return try checked(place, shown) }
+        guard !argument.hasPrefix("/") else {
+            throw ProgramError(.usage, "\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
+        }
+        guard mounts.count == 1 else {
+            throw ProgramError(
+                .usage, "there are \(mounts.count) mounts and \(shown) can be in each; name the path from / on.")
+        }
+        guard let place = inside(canonical("\(mounts[0])/\(argument)"), mounts) else {
+            throw ProgramError(.usage, "\(shown) leads out of the mount; name a path in it.")
+        }
+        return try checked(place, shown)
+    }
+
+    private static func inside(_ path: String, _ mounts: [String]) -> FetchPlace? {
+        // The longest one: mounts may lie in each other.
+        let mount = mounts.filter { path == $0 || path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
+        return mount.map { mount in
+            let parts = path.dropFirst(mount.count).split(separator: "/").filter { $0 != "." }
+            return FetchPlace(mount: mount, path: parts.joined(separator: "/"))
+        }
+    }
+
+    /// What does not exist was not made canonical, so it may still hold steps upwards.
+    private static func checked(_ place: FetchPlace, _ shown: String) throws(ProgramError) -> FetchPlace {
+        guard !place.path.split(separator: "/").contains("..") else {
+            throw ProgramError(.usage, "\(shown) goes up behind a folder that does not exist; name it without `..`.")
+        }
+        return place
+    }
+
+    // MARK: - Ranges
+
+    /// What a path stands for.
+    struct Expansion: Hashable, Sendable {
+        /// One path, or one for each day of a range.
+        var paths: [String]
+        /// What was left out of a range, as a sentence.
+        var note: String?
+    }
+
+    /// Expands `ranking/<mode>/<day>..<day>` to its days, both ends included; any other path stands for itself.
+    ///
+    /// - Parameters:
+    ///   - path: Below a mount's root.
+    ///   - newest: The newest day that can have been published.
+    /// - Returns: The paths, in the order of the calendar.
+    /// - Throws: usage for what is no range of published days.
+    static func expand(_ path: String, newest: Day) throws(ProgramError) -> Expansion {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, parts[0] == "ranking", let dots = parts[2].range(of: "..") else {
+            return Expansion(paths: [path])
+        }
+        let shown = LogText.escaped(parts[2], limit: 80)
+        guard let mode = RankingMode(rawValue: parts[1]) else {
+            throw ProgramError(.usage, "there is no ranking \(LogText.escaped(parts[1], limit: 80)).")
+        }
+        guard let first = Day(String(parts[2][..<dots.lowerBound])),
+            let last = Day(String(parts[2][dots.upperBound...]))
+        else {
+            throw ProgramError(.usage, "\(shown) is no range of days; write it as 2024-01-01..2024-01-31.")
+        }
+        guard first <= last else {
+            throw ProgramError(.usage, "\(shown) ends before it begins; write \(last)..\(first).")
+        }
+        let begin = max(first, Day.first(of: mode))
+        let end = min(last, newest)
+        guard begin <= end else {
+            throw ProgramError(
+                .usage, "\(shown) has no published day: there are those from \(Day.first(of: mode)) to \(newest).")
+        }
+        let count = end.ordinal - begin.ordinal + 1
+        guard count <= longestRange else {
+            throw ProgramError(
+                .usage, "\(shown) has \(count) days; fetch at most \(longestRange) at a time, in several commands.")
+        }
+        let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
+        return Expansion(paths: (0..<count).map { "ranking/\(parts[1])/\(begin.advanced(by: $0))" }, note: note)
+    }
+}
+
+extension String {
+    /// The first place of some text; the standard library's own needs Foundation or regular expressions.
+    fileprivate func range(of text: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            formIndex(after: &start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,185 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// What is to be done with a path of the mount.
+struct FetchWork: Hashable, Sendable {
+    /// Below the mount's root.
+    let path: String
+    /// The listing that a file belongs to; its own path for a directory.
+    let group: String
+}
+
+/// What came of it.
+enum FetchOutcome: Sendable {
+    /// A directory: its files with their sizes where these are known, and the directories in it.
+    case listed(files: [(name: String, size: Int64?)], directories: [String])
+    /// Read to its end: bytes, and whether another file was in the target's place before.
+    case fetched(Int64, replaced: Bool)
+    /// It was there already.
+    case skipped(Int64)
+    /// The service does not give it.
+    case withheld
+    case missing
+    /// Trying again may help.
+    case failed(Files.Failure)
+    /// Nothing else would work either.
+    case stopped(ProgramError)
+}
+
+/// Does the work of a fetch with ordinary file operations.
+///
+/// ## Concurrency
+///
+/// Any number of threads; every call blocks until the mount has answered.
+final class FetchReader: Sendable {
+    /// Bytes of one read: what the kernel hands on in one request to the mount at most.
+    static let pieceSize = 1 << 20
+
+    let mount: String
+    /// Nil if files are only to be read.
+    private let target: ExportFolder?
+    private let received = Atomic<Int64>(0)
+
+    init(mount: String, target: ExportFolder?) {
+        self.mount = mount
+        self.target = target
+    }
+
+    /// Bytes read so far, those of failed attempts too.
+    var receivedBytes: Int64 { received.load(ordering: .relaxed) }
+
+    // MARK: Listings
+
+    /// Lists a directory, or a path that may be a file.
+    func list(_ work: FetchWork) -> FetchOutcome {
+        let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
+        do throws(Files.Failure) {
+            let status = try MountedFiles.status(of: path)
+            if MountedFiles.kind(status) == .file {
+                return .listed(files: [("", Int64(status.st_size))], directories: [])
+            }
+            let entries = try MountedFiles.list(path)
+            // Asked one after the other, which the mount takes for a walk: it asks for all sizes at once.
+            let files = entries.filter { $0.kind == .file }.map { entry in
+                (
+                    name: entry.name,
+                    size: (try? MountedFiles.status(of: "\(path)/\(entry.name)")).map { Int64($0.st_size) }
+                )
+            }
+            // An author's bookmarks are others' works: fetched when they are named.
+            let directories = entries.filter { $0.kind == .directory && $0.name != "bookmarks" }.map(\.name)
+            return .listed(files: files, directories: directories)
+        } catch {
+            return Self.outcome(of: error, mount: mount)
+        }
+    }
+
+    // MARK: Files
+
+    /// Reads a file from its beginning to its end, and writes it to the target if there is one.
+    func fetch(_ work: FetchWork) -> FetchOutcome {
+        let path = "\(mount)/\(work.path)"
+        do throws(Files.Failure) {
+            let status = try MountedFiles.status(of: path)
+            if let target { return try export(work, status, to: target) }
+            if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" {
+                return .skipped(Int64(status.st_size))
+            }
+            return .fetched(try read(path) { _ in true }, replaced: false)
+        } catch {
+            return Self.outcome(of: error, mount: mount)
+        }
+    }
+
+    private func export(
+        _ work: FetchWork, _ status: stat, to target: ExportFolder
+    ) throws(Files.Failure) -> FetchOutcome {
+        let path = "\(mount)/\(work.path)"
+        let present = target.compare(work.path, with: status)
+        if present == .same {
+            do throws(ProgramError) { try target.writeSidecar(of: work.path, source: path) } catch {
+                return .stopped(error)
+            }
+            return .skipped(Int64(status.st_size))
+        }
+        // Opened first: what cannot be read leaves no empty file.
+        let descriptor = try open(path)
+        defer { close(descriptor) }
+        let file: ExportedFile
+        do throws(ProgramError) {
+            guard let opened = try target.create(work.path) else { return .failed(Files.Failure(code: EINTR)) }
+            file = opened
+        } catch {
+            return .stopped(error)
+        }
+        do throws(Files.Failure) {
+            let count = try read(descriptor) { file.write($0) }
+            guard file.failure == nil else {
+                file.discard()
+                return .stopped(target.error(file.failure, path: work.path))
+            }
+            do throws(ProgramError) {
+                try target.finish(file, as: work.path, source: path, status: try? MountedFiles.status(of: path))
+            } catch {
+                file.discard()
+                return .stopped(error)
+            }
+            return .fetched(count, replaced: present == .other)
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    private func open(_ path: String) throws(Files.Failure) -> Int32 {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .last() }
+        return descriptor
+    }
+
+    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(Files.Failure) -> Int64 {
+        let descriptor = try open(path)
+        defer { close(descriptor) }
+        return try read(descriptor, each: each)
+    }
+
+    /// Reads to the end; a file that is not as long as it says is a failure, whoever's fault it is.
+    private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(Files.Failure) -> Int64 {
+        var total: Int64 = 0
+        var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 { throw .last() }
+            if count == 0 { break }
+            total += Int64(count)
+            received.wrappingAdd(Int64(count), ordering: .relaxed)
+            if !each(count == buffer.count ? buffer : Array(buffer[..<count])) { return total }
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .last() }
+        guard Int64(status.st_size) == total else { throw Files.Failure(code: EIO) }
+        return total
+    }
+
+    // MARK: Failures
+
+    /// What an errno of the mount means for a fetch.
+    static func outcome(of failure: Files.Failure, mount: String) -> FetchOutcome {
+        switch failure.code {
+        case EACCES, EPERM: .withheld
+        case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing
+        case ENOTCONN, ECONNABORTED, ENODEV:
+            .stopped(
+                ProgramError(
+                    .unavailable,
+                    "the mount at \(LogText.escaped(mount)) has ended; mount it again and run the same command."))
+        default: .failed(failure)
+        }
+    }
+
+    /// Whether a failure says that nobody was reached.
+    static func isUnreachable(_ failure: Files.Failure) -> Bool {
+        [EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ECONNREFUSED].contains(failure.code)
+    }
+}

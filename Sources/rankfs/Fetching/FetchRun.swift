@@ -1,0 +1,202 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Carries a fetch out: readers on threads of their own do what the schedule allows, in the order of the listings.
+///
+/// ## Concurrency
+///
+/// One thread calls `run` and owns the schedule and the tally; readers only put what came of their work into a mailbox.
+final class FetchRun {
+    private struct Result: Sendable {
+        let reader: Int
+        let piece: FetchSchedule<FetchWork>.Piece
+        let outcome: FetchOutcome
+        /// The end of the service's cool-down when a failure was met.
+        let closedUntil: Int64?
+    }
+
+    /// Files that are read at once: the mount downloads up to eight ahead of them.
+    static let readers = 4
+
+    private let reader: FetchReader
+    private let display: FetchDisplay
+    private let queues = (0..<FetchRun.readers).map { DispatchQueue(label: "rankfs.fetch.\($0)") }
+    private let mailbox = Mailbox()
+    private let manyListings: Bool
+    private let started = ContinuousClock.now
+    private var idle = Array(0..<FetchRun.readers)
+    private var schedule = FetchSchedule<FetchWork>()
+    private var lastName = ""
+    private(set) var tally = FetchTally()
+    private var stop: ProgramError?
+
+    init(paths: [String], reader: FetchReader, display: FetchDisplay) {
+        self.reader = reader
+        self.display = display
+        manyListings = paths.count > 1
+        schedule.add(paths.map { (.listing, FetchWork(path: $0, group: $0)) }, in: nil)
+    }
+
+    /// Whole seconds since the beginning.
+    var seconds: Int64 { (ContinuousClock.now - started).components.seconds }
+
+    /// Works until nothing is left.
+    ///
+    /// - Throws: What makes going on pointless: a full disk, a mount that has ended.
+    func run() throws(ProgramError) {
+        while true {
+            let until = begin()
+            if schedule.left == 0 { break }
+            mailbox.wait(display.pause, orUntil: until)
+            for result in mailbox.take() {
+                idle.append(result.reader)
+                take(result)
+            }
+            if let stop { throw stop }
+            if schedule.isOutage { giveUp() }
+            display.update(progress, byTenths: !manyListings)
+        }
+    }
+
+    /// Gives every idle reader work.
+    ///
+    /// - Returns: When there will be more, as far as that is known.
+    private func begin() -> Int64? {
+        while !idle.isEmpty {
+            switch schedule.next(now: WallClock.now()) {
+            case .finished: return nil
+            case .wait(let until): return until
+            case .begin(let piece):
+                lastName = piece.work.path.split(separator: "/").last.map(String.init) ?? ""
+                start(piece, on: idle.removeLast())
+            }
+        }
+        return nil
+    }
+
+    private func start(_ piece: FetchSchedule<FetchWork>.Piece, on number: Int) {
+        queues[number].async { [reader, mailbox] in
+            let outcome = piece.kind == .listing ? reader.list(piece.work) : reader.fetch(piece.work)
+            var closedUntil: Int64?
+            if case .failed = outcome { closedUntil = StatusCommand.document(of: reader.mount)?.network.closedUntil }
+            mailbox.put(Result(reader: number, piece: piece, outcome: outcome, closedUntil: closedUntil))
+        }
+    }
+
+    private var progress: FetchProgress {
+        let now = WallClock.now()
+        let elapsed = (ContinuousClock.now - started).components
+        return FetchProgress(
+            filesDone: tally.filesDone, filesKnown: tally.filesKnown, listingsDone: tally.listings,
+            listingsLeft: max(0, schedule.left - (tally.filesKnown - tally.filesDone)), bytes: reader.receivedBytes,
+            elapsed: Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18, name: lastName,
+            coolDown: schedule.coolDown.flatMap { $0 > now ? $0 : nil })
+    }
+
+    // MARK: - What came of it
+
+    private func take(_ result: Result) {
+        let work = result.piece.work
+        switch result.outcome {
+        case .listed(let files, let directories):
+            listed(result.piece, files: files.map(\.name), directories: directories)
+        case .fetched(let bytes, let replaced):
+            schedule.succeeded(result.piece.id)
+            if replaced { display.tell("changed: \(LogText.escaped(work.path))") }
+            ended(work) {
+                $0.fetched += 1
+                $0.bytes += bytes
+            }
+        case .skipped:
+            schedule.succeeded(result.piece.id)
+            ended(work) { $0.skipped += 1 }
+        case .withheld:
+            schedule.succeeded(result.piece.id)
+            if result.piece.kind == .listing { return lost(result.piece, "only signed-in users see it") }
+            ended(work) { $0.withheld += 1 }
+        case .missing:
+            schedule.succeeded(result.piece.id)
+            lost(result.piece, result.piece.kind == .listing ? Self.notThere : "it is gone")
+        case .failed(let failure):
+            failed(result, failure)
+        case .stopped(let error):
+            stop = stop ?? error
+        }
+    }
+
+    private static let notThere = "there is nothing; a day may not be published yet"
+
+    private func listed(
+        _ piece: FetchSchedule<FetchWork>.Piece, files: [String], directories: [String]
+    ) {
+        let work = piece.work
+        tally.opened(work.group, files: files.count)
+        func below(_ name: String) -> String {
+            name.isEmpty ? work.path : work.path.isEmpty ? name : "\(work.path)/\(name)"
+        }
+        let more = files.map { (FetchSchedule<FetchWork>.Kind.file, FetchWork(path: below($0), group: work.group)) }
+        let deeper = directories.map {
+            (FetchSchedule<FetchWork>.Kind.listing, FetchWork(path: below($0), group: below($0)))
+        }
+        schedule.add(more + deeper, in: piece)
+        schedule.succeeded(piece.id)
+    }
+
+    private func failed(_ result: Result, _ failure: Files.Failure) {
+        let verdict = schedule.failed(
+            result.piece.id, unreachable: FetchReader.isUnreachable(failure), closedUntil: result.closedUntil,
+            now: WallClock.now())
+        if verdict == .givenUp { lost(result.piece, failure.text) }
+    }
+
+    private func lost(_ piece: FetchSchedule<FetchWork>.Piece, _ reason: String) {
+        if piece.kind == .listing {
+            tally.lost(listing: piece.work.path, reason)
+        } else {
+            ended(piece.work, loss: reason) { $0.failed += 1 }
+        }
+    }
+
+    private func ended(_ work: FetchWork, loss: String? = nil, _ change: (inout FetchTally.Group) -> Void) {
+        guard let group = tally.ended(work, change, loss: loss), manyListings || tally.listings > 1 else { return }
+        display.tell(FetchTally.line(work.group, group))
+    }
+
+    private func giveUp() {
+        let left = schedule.abandon()
+        guard !left.isEmpty else { return }
+        tally.abandoned(left.count)
+        display.tell("nothing gets through any more; the rest is left for another time")
+    }
+
+    // MARK: - The mailbox
+
+    /// ## Concurrency
+    ///
+    /// Any thread puts, one takes; the semaphore only wakes.
+    private final class Mailbox: Sendable {
+        private let results = Mutex<[Result]>([])
+        private let arrived = DispatchSemaphore(value: 0)
+
+        func put(_ result: Result) {
+            results.withLock { $0.append(result) }
+            arrived.signal()
+        }
+
+        func take() -> [Result] {
+            results.withLock { results in
+                defer { results = [] }
+                return results
+            }
+        }
+
+        /// Waits for a result, for so many seconds at most, and not beyond a moment in Unix seconds.
+        func wait(_ seconds: Double, orUntil end: Int64?) {
+            var time = seconds
+            // A moment more, so that the clock of whole seconds has got there.
+            if let end { time = min(time, max(0.02, Double(end - WallClock.now()))) }
+            _ = arrived.wait(timeout: .now() + time)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CLinux
+import Glibc
+
+/// What ordinary programs do with the files of a mount: calls that may wait for the network, so not for tasks.
+enum MountedFiles {
+    enum Kind: Hashable, Sendable {
+        case file, directory, other
+    }
+
+    /// An entry of a directory.
+    struct Entry: Hashable, Sendable {
+        let name: String
+        let kind: Kind
+    }
+
+    /// The entries of a directory in the order in which it gives them, without `.` and `..`.
+    static func list(_ path: String) throws(Files.Failure) -> [Entry] {
+        guard let directory = unsafe opendir(path) else { throw .last() }
+        defer { unsafe _ = closedir(directory) }
+        var entries: [Entry] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(directory) else {
+                guard errno == 0 else { throw .last() }
+                return entries
+            }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
+            }
+            guard name != ".", name != ".." else { continue }
+            let kind: Kind =
+                switch unsafe Int(entry.pointee.d_type) {
+                case Int(DT_REG): .file
+                case Int(DT_DIR): .directory
+                case Int(DT_UNKNOWN): (try? status(of: "\(path)/\(name)")).map(Self.kind) ?? .other
+                default: .other
+                }
+            entries.append(Entry(name: name, kind: kind))
+        }
+    }
+
+    /// lstat(2).
+    static func status(of path: String) throws(Files.Failure) -> stat {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw .last() }
+        return status
+    }
+
+    /// What a file is.
+    static func kind(_ status: stat) -> Kind {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: .file
+        case S_IFDIR: .directory
+        default: .other
+        }
+    }
+
+    /// An extended attribute as text; nil if there is none.
+    static func attribute(_ name: String, of path: String) -> String? {
+        bytes(of: name, at: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The extended attributes that a copy takes along: all of `user.` but those that tell of the mount's store.
+    static func attributes(of path: String) throws(Files.Failure) -> [(name: String, value: [UInt8])] {
+        var list = [UInt8](repeating: 0, count: longestAttribute)
+        let length = unsafe list.withUnsafeMutableBytes { buffer in
+            unsafe llistxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
+        }
+        guard length >= 0 else { throw .last() }
+        return list[..<length].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            .filter { $0.hasPrefix("user.") && !live.contains($0) }
+            .compactMap { name in bytes(of: name, at: path).map { (name, $0) } }
+    }
+
+    /// True only at the moment they are asked for, and only in the mount.
+    static let live: Set<String> = ["user.rankfs.state", "user.rankfs.progress"]
+    /// XATTR_SIZE_MAX and XATTR_LIST_MAX of Linux.
+    private static let longestAttribute = 65_536
+
+    private static func bytes(of name: String, at path: String) -> [UInt8]? {
+        // Nearly all are short; the long way asks again.
+        for size in [1024, longestAttribute] {
+            var value = [UInt8](repeating: 0, count: size)
+            let length = unsafe value.withUnsafeMutableBytes { unsafe lgetxattr(path, name, $0.baseAddress, $0.count) }
+            if length >= 0 { return Array(value[..<length]) }
+            if errno != ERANGE { return nil }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,40 @@
+/// Text measured in columns of a terminal.
+enum DisplayText {
+    /// Columns of a text: two for what is drawn wide in East Asia, none for what combines with the character before it.
+    static func width(of text: String) -> Int {
+        text.reduce(0) { $0 + width(of: $1) }
+    }
+
+    /// The text cut to so many columns, with `…` for what is missing.
+    static func cut(_ text: String, to columns: Int) -> String {
+        guard width(of: text) > columns else { return text }
+        guard columns > 0 else { return "" }
+        var result = ""
+        var left = columns - 1
+        for character in text {
+            left -= width(of: character)
+            if left < 0 { break }
+            result.append(character)
+        }
+        return result + "…"
+    }
+
+    /// A character with all that combines with it is as wide as its widest scalar.
+    private static func width(of character: Character) -> Int {
+        character.unicodeScalars.map(width).max() ?? 0
+    }
+
+    /// The wide and full-width ranges of Unicode's East Asian Width (UAX #11), joined where nothing narrow lies between.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x231A...0x231B, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0xA4CF,
+        0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
+        0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+    ]
+
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: 0
+        default: wide.contains { $0.contains(scalar.value) } ? 2 : 1
+        }
+    }
+}
