@@ -17,7 +17,7 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp
+                 ffmpeg webp mandoc zsh
 
 .PHONY: demo test check bench install uninstall build format setup setup-test tsan clean
 

@@ -48,6 +48,7 @@ enum Main {
             try LogoutCommand.run(settings: settings, home: home)
         case .act(let command, let paths): try ActCommand.run(command, paths: paths)
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
+        case .completions(let shell): Output.print(shell.script, terminator: "")
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {

@@ -13,6 +13,8 @@ enum Command: Hashable, Sendable {
     case act(MountCommand, paths: [String])
     case logout(MountRequest)
     case fetch(FetchRequest)
+    /// The script by which a shell completes command lines; for `make install`, not listed in help.
+    case completions(CompletionShell)
     case version
     case help(topic: String?)
 }

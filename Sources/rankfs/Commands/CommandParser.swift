@@ -25,6 +25,7 @@ struct CommandParser {
         case "-V", "--version", "version": return .version
         case "help": return .help(topic: arguments.dropFirst().first)
         case "fetch": return try FetchRequest.command(arguments.dropFirst())
+        case "completions": return .completions(try CompletionShell(arguments: parser.words))
         case "mount", "demo", "cache", "login", "logout":
             try parser.refuseCookies()
             try parser.parseWords(mounts: true)

@@ -15,6 +15,8 @@ struct OptionDefinition: Sendable {
     let mayHoldSecret: Bool
     /// Whether the whole value may be a secret, given by mistake.
     let mayBeSecret: Bool
+    /// The words that the value is one of, for completion; empty where it is something else.
+    let words: [String]
     /// Parses a value into the settings.
     let set: @Sendable (inout Settings, String, OptionContext) throws(ExpectedValue) -> Void
 
@@ -29,7 +31,25 @@ struct OptionDefinition: Sendable {
         self.help = help
         self.mayHoldSecret = mayHoldSecret || mayBeSecret
         self.mayBeSecret = mayBeSecret
+        words = []
         self.set = set
+    }
+
+    /// An option whose value is one of a list of words.
+    init<Value: Sendable>(
+        _ name: String, _ placeholder: String, standard: String, help: String, words choices: [(String, Value)],
+        of setting: any WritableKeyPath<Settings, Value> & Sendable
+    ) {
+        self.name = name
+        self.placeholder = placeholder
+        self.standard = standard
+        self.help = help
+        mayHoldSecret = false
+        mayBeSecret = false
+        words = choices.map(\.0)
+        set = { settings, text, _ throws(ExpectedValue) in
+            settings[keyPath: setting] = try ValueParsers.word(text, of: choices)
+        }
     }
 }
 
@@ -85,16 +105,11 @@ enum OptionTable {
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
             "images", "WORD", standard: "regular",
-            help: "regular (1200 pixels), small (480 pixels) or original"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.rendition = try ValueParsers.word(
-                text, of: [("regular", .regular), ("small", .small), ("original", .original)])
-        },
+            help: "regular (1200 pixels), small (480 pixels) or original",
+            words: [("regular", .regular), ("small", .small), ("original", .original)], of: \.rendition),
         OptionDefinition(
-            "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.allPages = try ValueParsers.word(text, of: [("first", false), ("all", true)])
-        },
+            "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is",
+            words: [("first", false), ("all", true)], of: \.allPages),
         OptionDefinition(
             "top", "N", standard: "all", help: "show only the first N entries of a ranking"
         ) { settings, text, _ throws(ExpectedValue) in
@@ -116,11 +131,8 @@ enum OptionTable {
 
     private static let filters: [OptionDefinition] = [
         OptionDefinition(
-            "ai", "WORD", standard: "show", help: "works made with AI: show, hide or only"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.filter.generated = try ValueParsers.word(
-                text, of: ListingFilter.Generated.allCases.map { ($0.rawValue, $0) })
-        },
+            "ai", "WORD", standard: "show", help: "works made with AI: show, hide or only",
+            words: ListingFilter.Generated.allCases.map { ($0.rawValue, $0) }, of: \.filter.generated),
         OptionDefinition(
             "tags", "TAGS", standard: "none",
             help: "tags that works must have or, with - in front, not have: \"cat -dog\""
@@ -136,16 +148,12 @@ enum OptionTable {
             settings.filter.minimumWidth = try ValueParsers.integer(text, in: 0...100_000)
         },
         OptionDefinition(
-            "orientation", "WORD", standard: "any", help: "any, landscape, portrait or square"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.filter.orientation = try ValueParsers.word(
-                text, of: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) })
-        },
+            "orientation", "WORD", standard: "any", help: "any, landscape, portrait or square",
+            words: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) },
+            of: \.filter.orientation),
         OptionDefinition(
-            "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.notesRecent = try ValueParsers.word(text, of: [("on", true), ("off", false)])
-        },
+            "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off",
+            words: [("on", true), ("off", false)], of: \.notesRecent),
     ]
 
     private static let network: [OptionDefinition] = [
@@ -219,10 +227,8 @@ enum OptionTable {
 
     private static let logging: [OptionDefinition] = [
         OptionDefinition(
-            "log", "LEVEL", standard: "info", help: "error, warning, info or debug"
-        ) { settings, text, _ throws(ExpectedValue) in
-            settings.logLevel = try ValueParsers.word(text, of: LogLevel.allCases.map { ($0.name, $0) })
-        },
+            "log", "LEVEL", standard: "info", help: "error, warning, info or debug",
+            words: LogLevel.allCases.map { ($0.name, $0) }, of: \.logLevel),
         OptionDefinition(
             "log_file", "FILE", standard: "CACHE_DIR/rankfs.log in the background", help: "where log lines go"
         ) { settings, text, context throws(ExpectedValue) in

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import rankfs
+
+/// The manual pages say what the tables say.
+@Suite struct ManualTests {
+    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "mount-helper/man")
+
+    private static func page(_ name: String) throws -> String {
+        try String(contentsOf: directory.appending(path: name), encoding: .utf8)
+    }
+
+    @Test func everyOptionHasItsEntryAndItsDefault() throws {
+        let entries = try Self.page("rankfs.conf.5").components(separatedBy: "\n.It Cm ").dropFirst()
+        #expect(entries.map { String($0.prefix { $0 != " " }) } == OptionTable.all.map(\.name))
+        for (entry, option) in zip(entries, OptionTable.all) {
+            #expect(entry.hasPrefix("\(option.name) Ns = Ns Ar \(option.placeholder.lowercased())\n"))
+            #expect((entry + "\n").contains("\nDefault: \(option.standard).\n"), "default of \(option.name)")
+            for word in option.words { #expect(entry.contains(".Cm \(word)"), "\(word) of \(option.name)") }
+        }
+    }
+
+    @Test func everyCommandHasItsEntry() throws {
+        let parts = try Self.page("rankfs.1").components(separatedBy: ".Sh DESCRIPTION")
+        try #require(parts.count == 2)
+        for command in CommandParser.commands {
+            #expect(parts[0].contains("\n.Cm \(command)"), "synopsis of \(command)")
+            #expect(parts[1].contains("\n.It Cm \(command)"), "entry of \(command)")
+        }
+        for status in ExitStatus.allCases where status.rawValue == 0 || status.rawValue > 2 {
+            #expect(parts[1].contains("\n.It \(status.rawValue)\n"))
+        }
+    }
+
+    @Test func theHelperHasItsExitStatuses() throws {
+        let page = try Self.page("mount.rankfs.8")
+        for status in ExitStatus.allCases { #expect(page.contains("\n.It \(status.ofMountHelper.rawValue)\n")) }
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
+    func pagesPassTheLinter() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/mandoc")
+        process.arguments =
+            ["-T", "lint", "-W", "warning"]
+            + ["rankfs.1", "rankfs.conf.5", "mount.rankfs.8"].map { Self.directory.appending(path: $0).path }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(String(decoding: output, as: UTF8.self))")
+    }
+}
