@@ -88,7 +88,7 @@ struct Synopsis: Hashable, Sendable {
         case "SOURCE": .source
         // These two make a mount; to all others it is there.
         case "MOUNTPOINT": ["mount", "demo"].contains(command) ? .folder : .mounted
-        case "DIR": .folder
+        case "DIR", "FOLDER": .folder
         case "COMMAND": .command
         default: .file
         }
