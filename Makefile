@@ -4,7 +4,8 @@
 #   make test     install what is missing, run every test
 #   make check    format, layers and the tests that need no mount
 #   make bench    figures of a release build against the embedded origin
-#   make install  put the program, the mount helper and the unit in place
+#   make install  put the program, the mount helper, units, manual pages and completions in place
+#   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
 
 SHELL   := /bin/bash
 PREFIX  ?= /usr/local
@@ -69,4 +70,5 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
--include mount-helper/install.mk
+include mount-helper/install.mk
+include mount-helper/deb.mk
