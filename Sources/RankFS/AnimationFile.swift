@@ -72,21 +72,14 @@ final class AnimationFile: Sendable {
     private static func directory(of archive: OpenPicture, length: Int64) async throws(Failure) -> ZipArchive {
         let start = max(0, length - ZipArchive.tailLength)
         let tail = try await read(archive, start, count: Int(length - start))
-        do throws(MediaError) {
-            let place = try ZipArchive.directoryPlace(inTail: tail, length: length)
-            if place.lowerBound >= start {
-                let inTail = Int(place.lowerBound - start)..<Int(place.upperBound - start)
-                return try ZipArchive(directory: Array(tail[inTail]), at: place)
-            }
-            return try await far(place, archive)
-        } catch { throw .media(error) }
-    }
-
-    private static func far(_ place: Range<Int64>, _ archive: OpenPicture) async throws(MediaError) -> ZipArchive {
-        guard let directory = try? await read(archive, place.lowerBound, count: place.count) else {
-            throw .archive("its directory cannot be read")
+        let place = try made { () throws(MediaError) in
+            try ZipArchive.directoryPlace(inTail: tail, length: length)
         }
-        return try ZipArchive(directory: directory, at: place)
+        let bytes =
+            place.lowerBound >= start
+            ? Array(tail[Int(place.lowerBound - start)..<Int(place.upperBound - start)])
+            : try await read(archive, place.lowerBound, count: place.count)
+        return try made { () throws(MediaError) in try ZipArchive(directory: bytes, at: place) }
     }
 
     private static func data(
@@ -94,10 +87,12 @@ final class AnimationFile: Sendable {
     ) async throws(Failure) -> Range<Int64> {
         if let range = zip.data(of: entry) { return range }
         let header = try await read(archive, entry.header, count: Int(ZipArchive.localHeaderLength))
-        do throws(MediaError) {
-            let start = try zip.dataOffset(of: entry, localHeader: header)
-            return start..<start + entry.size
-        } catch { throw .media(error) }
+        let start = try made { () throws(MediaError) in try zip.dataOffset(of: entry, localHeader: header) }
+        return start..<start + entry.size
+    }
+
+    private static func made<Value>(_ make: () throws(MediaError) -> Value) throws(Failure) -> Value {
+        do throws(MediaError) { return try make() } catch { throw .media(error) }
     }
 
     /// The pixels of a frame, from as little of it as tells them.

@@ -25,7 +25,9 @@ extension RankFileSystem {
             }
             return (Int64(try await animations.webP(of: listing).count), listing.modified)
         case .avatar(let author):
-            let avatar = try await avatar(of: author)
+            guard let avatar = try await avatar(of: author) else {
+                return (Int64(StandIn.jpeg.count), catalog.loadedListing(.author(author))?.modified ?? 0)
+            }
             return (avatar.size ?? 0, avatar.id.uploaded)
         }
     }
@@ -39,7 +41,10 @@ extension RankFileSystem {
                 // What the kernel keeps of it may be shorter than the new text.
                 reply.opened(handle: handle, keepCache: false, directIO: true, cacheDirectory: false)
             case .avatar(let author):
-                let avatar = try await self.avatar(of: author)
+                guard let avatar = try await self.avatar(of: author) else {
+                    let handle = self.handles.insert(.text(StandIn.jpeg))
+                    return reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+                }
                 self.open(try self.opened(avatar), .made(file), avatar.size ?? 0, reply)
             case .matroska(let work):
                 let listing = try await self.listing(of: work)
@@ -90,37 +95,20 @@ extension RankFileSystem {
         return listing
     }
 
-    /// Where an author's picture is, with its size.
-    private func avatar(of author: UserID) async throws(Failure) -> PictureRequest {
-        do throws(CatalogError) {
-            guard let reference = try await catalog.avatar(of: author),
-                let (location, uploaded) = source.avatar(reference)
-            else { throw .noSuchListing }
-            let picture = PictureID(
-                work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
-            let size: Int64
-            if let stored = cache.storedSize(of: picture) {
-                size = stored
-            } else {
-                size = try await catalog.size(of: picture, at: location)
-            }
-            return PictureRequest(id: picture, location: location, size: size)
-        } catch .sizeNotTold {
-            return try await learnAvatar(of: author)
-        } catch { throw .catalog(error) }
-    }
-
-    private func learnAvatar(of author: UserID) async throws(Failure) -> PictureRequest {
+    /// Where an author's picture is, with its size; nil for an author without one.
+    private func avatar(of author: UserID) async throws(Failure) -> PictureRequest? {
         let reference: String?
         do throws(CatalogError) { reference = try await catalog.avatar(of: author) } catch { throw .catalog(error) }
-        guard let reference, let (location, uploaded) = source.avatar(reference) else { throw .noSuchName }
+        guard let reference, let (location, uploaded) = source.avatar(reference) else { return nil }
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
-        var request = PictureRequest(id: picture, location: location, size: nil)
-        do throws(ImageCacheError) {
-            request.size = try await cache.learnSize(of: request)
-        } catch { throw .picture(error) }
-        catalog.setSize(request.size ?? 0, of: picture)
+        var request = PictureRequest(id: picture, location: location, size: cache.storedSize(of: picture))
+        if request.size != nil { return request }
+        do throws(CatalogError) {
+            request.size = try await catalog.size(of: picture, at: location)
+        } catch .sizeNotTold {
+            request.size = try await learnSize(of: request)
+        } catch { throw .catalog(error) }
         return request
     }
 

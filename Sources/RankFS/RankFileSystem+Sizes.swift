@@ -28,7 +28,9 @@ extension RankFileSystem {
         do throws(CatalogError) {
             return try await listing.resolveSize(at: index, wholeListing: isWalk)
         } catch .sizeNotTold {
-            return try await learnSize(listing.entries[index])
+            let entry = listing.entries[index]
+            return try await learnSize(
+                of: PictureRequest(id: entry.picture, location: try location(of: entry), size: nil))
         } catch {
             throw .catalog(error)
         }
@@ -48,14 +50,11 @@ extension RankFileSystem {
     }
 
     /// Downloads a picture whose length no header tells, which is the only way to show a true size.
-    private func learnSize(_ entry: ListingEntry) async throws(Failure) -> Int64 {
-        let request = PictureRequest(id: entry.picture, location: try location(of: entry), size: nil)
+    func learnSize(of request: PictureRequest) async throws(Failure) -> Int64 {
         do throws(ImageCacheError) {
             let size = try await cache.learnSize(of: request)
-            catalog.setSize(size, of: entry.picture)
+            catalog.setSize(size, of: request.id)
             return size
-        } catch {
-            throw .picture(error)
-        }
+        } catch { throw .picture(error) }
     }
 }

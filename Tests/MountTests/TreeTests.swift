@@ -83,6 +83,20 @@ extension MountSuite {
             }
         }
 
+        @Test func anAuthorWithoutAPictureHasADrawnOne() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let told = try object(origin.fetch("/ajax/user/1003?full=1"))["body"] as? [String: Any]
+                #expect((told?["imageBig"] as? String)?.contains("no_profile") == true)
+                let avatar = "\(mount.path)/users/1003/avatar.jpg"
+                let bytes = try read(avatar).get()
+                #expect(bytes.starts(with: [0xFF, 0xD8]) && bytes.count == Int(try status(of: avatar).st_size))
+                let drawn = try read("\(mount.path)/.rankfs/nothing-stored.jpg").get()
+                #expect(bytes == drawn)
+            }
+        }
+
         @Test func whatWasReadIsListedNewestFirstAndSurvives() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
