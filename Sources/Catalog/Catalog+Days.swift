@@ -56,7 +56,8 @@ extension Catalog {
         guard case .ranking(let mode, let day) = key, !isThere, loaded[key] == nil else { return }
         // Originals are asked for one by one: not for a directory that nobody opened.
         guard view.rendition != .original else { return }
-        let pages = RankingPages(mode: mode, day: day, source: source, timeout: configuration.timeout)
+        let pages = RankingPages(
+            mode: mode, day: day, top: view.top, source: source, timeout: configuration.timeout)
         guard let content = try? pages.content(of: page, number: 1) else { return }
         _ = begin(key, pages, first: content, last: nil)
     }

@@ -4,7 +4,7 @@ internal import Synchronization
 extension Catalog: ListingOwner {
     var now: Int64 { configuration.now() }
 
-    var view: ListingView { configuration.view }
+    package var view: ListingView { configuration.view }
 
     func ask(page: Int, of listing: Listing) {
         inBackground { [self] in

@@ -13,7 +13,9 @@ extension Catalog {
         let timeout = patience ?? configuration.timeout
         let pages: any ListingPages =
             switch key {
-            case .ranking(let mode, let day): RankingPages(mode: mode, day: day, source: source, timeout: timeout)
+            case .ranking(let mode, let day):
+                RankingPages(
+                    mode: mode, day: day, top: view.top, source: source, timeout: timeout)
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
             case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)

@@ -34,7 +34,7 @@ struct EntryTable: Sendable {
             let entry = ListingEntry(
                 name: picture.name ?? freeName(for: picture), rank: Int32(clamping: picture.listed.rank ?? 0),
                 picture: picture.id, reference: picture.reference, isWithheld: work.withheld != nil,
-                isHidden: !view.shows(work, in: key))
+                isHidden: !view.shows(work, in: key) || !view.shows(rank: Int32(clamping: picture.listed.rank ?? 0)))
             append(
                 StoredRow(
                     entry: entry, size: picture.size,

@@ -84,7 +84,7 @@ extension Listing {
     /// The header as it is to be stored now.
     static func header(_ state: ListingState, pages: any ListingPages) -> ListingHeader {
         ListingHeader(
-            isComplete: state.paging.isComplete, nextPage: state.paging.next, lastPage: state.paging.last,
+            isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
             entryCount: state.table.rowCount, fetched: state.fetched,
             remaining: pages.remaining(from: state.paging.next))
     }

@@ -34,7 +34,7 @@ extension Listing {
         state.walkedCount = state.table.entries.count
         return (start..<state.walkedCount).compactMap { position in
             let entry = state.table.entries[position]
-            return state.table.sizes[position] == 0 && !entry.isWithheld ? entry : nil
+            return state.table.sizes[position] == 0 && !entry.isWithheld && !entry.isHidden ? entry : nil
         }
     }
 }

@@ -41,10 +41,17 @@ protocol ListingPages: Sendable {
 struct RankingPages: ListingPages {
     let mode: RankingMode
     let day: Day
+    /// The last rank that is shown; nil for all.
+    let top: Int?
     let source: any RankingSource
     let timeout: Duration
 
-    var window: PageWindow { .ranking }
+    var window: PageWindow {
+        var window = PageWindow.ranking
+        // Ranks that the service leaves out keep their places: rank N is on page N / 50, rounded up.
+        if let top { window.shownPages = (top + window.perPage - 1) / window.perPage }
+        return window
+    }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         let page = try await source.rankingPage(mode, day: day, page: number, deadline: ContinuousClock.now + timeout)
@@ -66,7 +73,7 @@ struct RankingPages: ListingPages {
     func remaining(from nextPage: Int) -> [WorkID] { [] }
 
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
-        number > Int64(last?.rank ?? 0) && number <= Int64(window.perPage * window.lastPage)
+        number > Int64(last?.rank ?? 0) && number <= Int64(top ?? window.perPage * window.lastPage)
     }
 }
 

@@ -7,11 +7,23 @@ package struct ListingView: Hashable, Sendable {
     /// Whether every page of a work is an entry, or its first one only.
     package var allPages: Bool
     package var filter: ListingFilter
+    /// The last rank of a ranking that is shown; nil for all.
+    ///
+    /// Pages behind it are not asked for.
+    package var top: Int?
 
-    package init(rendition: Rendition, allPages: Bool = false, filter: ListingFilter = ListingFilter()) {
+    package init(
+        rendition: Rendition, allPages: Bool = false, filter: ListingFilter = ListingFilter(), top: Int? = nil
+    ) {
         self.rendition = rendition
         self.allPages = allPages
         self.filter = filter
+        self.top = top
+    }
+
+    /// Whether an entry of this rank is shown; 0 stands for none.
+    func shows(rank: Int32) -> Bool {
+        rank == 0 || top.map { rank <= $0 } ?? true
     }
 
     /// Whether a work of a listing is shown.

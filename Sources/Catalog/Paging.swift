@@ -10,6 +10,8 @@ struct Paging<Content: Sendable>: Sendable {
         var pages: Int
         /// A bound for services whose paging never ends.
         var lastPage: Int
+        /// The pages that are shown; there may be more, which are not asked for.
+        var shownPages = Int.max
     }
 
     let window: Window
@@ -30,8 +32,13 @@ struct Paging<Content: Sendable>: Sendable {
         self.last = last
     }
 
-    /// Whether every page has been appended.
+    /// Whether every page to show has been appended.
     var isComplete: Bool {
+        hasEverything || next > window.shownPages
+    }
+
+    /// Whether every page that there is has been appended.
+    var hasEverything: Bool {
         next > min(last ?? .max, window.lastPage)
     }
 
@@ -49,7 +56,7 @@ struct Paging<Content: Sendable>: Sendable {
         // How many there are is not told: one further page may not exist, ten would be nine wasted requests.
         let bound = isBehindFirst && last != nil ? window.pages : 2
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
-        let final = min(last ?? .max, window.lastPage, next + count - 1)
+        let final = min(last ?? .max, window.lastPage, window.shownPages, next + count - 1)
         guard next <= final else { return [] }
         let pages = (next...final).filter { !asked.contains($0) && arrived[$0] == nil && !failedEarly.contains($0) }
         asked.formUnion(pages)

@@ -84,7 +84,8 @@ enum Rows {
                     entry: ListingEntry(
                         name: row.text(2), rank: Int32(clamping: row.int64(0)), picture: picture,
                         reference: row.text(4), isWithheld: row.int64(5) != 0,
-                        isHidden: work.map { !view.shows($0, in: key) } ?? false),
+                        isHidden: !view.shows(rank: Int32(clamping: row.int64(0)))
+                            || work.map { !view.shows($0, in: key) } ?? false),
                     size: row.int64(6), pageCount: view.allPages ? work?.pageCount ?? 1 : 1))
         }
         guard stored.rows.count == header.entryCount else {

@@ -33,6 +33,6 @@ extension RankFileSystem {
                 guard case .ranking(let mode, _) = key, mode.content != nil, isAllowed(mode) else { return nil }
                 return mode
             })
-        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(configuration.filter.admits)
+        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.view.filter.admits)
     }
 }

@@ -33,9 +33,7 @@ extension RankFileSystem {
         if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
         guard let key = node.listingKey, let listing = try await listing(key) else { throw .noSuchName }
         do throws(CatalogError) {
-            return try await listing.entries(reaching: .max).filter {
-                !$0.isWithheld && !$0.isHidden && !isBeyondTop($0)
-            }.map(\.picture)
+            return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
         } catch { throw .catalog(error) }
     }
 

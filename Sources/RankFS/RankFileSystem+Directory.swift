@@ -174,16 +174,14 @@ extension RankFileSystem {
         // In this order: what completes the listing in between must not hide its last entries.
         let isComplete = listing.isComplete
         let entries = listing.entries
-        let isEnd = isComplete || entries.last.map(isBeyondTop) == true
-        let shown = configuration.top == nil ? entries.count : entries.firstIndex(where: isBeyondTop) ?? entries.count
-        let (next, hasEntries) = pack(view, from: start, count: extras.count + shown, reply) { place in
+        let (next, hasEntries) = pack(view, from: start, count: extras.count + entries.count, reply) { place in
             guard place >= extras.count else { return extras[place] }
             let index = place - extras.count
             return entries[index].isHidden ? nil : (entries[index].name, .picture(listing, Int32(index)))
         }
         return Packed(
-            next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isEnd,
-            isAnswer: hasEntries || isEnd)
+            next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
+            isAnswer: hasEntries || isComplete)
     }
 
     /// Packs until the buffer is full or the entries end; returns the offset to go on at, and whether there was any to show.

@@ -117,7 +117,7 @@ extension RankFileSystem {
         guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name) else {
             return .absent(Limits.frozen)
         }
-        guard configuration.filter.admits(mode) else { return .absent(Limits.frozen) }
+        guard catalog.view.filter.admits(mode) else { return .absent(Limits.frozen) }
         if let failure = refusal(of: .mode(mode)) { return .refused(failure) }
         return source.modes.contains(mode.ofAllContents) ? .node(.mode(mode)) : .absent(Limits.changing)
     }
@@ -140,7 +140,7 @@ extension RankFileSystem {
         guard let number = EntryName.pictureNumber(name, leastDigits: leastDigits) else {
             return .absent(Limits.frozen)
         }
-        if case .ranking = key, let top = configuration.top, number > top { return .absent(Limits.frozen) }
+        if case .ranking = key, let top = catalog.view.top, number > top { return .absent(Limits.frozen) }
         if let listing = catalog.loadedListing(key) {
             if let finding = find(name, in: listing) { return finding }
             if listing.isComplete { return .absent(listing.isFrozen ? Limits.frozen : Limits.changing) }

@@ -149,7 +149,7 @@ extension RankFileSystem {
     private func shownPath(of picture: PictureID) async -> String? {
         let place = await catalog.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index) else { return false }
-            return !entry.isHidden && !isBeyondTop(entry) && refusal(of: .picture(listing, Int32(index))) == nil
+            return !entry.isHidden && refusal(of: .picture(listing, Int32(index))) == nil
         }
         guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
         return "\(listing.key.path)/\(entry.name)"

@@ -179,16 +179,10 @@ extension RankFileSystem {
         var index = start
         while left > 0 {
             index += direction
-            guard entries.indices.contains(index), !isBeyondTop(entries[index]) else { return nil }
+            guard entries.indices.contains(index) else { return nil }
             if isPreloadable(entries[index]) { left -= 1 }
         }
         return index
-    }
-
-    /// Whether an entry lies behind `top`.
-    func isBeyondTop(_ entry: ListingEntry) -> Bool {
-        guard let top = configuration.top, entry.rank > 0 else { return false }
-        return Int(entry.rank) > top
     }
 
     /// Whether somebody who pages on meets an entry: hidden and withheld ones are passed over, and so are archives.

@@ -21,12 +21,8 @@ package final class RankFileSystem: FileSystem {
     package struct Configuration: Sendable {
         package var user: UInt32
         package var group: UInt32
-        /// Which modes are shown; what listings show is the catalog's.
-        package var filter = ListingFilter()
         /// Whether what is read is noted in `recent/`.
         package var notesRecent = true
-        /// How many entries of a ranking are shown at most.
-        package var top: Int?
         /// The text of `/.rankfs/status.json`, made anew for each reader.
         package var status: @Sendable () -> [UInt8]
         /// The whole text of `/.rankfs/version`, its newline included.
@@ -39,14 +35,13 @@ package final class RankFileSystem: FileSystem {
         package var now: @Sendable () -> Int64
 
         package init(
-            user: UInt32, group: UInt32, top: Int?, status: @escaping @Sendable () -> [UInt8],
+            user: UInt32, group: UInt32, status: @escaping @Sendable () -> [UInt8],
             version: String, report: @escaping @Sendable (String) -> Void,
             invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
             now: @escaping @Sendable () -> Int64 = RankFileSystem.wallClock
         ) {
             self.user = user
             self.group = group
-            self.top = top
             self.status = status
             self.version = version
             self.report = report

@@ -14,6 +14,20 @@ import Testing
         return paging
     }
 
+    @Test func pagesThatAreNotShownAreNotAskedForAndNotTakenForMissing() {
+        var window = window
+        window.shownPages = 2
+        var paging = Paging<String>(window: window)
+        #expect(paging.ask(reaching: .max, known: 0) == [1, 2])
+        paging.arrive(1, "1", last: 10)
+        _ = paging.takeNext()
+        #expect(!paging.isComplete)
+        paging.arrive(2, "2", last: 10)
+        _ = paging.takeNext()
+        #expect(paging.isComplete && !paging.hasEverything)
+        #expect(paging.ask(reaching: .max, known: 100) == [])
+    }
+
     @Test func aReaderOfTheFirstPageGetsOnePageAhead() {
         var paging = started()
         #expect(paging.ask(reaching: 0, known: 50) == [2])

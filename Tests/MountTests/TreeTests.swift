@@ -91,7 +91,8 @@ extension MountSuite {
                 #expect((told?["imageBig"] as? String)?.contains("no_profile") == true)
                 let avatar = "\(mount.path)/users/1003/avatar.jpg"
                 let bytes = try read(avatar).get()
-                #expect(bytes.starts(with: [0xFF, 0xD8]) && bytes.count == Int(try status(of: avatar).st_size))
+                let size = Int(try status(of: avatar).st_size)
+                #expect(bytes.starts(with: [0xFF, 0xD8]) && bytes.count == size)
                 let drawn = try read("\(mount.path)/.rankfs/nothing-stored.jpg").get()
                 #expect(bytes == drawn)
             }
@@ -169,6 +170,21 @@ extension MountSuite {
                 let hidden = try #require(all.first { !wide.contains($0) })
                 #expect(access("\(mount.day())/\(hidden)", F_OK) == -1)
                 #expect(try workplace.run("ls", "-l", mount.day()).lines.count == wide.count + 1)
+            }
+        }
+
+        @Test func whatLiesBehindTheTopCostsNothing() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["top=20"])
+                let listed = try workplace.run("ls", "-l", mount.day()).lines.count - 1
+                #expect((18...20).contains(listed))
+                #expect(origin.requests.filter { $0.path.hasPrefix("/ranking.php") }.count == 1)
+                #expect(Set(origin.pictureRequests.map(\.path)).count <= listed)
+                #expect(mount.unmount())
+                // The rest of the day is not lost for a mount that shows more.
+                let whole = try Mount(workplace, of: origin, named: "whole")
+                #expect(try whole.names(whole.day()).count == (try origin.ranking().count))
             }
         }
 

@@ -129,7 +129,7 @@ import Testing
     /// Stored, and in no directory that is shown: hidden, beyond `top`, or forgotten.
     @Test func randomPassesOverWhatIsNotShown() async throws {
         var wishes = Workbench.Wishes()
-        wishes.top = 3
+        wishes.view.top = 3
         wishes.view.filter.minimumWidth = 1000
         try await Workbench.with(wishes) { bench in
             var entries = Workbench.entries(5)

@@ -148,7 +148,8 @@ final class Parts: Sendable {
                 Catalog.Configuration(
                     directory: place.catalog, days: settings.days,
                     view: ListingView(
-                        rendition: settings.rendition, allPages: settings.allPages, filter: settings.filter),
+                        rendition: settings.rendition, allPages: settings.allPages, filter: settings.filter,
+                        top: settings.top),
                     timeout: network,
                     now: WallClock.now),
                 source: source, transport: transport

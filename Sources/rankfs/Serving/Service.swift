@@ -68,10 +68,9 @@ struct Service {
     ) throws(ProgramError) -> Session {
         var configuration = RankFileSystem.Configuration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            top: settings.top, status: { status.document().json },
+            status: { status.document().json },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.session?.invalidate(inode: $0) })
-        configuration.filter = settings.filter
         configuration.notesRecent = settings.notesRecent
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)

@@ -39,7 +39,6 @@ final class Workbench: Sendable {
 
     /// What a test wants other than usual.
     struct Wishes: Sendable {
-        var top: Int?
         var preload = 0
         var view = ListingView(rendition: .regular)
         var notesRecent = true
@@ -64,10 +63,9 @@ final class Workbench: Sendable {
         let lines = Lines()
         self.lines = lines
         var configuration = RankFileSystem.Configuration(
-            user: 1000, group: 100, top: wishes.top, status: { Array("{\"answer\": 42}\n".utf8) },
+            user: 1000, group: 100, status: { Array("{\"answer\": 42}\n".utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
             invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now })
-        configuration.filter = wishes.view.filter
         configuration.notesRecent = wishes.notesRecent
         fileSystem = RankFileSystem(configuration, source: source, catalog: catalog, cache: cache)
     }
@@ -76,7 +74,7 @@ final class Workbench: Sendable {
     static func with(
         top: Int? = nil, preload: Int = 0, _ body: (Workbench) async throws -> Void
     ) async throws {
-        try await with(Wishes(top: top, preload: preload), body)
+        try await with(Wishes(preload: preload, view: ListingView(rendition: .regular, top: top)), body)
     }
 
     /// Runs a test on a new file system of another kind, and leaves nothing behind.
