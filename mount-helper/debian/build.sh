@@ -12,8 +12,6 @@ rm -rf "$root"
 make -s install-files BUILD="$build" DESTDIR="$root" PREFIX=/usr UNITDIR=/lib/systemd/system \
     SBINDIR=/sbin ZSHDIR=/usr/share/zsh/vendor-completions
 strip --remove-section=.comment --remove-section=.note "$root/usr/bin/rankfs"
-ln -sfn ../usr/bin/rankfs "$root/sbin/mount.rankfs"
-ln -sfn ../usr/bin/rankfs "$root/sbin/mount.fuse.rankfs"
 
 # Manual pages are compressed, and so are links to them named.
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
