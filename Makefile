@@ -3,6 +3,7 @@
 #   make demo     install what is missing, build, mount the embedded origin
 #   make test     install what is missing, run every test
 #   make check    format, layers and the tests that need no mount
+#   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
@@ -18,9 +19,9 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp mandoc zsh
+                 ffmpeg webp mandoc zsh python3 iproute2
 
-.PHONY: demo test check bench install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check clients bench install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -41,6 +42,9 @@ check: setup
 # The mount tests run other processes, which this cannot see into.
 tsan: setup
 	timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+
+clients: setup-test build
+	Tests/Clients/run
 
 bench: build
 	$(BUILD)/rankfs-bench
