@@ -16,7 +16,7 @@ MOUNTPOINT ?=
 
 # Debian's names. What the program is built from, and what only its tests ask for.
 PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev \
-                 libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev pkg-config fonts-dejavu-core \
+                 libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
                  ffmpeg webp mandoc zsh python3 iproute2

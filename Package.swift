@@ -43,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
         .systemLibrary(name: "CLinux"),
 
@@ -53,13 +54,16 @@ let package = Package(
         library("Catalog", ["Rankings", "HTTP", "SQLite"]),
         library("ImageCache", ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
         library("Media", ["CTurboJPEG", "CWebP"]),
+        library("Thumbnails", ["Rankings", "HTTP", "Media", "CPNG"]),
         library("Fuse", ["CFuse3"]),
-        library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache", "Media"]),
+        library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"]),
         library("Origin", ["Rankings", "Media", "CMicroHTTPD", "CCairo"]),
         .executableTarget(
             name: "rankfs",
             dependencies: [
-                "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "RankFS", "Origin", "CLinux",
+                "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
+                "Origin",
+                "CLinux",
             ],
             swiftSettings: settings),
         .executableTarget(name: "rankfs-bench", dependencies: ["CLinux"], swiftSettings: settings),
@@ -79,6 +83,7 @@ let package = Package(
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media"]),
+        tests("ThumbnailsTests", ["Thumbnails", "Rankings", "HTTP", "Media", "TestSupport"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
         tests(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),

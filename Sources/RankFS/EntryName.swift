@@ -14,6 +14,11 @@ enum EntryName {
         announcements.contains(name)
     }
 
+    /// Whether it is the name that GIO and KDE look up in a directory that they list, and in no other.
+    static func isOpening(_ name: [UInt8]) -> Bool {
+        name.elementsEqual(".hidden".utf8)
+    }
+
     /// The number that a picture's name begins with, or nil for a name that no picture has.
     ///
     /// - Parameters:

@@ -47,6 +47,9 @@ enum Limits {
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 
+    /// Entries of a listing that thumbnails are made of before its further pages are asked: what a window shows at once.
+    static let screenful = 60
+
     /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
     static let smallTable = 4096
 

@@ -20,6 +20,7 @@ extension RankFileSystem {
         guard name.count <= Limits.longestName else {
             return refuse(reply, .nameTooLong, subject: parent.path)
         }
+        if answerDesktop(request, in: parent, reply) { return }
         let finding = find(name, in: parent)
         if answer(reply, finding) { return }
         let subject: @Sendable () -> String = { "\(parent.path)/\(String(decoding: name, as: UTF8.self))" }

@@ -4,6 +4,7 @@ import Glibc
 package import ImageCache
 package import Rankings
 import Synchronization
+package import Thumbnails
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
 ///
@@ -31,6 +32,8 @@ package final class RankFileSystem: FileSystem {
         package var report: @Sendable (String) -> Void
         /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
         package var invalidate: @Sendable (UInt64) -> Void
+        /// Makes the thumbnails of directories that a desktop looks at; nil if there shall be none.
+        package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 

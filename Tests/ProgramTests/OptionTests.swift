@@ -21,6 +21,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("min_width", "1200", "-1", { $0.filter.minimumWidth == 1200 }),
     ("orientation", "portrait", "round", { $0.filter.orientation == .portrait }),
     ("recent", "off", "maybe", { !$0.notesRecent }),
+    ("thumbnails", "off", "large", { !$0.makesThumbnails }),
     ("proxy", "socks5h://127.0.0.1:9050", "gopher://h", { $0.proxy?.text == "socks5h://127.0.0.1:9050" }),
     ("user_agent", "rank viewer/1", "a\u{1}b", { $0.userAgent == "rank viewer/1" }),
     ("rate", "2.5", "fast", { $0.rate == 2.5 }),

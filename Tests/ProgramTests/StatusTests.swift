@@ -18,7 +18,8 @@ import Testing
                     .init(picture: "2_p0", received: 0, total: nil, isRead: false),
                 ]),
             network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000),
-            signIn: .init(state: "signed_in", user: 123), waitingRequests: 4,
+            signIn: .init(state: "signed_in", user: 123), thumbnails: .init(files: 120, receivedBytes: 3 << 20),
+            waitingRequests: 4,
             inodes: 501,
             handles: 2,
             recent: [.init(time: 0, level: "warning", message: "no \"route\"")])
@@ -38,7 +39,7 @@ import Testing
             "stored_pictures", "stored_bytes", "budget", "open_pictures", "received_bytes", "preloaded", "evicted",
             "downloads", "picture", "received", "total", "is_read", "active_transfers", "queued_transfers", "tokens",
             "closed_until", "time", "level", "message",
-            "sign_in", "state", "user",
+            "sign_in", "state", "user", "thumbnails", "files",
         ] {
             #expect(text.contains("\"\(name)\""), "\(name)")
         }
@@ -61,6 +62,7 @@ import Testing
                   now        1 open, 4 requests waiting, 2 transfers, 1 queued
                   reading    1_p0: 1K of 4K
                   preload    2_p0: 0
+                  thumbnails 120 files for file managers, from 3M of previews
                   account    signed in as 123
                   waiting    the service asked to be left alone for another 16 min 40 s
                   warning    1970-01-01T00:00:00Z no "route"

@@ -79,6 +79,11 @@ enum StatusCommand {
                 "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.picture)): "
                     + ValueParsers.sizeText(download.received) + total)
         }
+        if let thumbnails = document.thumbnails, thumbnails.files > 0 {
+            lines.append(
+                "  thumbnails \(thumbnails.files) files for file managers, from "
+                    + "\(ValueParsers.sizeText(thumbnails.receivedBytes)) of previews")
+        }
         if let user = document.signIn.user {
             let expired = document.signIn.state == "expired"
             lines.append(

@@ -77,7 +77,7 @@ enum OptionTable {
 
     /// Names of options that are described but not in this version.
     static let later: Set<String> = [
-        "metered", "offline", "thumbnails", "setuid", "umask", "remount",
+        "metered", "offline", "setuid", "umask", "remount",
     ]
 
     /// Every option, in the order of help.
@@ -154,6 +154,10 @@ enum OptionTable {
         OptionDefinition(
             "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off",
             words: [("on", true), ("off", false)], of: \.notesRecent),
+        OptionDefinition(
+            "thumbnails", "WORD", standard: "on",
+            help: "whether file managers find thumbnails, made from small previews: on or off",
+            words: [("on", true), ("off", false)], of: \.makesThumbnails),
     ]
 
     private static let network: [OptionDefinition] = [

@@ -14,6 +14,8 @@ struct Settings: Hashable, Sendable {
     var filter = ListingFilter()
     /// Whether what is read is noted in `recent/`.
     var notesRecent = true
+    /// Whether file managers that look at a directory find thumbnails.
+    var makesThumbnails = true
     /// Entries of a ranking shown; nil for all.
     var top: Int?
     /// Recent days that a mode lists.

@@ -2,6 +2,7 @@ import Catalog
 import Fuse
 import Glibc
 import RankFS
+import Thumbnails
 
 /// Serves one mount in this process, from checking the folder to the clean end.
 struct Service {
@@ -46,8 +47,11 @@ struct Service {
         let parts = try Parts(settings, source: request.source, place: place, home: home, log: log)
         let signals = arm(stopper: stopper, parts: parts, log: log)
         defer { withExtendedLifetime(signals) {} }
-        let status = StatusSource(request, mountPoint: mountPoint, place: place, parts: parts, log: log)
-        let session = try mount(at: mountPoint, parts: parts, status: status, log: log)
+        let thumbnails = ThumbnailSeeder(
+            settings, home: home, mountPoint: mountPoint, transport: parts.transport, log: log)
+        let status = StatusSource(
+            request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
+        let session = try mount(at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
         stopper.attach(session)
 
         // Until here the caller hears what is wrong; from now on nobody may be listening.
@@ -58,13 +62,14 @@ struct Service {
         manager.notify("READY=1\nSTATUS=Serving \(request.source.rawValue) on \(mountPoint)")
         let outcome = Result { () throws(SessionError) in try session.run() }
         stopper.sessionEnded()
+        Patience.wait { await thumbnails?.close() }
         parts.close()
         if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
         log.info("unmounted \(mountPoint)")
     }
 
     private func mount(
-        at mountPoint: String, parts: Parts, status: StatusSource, log: Log
+        at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
     ) throws(ProgramError) -> Session {
         var configuration = RankFileSystem.Configuration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
@@ -72,6 +77,7 @@ struct Service {
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.session?.invalidate(inode: $0) })
         configuration.notesRecent = settings.notesRecent
+        configuration.thumbnails = thumbnails
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)
         do throws(SessionError) {

@@ -18,6 +18,8 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var cache: CacheFigures
     var network: NetworkFigures
     var signIn: SignInFigures
+    /// Nil if they are off.
+    var thumbnails: ThumbnailFigures?
     /// Requests of the kernel that wait for an answer.
     var waitingRequests: Int
     /// Inodes that the kernel knows; 1 when it knows the root alone.
@@ -81,6 +83,19 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var user: Int64?
     }
 
+    /// What was done for file managers since the start.
+    struct ThumbnailFigures: Codable, Hashable, Sendable {
+        /// Thumbnail files written.
+        var files: Int
+        /// Bytes of small previews received for them.
+        var receivedBytes: Int64
+
+        enum CodingKeys: String, CodingKey {
+            case files
+            case receivedBytes = "received_bytes"
+        }
+    }
+
     /// A warning or an error.
     struct Event: Codable, Hashable, Sendable {
         /// Unix seconds.
@@ -90,7 +105,7 @@ struct StatusDocument: Codable, Hashable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case version, source, started, uptime, catalog, cache, network, inodes, handles, recent
+        case version, source, started, uptime, catalog, cache, network, thumbnails, inodes, handles, recent
         case mountPoint = "mount_point"
         case processID = "pid"
         case signIn = "sign_in"

@@ -6,6 +6,7 @@ import ImageCache
 import Pixiv
 import RankFS
 import Synchronization
+import Thumbnails
 
 /// Makes the status document of a running mount.
 ///
@@ -17,15 +18,20 @@ final class StatusSource: Sendable {
     private let mountPoint: String
     private let place: CachePlace
     private let parts: Parts
+    private let thumbnails: ThumbnailSeeder?
     private let log: Log
     private let started = WallClock.now()
     private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
 
-    init(_ request: MountRequest, mountPoint: String, place: CachePlace, parts: Parts, log: Log) {
+    init(
+        _ request: MountRequest, mountPoint: String, place: CachePlace, parts: Parts, thumbnails: ThumbnailSeeder?,
+        log: Log
+    ) {
         self.request = request
         self.mountPoint = mountPoint
         self.place = place
         self.parts = parts
+        self.thumbnails = thumbnails
         self.log = log
     }
 
@@ -56,6 +62,7 @@ final class StatusSource: Sendable {
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
                 rate: parts.rate),
             signIn: StatusDocument.SignInFigures(parts.source.signIn),
+            thumbnails: (thumbnails?.figures).map { .init(files: $0.files, receivedBytes: $0.bytes) },
             waitingRequests: mounted?.session.waiting ?? 0,
             inodes: figures?.inodes ?? 0, handles: figures?.handles ?? 0,
             recent: log.recent.map {

@@ -27,6 +27,12 @@ struct Home: Sendable {
         base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/rankfs/\(name)" }
     }
 
+    /// The store of thumbnails that the user's desktops share; nil for a system without a user.
+    var thumbnailDirectory: String? {
+        if isSystem, variables["XDG_CACHE_HOME"] == nil { return nil }
+        return base("XDG_CACHE_HOME", below: ".cache", system: "/var/cache").map { "\($0)/thumbnails" }
+    }
+
     /// The directory for what is neither cache nor configuration, as sessions are; nil if there is no home at all.
     var stateDirectory: String? {
         base("XDG_STATE_HOME", below: ".local/state", system: "/var/lib").map { "\($0)/rankfs" }

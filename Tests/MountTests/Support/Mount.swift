@@ -8,15 +8,18 @@ final class Mount {
     let child: Child
     private let workplace: Workplace
 
-    init(_ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount") throws
-    {
+    init(
+        _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",
+        environment: [String: String]? = nil
+    ) throws {
         self.workplace = workplace
         path = try workplace.folder(name)
         cache = workplace.directory.appending(path: "cache").path
         workplace.willMount(at: path)
         // A test is no polite user of a service: the bucket must not slow it.
         let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
-        child = try workplace.start("rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")])
+        child = try workplace.start(
+            "rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")], environment: environment)
         let (mounted, started) = (path, child)
         // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.
         guard poll({ Self.servingProcess(of: mounted) == started.pid || !started.process.isRunning }),

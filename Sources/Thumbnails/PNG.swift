@@ -1,0 +1,91 @@
+import CPNG
+package import Media
+
+/// PNG files with texts, as thumbnails are (PNG specification, second edition; libpng-manual, "simplified API").
+package enum PNG {
+    /// Compresses a picture, eight bits for each of red, green and blue.
+    ///
+    /// - Parameters:
+    ///   - pixels: The picture.
+    ///   - texts: Keywords and values, Latin-1 without NUL; they stand in front of the pixels, where Tumbler looks for them
+    ///     (reference/desktop.md 2.3).
+    /// - Returns: Nil without memory.
+    package static func encode(_ pixels: Pixels, texts: [(key: String, value: String)]) -> [UInt8]? {
+        guard let file = encode(pixels), file.count > headerEnd else { return nil }
+        return file[..<headerEnd] + texts.flatMap(chunk) + file[headerEnd...]
+    }
+
+    /// The texts of a file, wherever they stand; nil if it is no PNG.
+    ///
+    /// What is cut off tells the texts that it still has.
+    package static func texts(of file: [UInt8]) -> [String: String]? {
+        guard file.starts(with: signature) else { return nil }
+        var texts: [String: String] = [:]
+        var offset = signature.count
+        while offset + chunkFrame <= file.count {
+            let length = file[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+            guard offset + chunkFrame + length <= file.count else { break }
+            if file[offset + 4..<offset + 8].elementsEqual("tEXt".utf8) {
+                let parts = file[offset + 8..<offset + 8 + length].split(
+                    separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+                if parts.count == 2 {
+                    texts[String(decoding: parts[0], as: UTF8.self)] = String(decoding: parts[1], as: UTF8.self)
+                }
+            }
+            offset += chunkFrame + length
+        }
+        return texts
+    }
+
+    // MARK: -
+
+    private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+    /// Signature and IHDR, which always has 25 bytes (PNG specification, 11.2.2): texts may stand anywhere behind them.
+    private static let headerEnd = 33
+    /// Length, type and checksum of a chunk (PNG specification, 5.3).
+    private static let chunkFrame = 12
+    /// Bytes of a pixel as it is handed to libpng.
+    private static let samples = 3
+
+    private static func encode(_ pixels: Pixels) -> [UInt8]? {
+        var rows = [UInt8](repeating: 0, count: pixels.width * pixels.height * samples)
+        var from = 0
+        var to = 0
+        while to < rows.count {
+            rows[to] = pixels.bytes[from]
+            rows[to + 1] = pixels.bytes[from + 1]
+            rows[to + 2] = pixels.bytes[from + 2]
+            from += Pixels.pixelBytes
+            to += samples
+        }
+        var image = unsafe png_image()
+        unsafe image.version = png_uint_32(PNG_IMAGE_VERSION)
+        unsafe image.width = png_uint_32(pixels.width)
+        unsafe image.height = png_uint_32(pixels.height)
+        unsafe image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_BGR)
+        defer { unsafe png_image_free(&image) }
+        // What does not compress grows by some bytes for each 16 KiB (RFC 1951), plus chunks: a sixteenth is ample.
+        var size = rows.count + rows.count / 16 + pixels.height + 4096
+        var file = [UInt8](repeating: 0, count: size)
+        guard unsafe png_image_write_to_memory(&image, &file, &size, 0, rows, 0, nil) != 0 else { return nil }
+        file.removeSubrange(size...)
+        return file
+    }
+
+    private static func chunk(_ key: String, _ value: String) -> [UInt8] {
+        let data = Array(key.utf8) + [0] + Array(value.utf8)
+        let body = Array("tEXt".utf8) + data
+        return bigEndian(UInt32(data.count)) + body + bigEndian(checksum(body))
+    }
+
+    private static func bigEndian(_ value: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
+    }
+
+    /// CRC-32 as chunks have it (PNG specification, annex D).
+    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        ~bytes.reduce(~UInt32(0)) { crc, byte in
+            (0..<8).reduce(crc ^ UInt32(byte)) { crc, _ in crc & 1 == 1 ? 0xedb8_8320 ^ crc >> 1 : crc >> 1 }
+        }
+    }
+}

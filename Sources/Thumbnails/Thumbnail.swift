@@ -1,0 +1,45 @@
+package import Media
+
+/// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.
+package struct Thumbnail: Hashable, Sendable {
+    /// The address of the file, as desktops spell it.
+    package let uri: String
+    package let size: ThumbnailSize
+    /// When the file was modified last, in Unix seconds.
+    package let modified: Int64
+    /// The file's length in bytes, if known: KIO compares it.
+    package let length: Int64?
+
+    package init(uri: String, size: ThumbnailSize, modified: Int64, length: Int64?) {
+        self.uri = uri
+        self.size = size
+        self.modified = modified
+        self.length = length
+    }
+
+    /// Where it belongs, below the directory of thumbnails.
+    package var path: String {
+        "\(size.directory)/\(MD5.hex(uri.utf8)).png"
+    }
+
+    /// The file, made from a picture; nil without memory.
+    package func file(of preview: Pixels) -> [UInt8]? {
+        var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
+        if let length { texts.append((key: Self.lengthKey, value: String(length))) }
+        texts.append((key: "Software", value: "rankfs"))
+        return PNG.encode(Scaling.fit(preview, within: size.edge), texts: texts)
+    }
+
+    /// Whether a stored file is this thumbnail, whoever made it.
+    package func isValid(_ file: [UInt8]) -> Bool {
+        guard let texts = PNG.texts(of: file), texts[Self.uriKey] == uri, texts[Self.timeKey] == String(modified) else {
+            return false
+        }
+        guard let length, let told = texts[Self.lengthKey] else { return true }
+        return told == String(length)
+    }
+
+    private static let uriKey = "Thumb::URI"
+    private static let timeKey = "Thumb::MTime"
+    private static let lengthKey = "Thumb::Size"
+}

@@ -1,0 +1,101 @@
+import Glibc
+import Synchronization
+
+/// The user's own store of thumbnails, which all desktops share: `$XDG_CACHE_HOME/thumbnails`.
+///
+/// Nothing is written outside of it, and nothing that is still valid is replaced.
+///
+/// ## Concurrency
+///
+/// Any thread may call; every call may wait for the disk.
+package final class ThumbnailDirectory: Sendable {
+    /// Absolute.
+    package let path: String
+    private let nextName = Atomic<Int>(0)
+
+    /// Bytes of a thumbnail that is read to see whether it is valid: four times the pixels of a large one.
+    private static let longest = 1 << 20
+    /// The standard's: nobody else may look.
+    private static let directoryMode: mode_t = 0o700
+    private static let fileMode: mode_t = 0o600
+
+    /// - Parameter path: Absolute; need not exist.
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// Whether a file of this name is there at all.
+    package func exists(_ thumbnail: Thumbnail) -> Bool {
+        unsafe access(file(thumbnail), F_OK) == 0
+    }
+
+    /// Whether a valid file is there.
+    package func holds(_ thumbnail: Thumbnail) -> Bool {
+        guard let bytes = read(file(thumbnail)) else { return false }
+        return thumbnail.isValid(bytes)
+    }
+
+    /// Stores a thumbnail under its name, whole or not at all.
+    ///
+    /// - Returns: False if it could not be written, or if the place is another user's.
+    package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
+        let directory = "\(path)/\(thumbnail.size.directory)"
+        guard makeDirectories(directory), isOwn(directory) else { return false }
+        let name = nextName.wrappingAdd(1, ordering: .relaxed).newValue
+        let temporary = "\(directory)/.rankfs-\(getpid())-\(name).png"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.fileMode)
+        guard descriptor >= 0 else { return false }
+        let isWritten = write(bytes, to: descriptor)
+        let isClosed = close(descriptor) == 0
+        if isWritten, isClosed, unsafe rename(temporary, file(thumbnail)) == 0 { return true }
+        unsafe unlink(temporary)
+        return false
+    }
+
+    // MARK: -
+
+    private func file(_ thumbnail: Thumbnail) -> String {
+        "\(path)/\(thumbnail.path)"
+    }
+
+    private func makeDirectories(_ directory: String) -> Bool {
+        if unsafe mkdir(directory, Self.directoryMode) == 0 || errno == EEXIST { return true }
+        guard errno == ENOENT, let slash = directory.lastIndex(of: "/"), slash > directory.startIndex,
+            makeDirectories(String(directory[..<slash]))
+        else { return false }
+        return unsafe mkdir(directory, Self.directoryMode) == 0 || errno == EEXIST
+    }
+
+    /// Root with a user's HOME would leave files there that the user cannot replace.
+    private func isOwn(_ directory: String) -> Bool {
+        var status = stat()
+        return unsafe stat(directory, &status) == 0 && status.st_uid == geteuid()
+    }
+
+    private func read(_ file: String) -> [UInt8]? {
+        let descriptor = unsafe open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.longest else {
+            return nil
+        }
+        var bytes = [UInt8](repeating: 0, count: status.st_size)
+        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+        return count == bytes.count ? bytes : nil
+    }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var rest = unsafe bytes[...]
+            while unsafe !rest.isEmpty {
+                let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
+                let count = unsafe Glibc.write(descriptor, part.baseAddress, part.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                unsafe rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Looking is cheap".
+    @Suite struct ThumbnailTests {
+        /// Few, because each is drawn and scaled by unoptimised programs.
+        private static let shown = 6
+
+        private func mount(_ workplace: Workplace, _ origin: OriginProcess, options: [String] = []) throws -> Mount {
+            var environment = ProcessInfo.processInfo.environment
+            environment["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
+            return try Mount(
+                workplace, of: origin, options: ["top=\(Self.shown)"] + options, environment: environment)
+        }
+
+        private func thumbnails(_ workplace: Workplace, _ size: String) -> [String] {
+            let folder = workplace.directory.appending(path: "xdg/thumbnails/\(size)").path
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.filter { !$0.hasPrefix(".") }.map { "\(folder)/\($0)" }
+        }
+
+        /// Sizes that HEAD does not tell are asked with the first byte.
+        private func onlySizesWereAsked(_ origin: OriginProcess) -> Bool {
+            origin.downloads.allSatisfy { $0.range == "bytes=0-0" }
+        }
+
+        /// What a file manager does first in a directory that it opens.
+        private func look(_ directory: String) { _ = access("\(directory)/.hidden", F_OK) }
+
+        @Test func aLookOfADesktopCostsSmallPreviewsOnly() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try mount(workplace, origin)
+                let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
+                look(mount.day())
+                for size in ["normal", "large"] {
+                    #expect(poll(upTo: 60) { thumbnails(workplace, size).count == entries.count }, "\(size)")
+                }
+                #expect(origin.pictureRequests.count == entries.count)
+                #expect(origin.pictureRequests.allSatisfy { $0.path.hasPrefix("/c/480x960/img-master/") })
+                // The names, and what the thumbnails tell of their files.
+                let shown = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
+                for (name, _) in shown {
+                    let output = try workplace.run(
+                        "python3", "-c", Self.checker, "\(mount.day())/\(name)",
+                        workplace.directory.appending(path: "xdg/thumbnails").path)
+                    #expect(output.status == 0, "\(output.errors)")
+                }
+                #expect(poll { files(mount) == entries.count * 2 })
+                // A second look finds them all.
+                let before = origin.pictureRequests.filter { $0.method == "GET" }.count
+                look(mount.day())
+                #expect(origin.pictureRequests.filter { $0.method == "GET" }.count == before)
+            }
+        }
+
+        @Test func whoOnlyListsOrIsSwitchedOffPaysNothing() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try mount(workplace, origin)
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                #expect(try workplace.run("find", mount.day(), "-type", "f", "-size", "+1k").status == 0)
+                #expect(onlySizesWereAsked(origin))
+                #expect(thumbnails(workplace, "large").isEmpty)
+                #expect(mount.unmount())
+                let off = try self.mount(workplace, origin, options: ["thumbnails=off"])
+                look(off.day())
+                #expect(try workplace.run("ls", "-l", off.day()).status == 0)
+                #expect(onlySizesWereAsked(origin))
+                #expect(thumbnails(workplace, "large").isEmpty)
+            }
+        }
+
+        private func files(_ mount: Mount) -> Int? {
+            ((try? mount.status())?["thumbnails"] as? [String: Any])?["files"] as? Int
+        }
+
+        /// Finds the thumbnails of a file as GLib does, and checks their form, texts and order of chunks.
+        private static let checker = """
+            import hashlib, os, struct, sys, urllib.parse, zlib
+            path, store = sys.argv[1:]
+            uri = "file://" + urllib.parse.quote(path, safe="/!$&'()*+,:=@~-._;")
+            for size, edge in ("normal", 128), ("large", 256):
+                name = os.path.join(store, size, hashlib.md5(uri.encode()).hexdigest() + ".png")
+                assert os.stat(name).st_mode & 0o777 == 0o600
+                data = open(name, "rb").read()
+                assert data[:8] == b"\\x89PNG\\r\\n\\x1a\\n"
+                at, texts, pixels, wide = 8, {}, b"", None
+                while at < len(data):
+                    length, kind = struct.unpack(">I4s", data[at:at + 8])
+                    body = data[at + 8:at + 8 + length]
+                    assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0]
+                    if kind == b"IHDR": wide = struct.unpack(">IIBB", body[:10])
+                    if kind == b"IDAT": pixels += body
+                    if kind == b"tEXt":
+                        assert not pixels
+                        key, value = body.split(b"\\0")
+                        texts[key.decode()] = value.decode()
+                    at += 12 + length
+                assert max(wide[:2]) == edge and wide[2:] == (8, 2), wide
+                assert len(zlib.decompress(pixels)) == (wide[0] * 3 + 1) * wide[1]
+                assert texts["Thumb::URI"] == uri
+                assert texts["Thumb::MTime"] == str(os.stat(path).st_mtime_ns // 10**9)
+                assert texts.get("Thumb::Size", str(os.stat(path).st_size)) == str(os.stat(path).st_size)
+            """
+    }
+}

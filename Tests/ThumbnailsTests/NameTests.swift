@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Thumbnails
+
+/// Under which names desktops look for thumbnails.
+@Suite struct NameTests {
+    /// RFC 1321, A.5, and lengths around a block's end (from md5sum(1)).
+    @Test(arguments: [
+        ("", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("a", "0cc175b9c0f1b6a831c399e269772661"),
+        ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+        ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+        ("abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
+        ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f"),
+        (
+            "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
+            "57edf4a22be3c955ac49da2e2107b67a"
+        ),
+    ])
+    func digests(_ message: String, digest: String) {
+        #expect(MD5.hex(message.utf8) == digest)
+    }
+
+    /// Checked with `g_filename_to_uri`.
+    @Test(arguments: [
+        ("/home/me/001-a.jpg", "file:///home/me/001-a.jpg"),
+        ("/m/a b#c%d.jpg", "file:///m/a%20b%23c%25d.jpg"),
+        ("/m/猫 (1).jpg", "file:///m/%E7%8C%AB%20(1).jpg"),
+        ("/m/~!$&'()*+,:=@-._;", "file:///m/~!$&'()*+,:=@-._;"),
+        ("/m/[x]{y}|\\^`\"<>?", "file:///m/%5Bx%5D%7By%7D%7C%5C%5E%60%22%3C%3E%3F"),
+        ("/m/\u{7f}\t", "file:///m/%7F%09"),
+    ])
+    func addresses(_ path: String, uri: String) {
+        #expect(FileURI.of(path) == uri)
+    }
+
+    /// The example of the Thumbnail Managing Standard, "Thumbnail Creation".
+    @Test func theStandardsExample() {
+        let thumbnail = Thumbnail(uri: "file:///home/jens/photos/me.png", size: .normal, modified: 1, length: nil)
+        #expect(thumbnail.path == "normal/c6ee772d9e49320e97ec29a7eb5b1697.png")
+    }
+}

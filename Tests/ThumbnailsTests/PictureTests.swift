@@ -1,0 +1,104 @@
+import Foundation
+import Media
+import Testing
+
+@testable import Thumbnails
+
+/// What is in a thumbnail.
+@Suite struct PictureTests {
+    private let uri = "file:///m/%E7%8C%AB.jpg"
+
+    @Test(arguments: [
+        (480, 960, 64, 128), (960, 480, 128, 64), (480, 480, 128, 128), (100, 50, 100, 50), (128, 128, 128, 128),
+        (4000, 3, 128, 1), (129, 128, 128, 127),
+    ])
+    func sizes(_ width: Int, _ height: Int, _ newWidth: Int, _ newHeight: Int) {
+        #expect(Scaling.size(width, height, within: 128) == (newWidth, newHeight))
+        let fitted = Scaling.fit(Pixels(width: width, height: height, filledWith: 77), within: 128)
+        #expect((fitted.width, fitted.height) == (newWidth, newHeight))
+        // A picture of one grey keeps it: the shares of every pixel add up.
+        let channels = fitted.bytes.enumerated().filter { $0.offset % 4 != 3 }.map(\.element)
+        #expect(channels.allSatisfy { $0 == 77 })
+    }
+
+    @Test func eachPixelIsTheMeanOfItsArea() {
+        var pixels = Pixels(width: 3, height: 1)
+        pixels.set(0, 0, red: 30, green: 0, blue: 0)
+        pixels.set(1, 0, red: 60, green: 90, blue: 0)
+        pixels.set(2, 0, red: 0, green: 0, blue: 255)
+        let half = Scaling.fit(pixels, within: 2)
+        #expect((half.width, half.height) == (2, 1))
+        // (30 + 60 / 2) / 1.5 and so on; bytes are blue, green, red.
+        #expect(Array(half.bytes[0..<3]) == [0, 30, 40])
+        #expect(Array(half.bytes[4..<7]) == [170, 30, 20])
+    }
+
+    @Test func textsStandInFrontOfThePixels() throws {
+        let file = try #require(thumbnail.file(of: picture(300, 200)))
+        let chunks = self.chunks(file)
+        #expect(chunks.first == "IHDR")
+        #expect(chunks.last == "IEND")
+        let pixels = try #require(chunks.firstIndex(of: "IDAT"))
+        #expect(chunks.indices.filter { chunks[$0] == "tEXt" }.count == 4)
+        #expect(chunks.indices.allSatisfy { chunks[$0] != "tEXt" || $0 < pixels })
+        #expect(
+            PNG.texts(of: file) == [
+                "Thumb::URI": uri, "Thumb::MTime": "1714489200", "Thumb::Size": "12345", "Software": "rankfs",
+            ])
+    }
+
+    /// Another program's decoder checks every checksum and tells the pixels.
+    @Test func anotherProgramReadsIt() throws {
+        let file = try #require(thumbnail.file(of: picture(256, 128)))
+        let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString).png")
+        try Data(file).write(to: path)
+        defer { try? FileManager.default.removeItem(at: path) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/ffmpeg")
+        process.arguments = [
+            "-v", "error", "-xerror", "-err_detect", "crccheck+explode", "-i", path.path, "-f", "rawvideo", "-pix_fmt",
+            "rgb24", "-",
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let rows = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(rows.count == 128 * 64 * 3)
+        #expect(Array(rows.prefix(3)) == [200, 100, 50])
+    }
+
+    @Test func aThumbnailIsValidForOneStateOfOneFile() throws {
+        let file = try #require(thumbnail.file(of: picture(20, 10)))
+        #expect(thumbnail.isValid(file))
+        #expect(Thumbnail(uri: uri, size: .large, modified: 1_714_489_200, length: nil).isValid(file))
+        #expect(!Thumbnail(uri: uri, size: .normal, modified: 1_714_489_201, length: 12345).isValid(file))
+        #expect(!Thumbnail(uri: uri, size: .normal, modified: 1_714_489_200, length: 12346).isValid(file))
+        #expect(!Thumbnail(uri: uri + "x", size: .normal, modified: 1_714_489_200, length: 12345).isValid(file))
+        #expect(!thumbnail.isValid([]))
+        #expect(!thumbnail.isValid(Array(file.prefix(60))))
+        #expect(!thumbnail.isValid(Array("GIF89a".utf8)))
+    }
+
+    private var thumbnail: Thumbnail {
+        Thumbnail(uri: uri, size: .normal, modified: 1_714_489_200, length: 12345)
+    }
+
+    private func picture(_ width: Int, _ height: Int) -> Pixels {
+        var pixels = Pixels(width: width, height: height)
+        for y in 0..<height { for x in 0..<width { pixels.set(x, y, red: 200, green: 100, blue: 50) } }
+        return pixels
+    }
+
+    private func chunks(_ file: [UInt8]) -> [String] {
+        var names: [String] = []
+        var offset = 8
+        while offset + 8 <= file.count {
+            names.append(String(decoding: file[offset + 4..<offset + 8], as: UTF8.self))
+            offset += 12 + file[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+        }
+        return names
+    }
+}

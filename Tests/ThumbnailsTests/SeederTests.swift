@@ -1,0 +1,172 @@
+import Foundation
+import HTTP
+import Media
+import Rankings
+import TestSupport
+import Testing
+
+@testable import Thumbnails
+
+/// Which thumbnails are made, in which order, and what they cost.
+@Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+    private let transport = HeldTransport()
+    private let clock = ManualClock()
+    private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private func seeder(user: UInt32 = 1000) -> ThumbnailSeeder {
+        let time = TimeSource(clock)
+        let client = HTTPClient(
+            transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
+        let maker = ThumbnailMaker(
+            directory: ThumbnailDirectory(path: directory.path), mountPoint: "/m n", client: client, time: time)
+        return ThumbnailSeeder(maker: maker, user: user, time: time, report: { _ in })
+    }
+
+    private func jobs(_ count: Int, from first: Int = 1) -> [ThumbnailJob] {
+        (first..<first + count).map { number in
+            ThumbnailJob(
+                paths: ["day/\(number).jpg"],
+                preview: PictureLocation(
+                    url: "https://img.test/\(number)", headers: ["Referer: x"], fileExtension: "jpg"),
+                modified: Int64(number), length: nil)
+        }
+    }
+
+    private func thumbnail(_ number: Int, _ size: ThumbnailSize = .large) -> Thumbnail {
+        Thumbnail(uri: "file:///m%20n/day/\(number).jpg", size: size, modified: Int64(number), length: nil)
+    }
+
+    private func file(_ thumbnail: Thumbnail) -> URL { directory.appending(path: thumbnail.path) }
+
+    /// Answers every request as it comes until so many were made.
+    private func answer(_ count: Int, from first: Int = 0) async {
+        for index in first..<count { await transport.waitForRequest(at: index).respond(body: preview) }
+    }
+
+    @Test func bothSizesAreMadeOfOnePreview() async throws {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        let request = await transport.waitForRequest(at: 0)
+        #expect(request.request.url == "https://img.test/1")
+        #expect(request.request.headers == ["Referer: x"])
+        #expect(request.request.priority == .preload)
+        request.respond(body: preview)
+        await seeding
+        for size in ThumbnailSize.allCases {
+            let bytes = try Data(contentsOf: file(thumbnail(1, size)))
+            #expect(thumbnail(1, size).isValid(Array(bytes)))
+            let mode = try FileManager.default.attributesOfItem(atPath: file(thumbnail(1, size)).path)[
+                .posixPermissions]
+            #expect(mode as? Int == 0o600)
+            let folder = directory.appending(path: size.directory).path
+            #expect(try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o700)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+        }
+        #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
+    }
+
+    @Test func aSecondLookAsksNothing() async {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(3))
+        await answer(3)
+        await seeding
+        await seeder.seed("day", jobs(3))
+        // Nor does another process, which only has the files.
+        await self.seeder().seed("day", jobs(3))
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func whatIsValidStaysWhoeverMadeIt() async throws {
+        let directory = ThumbnailDirectory(path: directory.path)
+        let others = try #require(thumbnail(1).file(of: Pixels(width: 9, height: 9)))
+        #expect(directory.store(others, as: thumbnail(1)))
+        let stale = Thumbnail(uri: thumbnail(2).uri, size: .large, modified: 77, length: nil)
+        #expect(directory.store(try #require(stale.file(of: Pixels(width: 9, height: 9))), as: stale))
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(2))
+        await answer(2)
+        await seeding
+        #expect(try Array(Data(contentsOf: file(thumbnail(1)))) == others)
+        #expect(directory.holds(thumbnail(1, .normal)))
+        #expect(directory.holds(thumbnail(2)))
+    }
+
+    @Test func theFirstScreenfulComesFirstAndNotAllAtOnce() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful + 5)
+        async let seeding: Void = seeder.seed("day", all)
+        await transport.waitForRequests(ThumbnailSeeder.atOnce)
+        #expect(Set(transport.urls) == Set(all.prefix(ThumbnailSeeder.atOnce).map(\.preview.url)))
+        await answer(ThumbnailSeeder.screenful)
+        await seeding
+        #expect(Set(transport.urls.prefix(ThumbnailSeeder.screenful)) == Set(all.prefix(60).map(\.preview.url)))
+        await transport.waitForRequests(ThumbnailSeeder.screenful + ThumbnailSeeder.restAtOnce)
+        #expect(transport.requests.count == ThumbnailSeeder.screenful + ThumbnailSeeder.restAtOnce)
+        await answer(all.count, from: ThumbnailSeeder.screenful)
+        #expect(Set(transport.urls) == Set(all.map(\.preview.url)))
+    }
+
+    @Test func aLookIsHeldForTwoSecondsAtMost() async {
+        let seeder = seeder()
+        let jobs = jobs(1)
+        let look = Task { await seeder.wait { await seeder.seed("day", jobs) } }
+        let request = await transport.waitForRequest(at: 0)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        await look.value
+        #expect(!request.isFinished)
+        // What is under way is not lost.
+        request.respond(body: preview)
+        await seeder.seed("day", jobs)
+        #expect(transport.requests.count == 1)
+        #expect(seeder.figures.files == 2)
+    }
+
+    @Test func aLookIsNotHeldWhenAllIsThere() async {
+        let seeder = seeder()
+        await seeder.wait { await seeder.seed("day", []) }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test(arguments: [404, 403])
+    func aPreviewThatIsNotThereIsAskedOnce(status: Int) async {
+        let seeder = seeder()
+        for _ in 0..<2 {
+            async let seeding: Void = seeder.seed("day", jobs(1))
+            await transport.waitForRequest(at: 0).respond(status: status)
+            await seeding
+        }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func whatIsNoPictureBecomesNoThumbnail() async {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        await transport.waitForRequest(at: 0).respond(body: Array("<html>".utf8))
+        await seeding
+        #expect(!FileManager.default.fileExists(atPath: file(thumbnail(1)).path))
+    }
+
+    @Test func aNetworkInTroubleIsLeftAlone() async {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(100))
+        // The first two failures are each followed by another try; the third ends it.
+        let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
+        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
+        await seeding
+        #expect(transport.requests.count == tries)
+    }
+
+    @Test func bytesAreBoundAfterABurst() {
+        let start = ContinuousClock.now
+        var pace = BytePace(now: start)
+        pace.took(Int(BytePace.burst), now: start)
+        #expect(pace.wait(now: start) == nil)
+        pace.took(Int(BytePace.perSecond) * 3, now: start)
+        #expect(pace.wait(now: start) == .seconds(3))
+        #expect(pace.wait(now: start.advanced(by: .seconds(3))) == nil)
+    }
+}
