@@ -44,7 +44,7 @@ extension RankFileSystem {
     private func thumbnailJobs(_ entries: [ListingEntry], of listing: Listing) -> [ThumbnailJob] {
         let directories = [listing.key.path] + otherPaths(of: listing.key)
         return entries.enumerated().compactMap { index, entry in
-            guard !entry.isWithheld, !entry.isHidden, !isBeyondTop(entry), entry.picture.rendition != .archive,
+            guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
                 let preview = source.location(
                     of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
             else { return nil }

@@ -8,7 +8,8 @@ extension MountSuite {
         @Test func daysAndModesThatCannotBeAskNobody() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin)
+                // A desktop's look makes thumbnails; that is another test's matter.
+                let mount = try Mount(workplace, of: origin, options: ["thumbnails=off"])
                 let before = origin.requests.count
                 for name in [
                     "nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1",

@@ -8,10 +8,7 @@ extension MountSuite {
         private static let shown = 6
 
         private func mount(_ workplace: Workplace, _ origin: OriginProcess, options: [String] = []) throws -> Mount {
-            var environment = ProcessInfo.processInfo.environment
-            environment["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-            return try Mount(
-                workplace, of: origin, options: ["top=\(Self.shown)"] + options, environment: environment)
+            try Mount(workplace, of: origin, options: ["top=\(Self.shown)"] + options)
         }
 
         private func thumbnails(_ workplace: Workplace, _ size: String) -> [String] {

@@ -18,8 +18,11 @@ final class Mount {
         workplace.willMount(at: path)
         // A test is no polite user of a service: the bucket must not slow it.
         let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
+        // No test writes into the home of whoever runs it.
+        var variables = environment ?? ProcessInfo.processInfo.environment
+        if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }
         child = try workplace.start(
-            "rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")], environment: environment)
+            "rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")], environment: variables)
         let (mounted, started) = (path, child)
         // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.
         guard poll({ Self.servingProcess(of: mounted) == started.pid || !started.process.isRunning }),
