@@ -17,7 +17,7 @@ struct OriginalResolver: Sendable {
 
     /// Each work's first page, in the same order.
     func originals(of works: [ListedWork]) async throws(SourceError) -> [ListedPicture] {
-        try await all(works) { listed async throws(SourceError) in try await original(of: listed) }
+        try await all(works.count) { place in await outcome(of: works[place]) }
     }
 
     /// A work's first page: the original if it can be had, else the rendition that stands in.
@@ -45,15 +45,26 @@ struct OriginalResolver: Sendable {
 
     /// All pages of a work whose references the service told.
     func pages(_ references: [String], of listed: ListedWork) async throws(SourceError) -> [ListedPicture] {
-        try await all(Array(references.enumerated())) { page async throws(SourceError) in
-            if let found = try await look(page.element, page: page.offset, listed) { return found }
-            // Told by the service and unknown to its own image host: shown, so that the next reader asks again.
-            return picture(page.element, page: page.offset, listed)
-                ?? standIn(listed, page: page.offset)
-        }
+        try await all(references.count) { page in await outcome(of: references[page], page: page, listed) }
     }
 
     // MARK: -
+
+    // Results in place of typed errors: as a generic closure's they came out garbled from optimised builds of Swift 6.3.
+
+    private func outcome(of listed: ListedWork) async -> Result<ListedPicture, SourceError> {
+        do throws(SourceError) { return .success(try await original(of: listed)) } catch { return .failure(error) }
+    }
+
+    private func outcome(
+        of reference: String, page: Int, _ listed: ListedWork
+    ) async -> Result<ListedPicture, SourceError> {
+        do throws(SourceError) {
+            if let found = try await look(reference, page: page, listed) { return .success(found) }
+        } catch { return .failure(error) }
+        // Told by the service and unknown to its own image host: shown, so that the next reader asks again.
+        return .success(picture(reference, page: page, listed) ?? standIn(listed, page: page))
+    }
 
     /// The original under a reference with its size; nil if the host does not have it under that name.
     private func look(
@@ -91,32 +102,31 @@ struct OriginalResolver: Sendable {
             listed, page: page, rendition: .regular, reference: listed.work.picture, fileExtension: "jpg")
     }
 
-    /// Runs a question for each item at once, and gives the answers in order; the transport decides how many go together.
-    private func all<Item: Sendable>(
-        _ items: [Item], _ ask: @escaping @Sendable (Item) async throws(SourceError) -> ListedPicture
+    /// What was answered about one of several.
+    private struct Outcome: Sendable {
+        let place: Int
+        let picture: Result<ListedPicture, SourceError>
+    }
+
+    /// Asks about each of several at once, and gives the answers in order; the transport decides how many go together.
+    private func all(
+        _ count: Int, _ ask: @escaping @Sendable (Int) async -> Result<ListedPicture, SourceError>
     ) async throws(SourceError) -> [ListedPicture] {
-        let outcomes = await withTaskGroup(of: (Int, Result<ListedPicture, SourceError>).self) { group in
-            for (place, item) in items.enumerated() {
-                group.addTask {
-                    do throws(SourceError) { return (place, .success(try await ask(item))) } catch {
-                        return (place, .failure(error))
-                    }
-                }
-            }
-            var outcomes = [Result<ListedPicture, SourceError>?](repeating: nil, count: items.count)
-            var failure: Result<ListedPicture, SourceError>?
-            for await (place, outcome) in group {
-                outcomes[place] = outcome
+        let outcomes = await withTaskGroup(of: Outcome.self) { group in
+            for place in 0..<count { group.addTask { Outcome(place: place, picture: await ask(place)) } }
+            var outcomes: [Outcome] = []
+            for await outcome in group {
+                outcomes.append(outcome)
                 // One failure is the whole page's: what the others would still ask is of no use.
-                if case .failure = outcome, failure == nil {
-                    failure = outcome
+                if case .failure = outcome.picture {
                     group.cancelAll()
+                    return [outcome]
                 }
             }
-            return failure.map { [$0] } ?? outcomes
+            return outcomes.sorted { $0.place < $1.place }
         }
         var pictures: [ListedPicture] = []
-        for outcome in outcomes { if let outcome { pictures.append(try outcome.get()) } }
+        for outcome in outcomes { pictures.append(try outcome.picture.get()) }
         return pictures
     }
 }

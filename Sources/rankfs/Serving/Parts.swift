@@ -155,6 +155,8 @@ final class Parts: Sendable {
                 source: source, transport: transport
             ) { log.record($0) }
         } catch {
+            // The database's own words are a sentence already.
+            if case .database(let reason) = error { throw ProgramError(.cannotCreate, "\(LogText.escaped(reason)).") }
             throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(place.catalog)) cannot be used: \(error).")
         }
     }
