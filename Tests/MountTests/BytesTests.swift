@@ -5,8 +5,8 @@ import Testing
 extension MountSuite {
     /// Semantics: "A read returns the right bytes or an error" and "One download per picture".
     @Suite struct BytesTests {
-        /// How many pictures each order reads; all five hundred when `RANKFS_ENTRIES` says so.
-        static let entries = ProcessInfo.processInfo.environment["RANKFS_ENTRIES"].flatMap { Int($0) } ?? 24
+        /// How many pictures each order reads; all five hundred when `TEST_ENTRIES` says so.
+        static let entries = ProcessInfo.processInfo.environment["TEST_ENTRIES"].flatMap { Int($0) } ?? 24
 
         @Test(arguments: ["whole", "backwards", "mapped", "together"])
         func everyByteIsTheOrigins(order: String) async throws {

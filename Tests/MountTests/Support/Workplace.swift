@@ -13,9 +13,9 @@ final class Workplace: @unchecked Sendable {
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
-    /// Where the programs under test are: beside the test bundle, or where `RANKFS_PROGRAMS` says.
+    /// Where the programs under test are: beside the test bundle, or where `TEST_PROGRAMS` says.
     static let programs: String =
-        ProcessInfo.processInfo.environment["RANKFS_PROGRAMS"]
+        ProcessInfo.processInfo.environment["TEST_PROGRAMS"]
         ?? URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().path
 
     static let payloads = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
