@@ -8,8 +8,7 @@ extension MountSuite {
         @Test func daysAndModesThatCannotBeAskNobody() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                // A desktop's look makes thumbnails; that is another test's matter.
-                let mount = try Mount(workplace, of: origin, options: ["thumbnails=off"])
+                let mount = try Mount(workplace, of: origin)
                 let before = origin.requests.count
                 for name in [
                     "nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1",
@@ -18,7 +17,7 @@ extension MountSuite {
                     var status = stat()
                     #expect(lstat("\(mount.path)/ranking/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
                 }
-                for name in [".hidden", ".directory", ".Trash-1000", "autorun.inf"] {
+                for name in [".directory", ".Trash-1000", "autorun.inf"] {
                     var status = stat()
                     #expect(lstat("\(mount.day())/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
                 }
@@ -28,6 +27,12 @@ extension MountSuite {
                 for flag in ["fuse.rankfs", "ro", "nosuid", "nodev", "noexec", "default_permissions"] {
                     #expect(flags.contains(flag), "\(flags)")
                 }
+                // The look by which a desktop shows itself asks for thumbnails, and for nothing where there are none.
+                #expect(mount.unmount())
+                let plain = try Mount(workplace, of: origin, options: ["thumbnails=off"], named: "plain")
+                var hidden = stat()
+                #expect(lstat("\(plain.day())/.hidden", &hidden) == -1 && errno == ENOENT)
+                #expect(origin.requests.count == before)
             }
         }
 
