@@ -26,7 +26,7 @@ package struct Thumbnail: Hashable, Sendable {
     package func file(of preview: Pixels) -> [UInt8]? {
         var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
         if let length { texts.append((key: Self.lengthKey, value: String(length))) }
-        texts.append((key: "Software", value: "rankfs"))
+        texts.append((key: Self.makerKey, value: Self.maker))
         return PNG.encode(Scaling.fit(preview, within: size.edge), texts: texts)
     }
 
@@ -39,6 +39,20 @@ package struct Thumbnail: Hashable, Sendable {
         return told == String(length)
     }
 
+    /// Whether a file, of which the first `longestHeader` bytes are enough, was written by rankfs and still bears the name
+    /// that its address gives it.
+    static func isOwn(_ beginning: [UInt8], named path: String) -> Bool {
+        guard let texts = PNG.texts(of: beginning), texts[makerKey] == maker, let uri = texts[uriKey] else {
+            return false
+        }
+        return ThumbnailSize.allCases.contains { path.hasSuffix("/\($0.directory)/\(MD5.hex(uri.utf8)).png") }
+    }
+
+    /// Bytes in front of the pixels at most: an address of PATH_MAX bytes, each of which may take three, and what is short.
+    static let longestHeader = 16 << 10
+
+    private static let makerKey = "Software"
+    private static let maker = "rankfs"
     private static let uriKey = "Thumb::URI"
     private static let timeKey = "Thumb::MTime"
     private static let lengthKey = "Thumb::Size"

@@ -11,6 +11,7 @@ import Synchronization
 package final class ThumbnailDirectory: Sendable {
     /// Absolute.
     package let path: String
+    private let ledger: ThumbnailLedger
     private let nextName = Atomic<Int>(0)
 
     /// Bytes of a thumbnail that is read to see whether it is valid: four times the pixels of a large one.
@@ -19,9 +20,12 @@ package final class ThumbnailDirectory: Sendable {
     private static let directoryMode: mode_t = 0o700
     private static let fileMode: mode_t = 0o600
 
-    /// - Parameter path: Absolute; need not exist.
-    package init(path: String) {
+    /// - Parameters:
+    ///   - path: Absolute; need not exist.
+    ///   - ledger: Told of each file before it is written.
+    package init(path: String, ledger: ThumbnailLedger) {
         self.path = path
+        self.ledger = ledger
     }
 
     /// Whether a file of this name is there at all.
@@ -40,12 +44,12 @@ package final class ThumbnailDirectory: Sendable {
     /// - Returns: False if it could not be written, or if the place is another user's.
     package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
         let directory = "\(path)/\(thumbnail.size.directory)"
-        guard makeDirectories(directory), isOwn(directory) else { return false }
+        guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
         let name = nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/.rankfs-\(getpid())-\(name).png"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.fileMode)
         guard descriptor >= 0 else { return false }
-        let isWritten = write(bytes, to: descriptor)
+        let isWritten = FileBytes.write(bytes, to: descriptor)
         let isClosed = close(descriptor) == 0
         if isWritten, isClosed, unsafe rename(temporary, file(thumbnail)) == 0 { return true }
         unsafe unlink(temporary)
@@ -80,22 +84,7 @@ package final class ThumbnailDirectory: Sendable {
         guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.longest else {
             return nil
         }
-        var bytes = [UInt8](repeating: 0, count: status.st_size)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        return count == bytes.count ? bytes : nil
-    }
-
-    private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        unsafe bytes.withUnsafeBytes { bytes in
-            var rest = unsafe bytes[...]
-            while unsafe !rest.isEmpty {
-                let part = unsafe UnsafeRawBufferPointer(rebasing: rest)
-                let count = unsafe Glibc.write(descriptor, part.baseAddress, part.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                unsafe rest = rest.dropFirst(count)
-            }
-            return true
-        }
+        let bytes = FileBytes.read(descriptor, upTo: status.st_size)
+        return bytes.count == status.st_size ? bytes : nil
     }
 }

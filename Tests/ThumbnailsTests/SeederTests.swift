@@ -14,14 +14,19 @@ import Testing
     private let clock = ManualClock()
     private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
-    deinit { try? FileManager.default.removeItem(at: directory) }
+    private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
+
+    deinit {
+        for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
+    }
 
     private func seeder(user: UInt32 = 1000) -> ThumbnailSeeder {
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
         let maker = ThumbnailMaker(
-            directory: ThumbnailDirectory(path: directory.path), mountPoint: "/m n", client: client, time: time)
+            directory: ThumbnailDirectory(path: directory.path, ledger: ledger), mountPoint: "/m n", client: client,
+            time: time)
         return ThumbnailSeeder(maker: maker, user: user, time: time, report: { _ in })
     }
 
@@ -80,7 +85,7 @@ import Testing
     }
 
     @Test func whatIsValidStaysWhoeverMadeIt() async throws {
-        let directory = ThumbnailDirectory(path: directory.path)
+        let directory = ThumbnailDirectory(path: directory.path, ledger: ledger)
         let others = try #require(thumbnail(1).file(of: Pixels(width: 9, height: 9)))
         #expect(directory.store(others, as: thumbnail(1)))
         let stale = Thumbnail(uri: thumbnail(2).uri, size: .large, modified: 77, length: nil)
@@ -92,6 +97,17 @@ import Testing
         #expect(try Array(Data(contentsOf: file(thumbnail(1)))) == others)
         #expect(directory.holds(thumbnail(1, .normal)))
         #expect(directory.holds(thumbnail(2)))
+    }
+
+    @Test func whatWasSeededCanBeRemoved() async throws {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(2))
+        await answer(2)
+        await seeding
+        #expect(ledger.survey().files == 4)
+        #expect(ledger.clear().files == 4)
+        #expect(
+            ThumbnailSize.allCases.allSatisfy { !FileManager.default.fileExists(atPath: file(thumbnail(1, $0)).path) })
     }
 
     @Test func theFirstScreenfulComesFirstAndNotAllAtOnce() async {

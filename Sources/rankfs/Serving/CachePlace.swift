@@ -10,6 +10,8 @@ struct CachePlace: Hashable, Sendable {
     var catalog: String { directory + "/catalog" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
+    /// Which thumbnails in the user's home are of this cache's mounts.
+    var thumbnails: String { directory + "/thumbnails.list" }
     var log: String { directory + "/rankfs.log" }
 
     /// The place that settings name, or the default of the source; an origin of one's own has its own default.
