@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -41,6 +42,40 @@ static inline int rankfs_memory_file(const char *name) {
 // An ioctl without an argument; returns what ioctl(2) does, with errno.
 static inline int rankfs_ioctl(int descriptor, unsigned long request) {
     return ioctl(descriptor, request, 0);
+}
+
+// Opens a path itself, not what a link leads to nor what an automounter would mount there (open(2), O_PATH).
+static inline int rankfs_open_path(const char *path) {
+    return open(path, __O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// What glibc declares for _GNU_SOURCE only; its wrappers change every thread of the process, the bare calls only one.
+extern int setresuid(uid_t real, uid_t effective, uid_t saved);
+extern int setresgid(gid_t real, gid_t effective, gid_t saved);
+extern int getresuid(uid_t *real, uid_t *effective, uid_t *saved);
+extern int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
+
+// prctl(2) with one number, the others zero.
+static inline int rankfs_prctl(int operation, unsigned long argument) {
+    return prctl(operation, argument, 0ul, 0ul, 0ul);
+}
+
+// Empties the calling thread's capability sets, which needs no privilege; returns 0, or -1 with errno (capset(2)).
+static inline int rankfs_clear_capabilities(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
+    return (int)syscall(SYS_capset, &header, data);
+}
+
+// Whether the calling thread has no capability, nor could get one: 1, 0, or -1 with errno (capget(2)).
+static inline int rankfs_has_no_capability(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
+    if (syscall(SYS_capget, &header, data) != 0) return -1;
+    for (int i = 0; i < 2; i++) {
+        if (data[i].effective || data[i].permitted || data[i].inheritable) return 0;
+    }
+    return 1;
 }
 
 #endif

@@ -14,6 +14,8 @@ package struct MountTable: Sendable {
         package var type: String
         /// What was mounted: for FUSE its `fsname`.
         package var source: String
+        /// The device number that its files have, as `major:minor`: no two file systems have the same at one time.
+        package var device: String
         /// Options of this mount, such as `ro` and `nosuid`.
         package var options: [String]
         /// Options of the file system, such as `user_id=0` and `allow_other`.
@@ -21,11 +23,13 @@ package struct MountTable: Sendable {
 
         /// Makes one, to compare with.
         package init(
-            path: [UInt8], type: String, source: String, options: [String] = [], superOptions: [String] = []
+            path: [UInt8], type: String, source: String, device: String = "", options: [String] = [],
+            superOptions: [String] = []
         ) {
             self.path = path
             self.type = type
             self.source = source
+            self.device = device
             self.options = options
             self.superOptions = superOptions
         }
@@ -75,7 +79,7 @@ package struct MountTable: Sendable {
         let superOptions = fields.count > separator + 3 ? list(fields[separator + 3]) : []
         return Mount(
             path: unescaped(fields[4]), type: text(fields[separator + 1]), source: text(fields[separator + 2]),
-            options: list(fields[5]), superOptions: superOptions)
+            device: text(fields[2]), options: list(fields[5]), superOptions: superOptions)
     }
 
     private static func text(_ field: ArraySlice<UInt8>) -> String {

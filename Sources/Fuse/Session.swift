@@ -13,6 +13,10 @@ package final class Session: Sendable {
     package struct Configuration: Sendable {
         /// An existing directory.
         package var mountPoint: String
+        /// `/dev/fuse` as somebody has mounted it for this process; then the session neither mounts nor unmounts.
+        ///
+        /// The session closes it at its end.
+        package var device: Int32?
         /// Options of mount(8) and libfuse (`ro`, `nosuid`, `fsname=…`, `subtype=…`, `allow_other`, …).
         package var options: [String]
         /// When every request has been answered, whatever the file system does.
@@ -58,20 +62,24 @@ package final class Session: Sendable {
     private let handle: SessionHandle
     private let dispatcher: Dispatcher
     private let mountPoint: String
+    private let mountsItself: Bool
     private let phase = Mutex(Phase.mounted)
 
     /// Mounts.
     ///
     /// Throws a sentence with cause and remedy.
     package init(_ configuration: Configuration, fileSystem: any FileSystem) throws(SessionError) {
-        if let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
+        let device = configuration.device
+        if device == nil, let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
         let dispatcher = Dispatcher(fileSystem: fileSystem, configuration: configuration)
         let options = configuration.options + (configuration.debug ? ["debug"] : [])
         let (created, complaints) = FuseLog.keepingLines { SessionHandle(options: options, dispatcher: dispatcher) }
         guard let handle = created else {
             throw MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions
         }
-        let (error, lines) = FuseLog.keepingLines { handle.mount(at: configuration.mountPoint) ? 0 : errno }
+        // libfuse takes a mount that is there already by this name.
+        let target = device.map { "/dev/fd/\($0)" } ?? configuration.mountPoint
+        let (error, lines) = FuseLog.keepingLines { handle.mount(at: target) ? 0 : errno }
         guard error == 0 else {
             handle.destroy(dispatcher: dispatcher)
             throw MountFailure(mountPoint: configuration.mountPoint, lines: lines, errno: error).ofMounting
@@ -79,6 +87,7 @@ package final class Session: Sendable {
         self.handle = handle
         self.dispatcher = dispatcher
         mountPoint = configuration.mountPoint
+        mountsItself = device == nil
     }
 
     deinit {
@@ -168,7 +177,7 @@ package final class Session: Sendable {
         phase.withLock { $0 = .ended }
         // Closing /dev/fuse under a thread that writes to it could send its answer to another file.
         guard dispatcher.outstanding.wait(timeout: .now() + Self.patience) == .success else {
-            Unmount.lazily(mountPoint)
+            if mountsItself { Unmount.lazily(mountPoint) }
             return
         }
         handle.unmount()

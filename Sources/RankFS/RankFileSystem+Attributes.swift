@@ -147,8 +147,8 @@ extension RankFileSystem {
     ) -> Attributes {
         let (permissions, links): (UInt32, UInt32) =
             switch kind {
-            case .directory: (0o555, 2)
-            case .file: (0o444, 1)
+            case .directory: (0o555 & ~configuration.mask, 2)
+            case .file: (0o444 & ~configuration.mask, 1)
             case .link: (0o777, 1)
             }
         return Attributes(

@@ -22,6 +22,8 @@ package final class RankFileSystem: FileSystem {
     package struct Configuration: Sendable {
         package var user: UInt32
         package var group: UInt32
+        /// Permissions that nothing has, as in umask(2).
+        package var mask: UInt32 = 0
         /// Whether what is read is noted in `recent/`.
         package var notesRecent = true
         /// The text of `/.rankfs/status.json`, made anew for each reader.

@@ -7,12 +7,12 @@ enum Main {
     /// Blocks the calling thread, which must not be a task's.
     static func run(_ arguments: [String]) -> ExitStatus {
         let name = String(arguments.first?.split(separator: "/").last ?? "rankfs")
-        if HelperArguments.names.contains(name) {
-            return finish(as: name) { () throws(ProgramError) in try mountAsHelper(Array(arguments.dropFirst())) }
-                .ofMountHelper
+        let words = Array(arguments.dropFirst())
+        if HelperArguments.names.contains(name) || HelperArguments.isGiven(words) {
+            return finish(as: name) { () throws(ProgramError) in try mountAsHelper(words) }.ofMountHelper
         }
         return finish(as: "rankfs") { () throws(ProgramError) in
-            try perform(try CommandParser.parse(Array(arguments.dropFirst())))
+            try perform(try CommandParser.parse(words))
         }
     }
 
@@ -49,6 +49,7 @@ enum Main {
         case .act(let command, let paths): try ActCommand.run(command, paths: paths)
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         case .completions(let shell): Output.print(shell.script, terminator: "")
+        case .guardMount(let mount): mount.serve()
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):
             guard let text = HelpText.text(for: topic) else {
@@ -60,23 +61,43 @@ enum Main {
     }
 
     private static func mount(_ request: MountRequest) throws(ProgramError) {
-        // Mistakes in options are found here also for the background, before anything is started.
-        let (settings, warnings, home) = try load(request)
-        guard !request.foreground else {
-            try Service(request: request, settings: settings, warnings: warnings, home: home).run()
-            return
+        if request.options.remounts { return try Remount.check(request) }
+        let account = try account(of: request)
+        guard request.foreground else {
+            // Mistakes in options are found here also for the background, before anything is started; another user's own
+            // configuration is only read by a process of that user.
+            if account == nil { _ = try load(request) }
+            return try Launcher.start(request, as: account)
         }
-        try Launcher.start(request)
+        var guardian: MountGuard?
+        if let account {
+            if request.readyDescriptor == nil { Launcher.closeInherited(above: 2) }
+            guardian = try MountGuard.start(request, for: account)
+            try account.become()
+        }
+        let (settings, warnings, home) = try load(request)
+        try Service(request: request, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
     }
 
     private static func mountAsHelper(_ arguments: [String]) throws(ProgramError) {
         let helper = try HelperArguments.parse(arguments)
-        _ = try load(helper.request)
-        if helper.checkOnly { return }
-        try Launcher.start(helper.request)
+        if helper.checkOnly {
+            try account(of: helper.request)?.become()
+            _ = try load(helper.request)
+            return
+        }
+        try mount(helper.request)
         if helper.verbose {
             Output.print(
                 "rankfs: \(helper.request.source.rawValue) mounted on \(LogText.escaped(helper.request.mountPoint)).")
+        }
+    }
+
+    /// The user to become before anything is read; nil if this process is that user.
+    private static func account(of request: MountRequest) throws(ProgramError) -> Account? {
+        switch try Account.change(to: request.options.account, from: geteuid(), find: Account.find) {
+        case .none: nil
+        case .become(let account): account
         }
     }
 

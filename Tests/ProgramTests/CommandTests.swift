@@ -33,7 +33,7 @@ import Testing
         ["mount", "-z", "/m"], ["mount", "/m", "-o"], ["mount", "--top"], ["mount", "--nonsense", "/m"],
         ["mount", "--ready-fd", "3", "/m"], ["mount", "--ready-fd=1", "/m"], ["demo", "a", "b"], ["unmount"],
         ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clear"],
-        ["-o", "x"],
+        ["-o", "x"], ["mount-guard"], ["demo", "-o", "setuid=root"], ["login", "-o", "remount"],
     ])
     func wrongLinesAreUsageErrors(_ words: [String]) {
         do {
@@ -73,6 +73,18 @@ import Testing
         #expect(!helper.request.foreground && !helper.checkOnly && !helper.verbose)
     }
 
+    /// mount.fuse3(8) starts the program by its own name.
+    @Test func aSourceInFrontOfAFolderIsAHelpersLine() {
+        #expect(HelperArguments.isGiven(["pixiv", "/m", "-o", "rw,dev,suid"]))
+        #expect(HelperArguments.isGiven(["demo:", "/m"]))
+        for words in [
+            ["pixiv"], ["pixiv", "m"], ["mount", "/m"], ["/m", "pixiv"], ["fetch", "/m"], [],
+            ["demo", "/m", "-o", "rw"],
+        ] {
+            #expect(!HelperArguments.isGiven(words))
+        }
+    }
+
     @Test func checkingAndTelling() throws {
         let helper = try HelperArguments.parse(["demo", "/m", "-f", "-v", "-o", "rw"])
         #expect(helper.checkOnly && helper.verbose)
@@ -94,8 +106,8 @@ import Testing
         ["pixiv", "/m", "-o", "top=3;reboot"], ["pixiv", "/m", "-o", "--ready-fd=3"],
         ["pixiv", "/m", "-o", "ready_fd=3"],
         ["pixiv", "/m", "-o", "f"], ["pixiv", "/m", "-o", "uid=0x0"], ["pixiv", "/m", "-o", "uid=99999999999"],
-        ["pixiv", "/m", "-o", "exec=yes,allow_otherr"], ["pixiv", "/m", "-o", "setuid=root"],
-        ["pixiv", "/m", "-o", "remount"],
+        ["pixiv", "/m", "-o", "exec=yes,allow_otherr"], ["pixiv", "/m", "-o", "setuid="],
+        ["pixiv", "/m", "-o", "remount=yes"],
         ["pixiv", "/m", "-o", "drop_privileges"], ["pixiv", "/m", "-o", "fd=3"],
         ["pixiv", "/m", "-o", "rootmode=40000"],
         ["pixiv", "/m", "-o", #"ro\,allow_other"#], ["pixiv", "/m", "-o", "password=x"], ["pixiv"], ["/m"], [],

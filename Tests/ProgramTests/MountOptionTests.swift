@@ -32,7 +32,8 @@ import Testing
     @Test(arguments: [
         "nonsense", "top", "allow_other=1", "uid", "uid=x", "uid=-1", "gid=4294967295", "max_read=", "--foreground",
         "-f", "=x",
-        "setuid=u", "remount",
+        "setuid", "setuid=", "remount=1", "umask", "umask=", "umask=8", "umask=01000", "umask=-1", "umask=0x7",
+        "umask=00007", "user_id=0", "fd=3",
     ])
     func wrongItems(_ item: String) {
         var options = MountOptions()
@@ -48,10 +49,11 @@ import Testing
 
     @Test func aListSurvivesTheWayToAnotherProcess() throws {
         var options = MountOptions()
-        try options.add(list: #"user_agent=a\,b\\c d=e,allow_other,uid=7,gid=8,cache_dir=/x\,y"#)
+        try options.add(list: #"user_agent=a\,b\\c d=e,allow_other,uid=7,gid=8,cache_dir=/x\,y,umask=027,setuid=a\,b"#)
         var again = MountOptions()
         try again.add(list: options.list)
         #expect(again == options)
+        #expect(options.mask == 0o27 && options.account == "a,b")
         #expect(options.assignments[0].value == #"a,b\c d=e"#)
     }
 

@@ -15,6 +15,8 @@ enum Command: Hashable, Sendable {
     case fetch(FetchRequest)
     /// The script by which a shell completes command lines; for `make install`, not listed in help.
     case completions(CompletionShell)
+    /// What `mount` starts before it gives up root; not listed in help.
+    case guardMount(GuardedMount)
     case version
     case help(topic: String?)
 }

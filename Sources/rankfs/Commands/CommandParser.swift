@@ -25,6 +25,7 @@ struct CommandParser {
         case "-V", "--version", "version": return .version
         case "help": return .help(topic: arguments.dropFirst().first)
         case "fetch": return try FetchRequest.command(arguments.dropFirst())
+        case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
         case "completions": return .completions(try CompletionShell(arguments: parser.words))
         case "mount", "demo", "cache", "login", "logout":
             try parser.refuseCookies()
@@ -122,12 +123,15 @@ struct CommandParser {
     // MARK: Commands
 
     private mutating func command(_ name: String) throws(ProgramError) -> Command {
+        guard name == "mount" || (request.options.account == nil && !request.options.remounts) else {
+            throw ProgramError(.usage, "setuid and remount are for `rankfs mount`; leave them out.")
+        }
         switch name {
-        case "mount": try mount()
-        case "demo": try demo()
-        case "cache": try cache()
-        case "login": try login()
-        default: try logout()
+        case "mount": return try mount()
+        case "demo": return try demo()
+        case "cache": return try cache()
+        case "login": return try login()
+        default: return try logout()
         }
     }
 

@@ -62,7 +62,8 @@ enum HelpText {
 
         \(optionLines)
 
-        Also allow_other, allow_root, auto_unmount, max_read=BYTES, uid=NUMBER, gid=NUMBER. A mount is always
+        Also, behind -o, allow_other, allow_root, auto_unmount, max_read=BYTES; uid=NUMBER, gid=NUMBER, umask=OCTAL for
+        the files; setuid=USER, who serves the mount if root makes it. A mount is always
         ro,nosuid,nodev,noexec,default_permissions. Signals: SIGTERM and SIGINT unmount, SIGHUP drops listings from
         memory, SIGUSR1 turns debug lines on and off.
         Exit status: 0 mounted, 32 the folder cannot be mounted on, 64 usage, 69 unavailable, 73 the cache directory cannot be

@@ -117,5 +117,5 @@ extension OptionDefinition {
 /// Words that every `-o` list takes besides the table's.
 extension MountOptions {
     /// libfuse's own, with `=` behind those that need a value.
-    static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid="]
+    static let offered = passedOn.map { $0 == "max_read" ? "max_read=" : $0 } + ["uid=", "gid=", "umask=", "setuid="]
 }

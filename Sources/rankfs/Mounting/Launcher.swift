@@ -13,8 +13,11 @@ enum Launcher {
 
     /// Mounts in a new process and returns once the folder answers through the kernel.
     ///
+    /// - Parameters:
+    ///   - request: What to mount.
+    ///   - account: Who will serve it, if somebody else than this process.
     /// - Throws: `ProgramError`; with an empty message if the serving process has already told why on the standard error stream.
-    static func start(_ request: MountRequest) throws(ProgramError) {
+    static func start(_ request: MountRequest, as account: Account? = nil) throws(ProgramError) {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else {
             throw ProgramError(.system, "no pipe can be made: \(Files.Failure.last().text).")
@@ -23,13 +26,15 @@ enum Launcher {
         defer { close(ends[0]) }
         let process: pid_t
         do throws(Files.Failure) {
-            process = try ChildProcess.start("/proc/self/exe", arguments(for: request), inheriting: ends[1])
+            process = try ChildProcess.start("/proc/self/exe", arguments(for: request), inheriting: [ends[1]])
         } catch {
             close(ends[1])
             throw ProgramError(.system, "the serving process cannot be started: \(error.text).")
         }
         close(ends[1])
         try waitUntilReady(ends[0], process: process)
+        // The kernel shows such a mount to its user, not to root.
+        try account?.become()
         try waitUntilAnswering(request.mountPoint, process: process)
     }
 
@@ -45,9 +50,8 @@ enum Launcher {
     ///
     /// A daemon that kept the caller's pipes and locks open would keep others waiting. Must run before anything is opened.
     static func closeInherited(above descriptor: Int32) {
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        // Shells and services hand on low numbers only.
-        for inherited in (descriptor + 1)..<256 { close(inherited) }
+        if descriptor > 2 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        closefrom(descriptor + 1)
     }
 
     private static func waitUntilReady(_ descriptor: Int32, process: pid_t) throws(ProgramError) {

@@ -31,7 +31,7 @@ enum Unmounter {
             throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
         let arguments = ["fusermount3", "-u", "-q", "--", path]
-        guard let process = try? ChildProcess.start(helper, arguments, inheriting: nil),
+        guard let process = try? ChildProcess.start(helper, arguments, inheriting: []),
             ChildProcess.wait(for: process).status == 0
         else { throw busy(shown) }
     }

@@ -37,7 +37,7 @@ enum UnknownOption {
         if OptionTable.later.contains(name) {
             return "option \(shown) is not available in this version; leave it out."
         }
-        let known = OptionTable.all.map(\.name) + MountOptions.passedOn + ["uid", "gid"]
+        let known = OptionTable.all.map(\.name) + MountOptions.passedOn + MountOptions.ownership
         guard let nearest = nearest(to: name, among: known) else {
             return "option \(shown) is unknown; `rankfs help mount` lists all."
         }

@@ -7,9 +7,18 @@ struct MountOptions: Hashable, Sendable {
     /// The owner of every file; nil for the user who mounts.
     var user: UInt32?
     var group: UInt32?
+    /// Permissions that nothing has.
+    var mask: UInt32 = 0
+    /// The user who serves the mount, by name or number; nil for the one who mounts.
+    var account: String?
+    /// Whether an existing mount is meant.
+    var remounts = false
 
     /// Options of libfuse that mean something for this file system.
     static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
+
+    /// Options of this program that say whose the mount is, or that it is there already.
+    static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
 
     /// Options that every mount of rankfs has; naming them changes nothing.
     private static let implied: Set<String> = [
@@ -33,7 +42,9 @@ struct MountOptions: Hashable, Sendable {
     ///   - sloppy: Leave unknown options out, as `mount -s` asks.
     /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
-        for item in Self.items(of: text) where !item.isEmpty {
+        let items = Self.items(of: text)
+        remounts = remounts || items.contains("remount")
+        for item in items where !item.isEmpty {
             do {
                 try add(item: item)
             } catch {
@@ -51,15 +62,39 @@ struct MountOptions: Hashable, Sendable {
         if OptionTable.definition(named: name) != nil {
             guard let value else { throw ProgramError(.usage, "option \(normalised) needs a value: \(normalised)=…") }
             assignments.append(Assignment(name: normalised, value: value, place: .commandLine))
-        } else if normalised == "uid" || normalised == "gid" {
-            let number = try Self.identifier(value, of: normalised)
-            if normalised == "uid" { user = number } else { group = number }
+        } else if Self.ownership.contains(normalised) {
+            try add(ownership: normalised, value: value)
+        } else if remounts, value != nil, normalised == "user_id" || normalised == "group_id" {
+            // mount(8) repeats what the kernel's table shows.
+            return
         } else if normalised == "max_read" {
             passedOn.append("max_read=\(try Self.identifier(value, of: normalised))")
         } else if Self.passedOn.contains(normalised), value == nil {
             passedOn.append(normalised)
         } else {
             throw ProgramError(.usage, UnknownOption.sentence(for: name))
+        }
+    }
+
+    private mutating func add(ownership name: String, value: String?) throws(ProgramError) {
+        switch name {
+        case "uid": user = try Self.identifier(value, of: name)
+        case "gid": group = try Self.identifier(value, of: name)
+        case "umask":
+            guard let value, (1...4).contains(value.utf8.count), let number = UInt32(value, radix: 8), number <= 0o777,
+                value.utf8.allSatisfy({ (48...55).contains($0) })
+            else {
+                throw ProgramError(.usage, "option umask needs an octal number up to 0777: umask=077.")
+            }
+            mask = number
+        case "setuid":
+            guard let value, !value.isEmpty else {
+                throw ProgramError(.usage, "option setuid needs the name or number of a user: setuid=alice.")
+            }
+            account = value
+        default:
+            guard value == nil else { throw ProgramError(.usage, "option \(name) takes no value.") }
+            remounts = true
         }
     }
 
@@ -98,6 +133,8 @@ struct MountOptions: Hashable, Sendable {
         var items = assignments.map { "\($0.name)=\($0.value)" } + passedOn
         if let user { items.append("uid=\(user)") }
         if let group { items.append("gid=\(group)") }
+        if mask != 0 { items.append("umask=\(String(mask, radix: 8))") }
+        if let account { items.append("setuid=\(account)") }
         return items.map(Self.escaped).joined(separator: ",")
     }
 

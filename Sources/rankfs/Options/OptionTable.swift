@@ -77,7 +77,7 @@ enum OptionTable {
 
     /// Names of options that are described but not in this version.
     static let later: Set<String> = [
-        "metered", "offline", "setuid", "umask", "remount",
+        "metered", "offline",
     ]
 
     /// Every option, in the order of help.

@@ -10,6 +10,8 @@ struct Service {
     let settings: Settings
     let warnings: [String]
     let home: Home
+    /// Mounts and unmounts for a process that may not; nil if this one mounts itself.
+    var guardian: MountGuard?
     /// Whether losing the terminal ends the mount, as it should for the tour.
     var stopsOnHangup = false
     /// Told the mount point once it is mounted.
@@ -31,10 +33,9 @@ struct Service {
         defer { log.flush() }
         for warning in warnings { log.warning(warning) }
         let place = try CachePlace(settings, source: request.source, home: home)
-        let mountPoint = try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
+        let mountPoint = try prepareMountPoint(log)
         try place.check(against: mountPoint)
         try place.prepare()
-        leaveCaller()
         raiseDescriptorLimit()
         FuseLog.send { log.info("libfuse: \($0)") }
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.
@@ -53,6 +54,7 @@ struct Service {
             request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
         let session = try mount(at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
         stopper.attach(session)
+        leaveCaller()
 
         // Until here the caller hears what is wrong; from now on nobody may be listening.
         moveLog(log, place: place)
@@ -61,11 +63,17 @@ struct Service {
         if !tellCaller() { stopper.stop() }
         manager.notify("READY=1\nSTATUS=Serving \(request.source.rawValue) on \(mountPoint)")
         let outcome = Result { () throws(SessionError) in try session.run() }
+        guardian?.release()
         stopper.sessionEnded()
         Patience.wait { await thumbnails?.close() }
         parts.close()
         if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
         log.info("unmounted \(mountPoint)")
+    }
+
+    private func prepareMountPoint(_ log: Log) throws(ProgramError) -> String {
+        if let guardian { return try guardian.prepare { log.warning($0) } }
+        return try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
     }
 
     private func mount(
@@ -76,16 +84,18 @@ struct Service {
             status: { status.document().json },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.session?.invalidate(inode: $0) })
+        configuration.mask = request.options.mask
         configuration.notesRecent = settings.notesRecent
         configuration.thumbnails = thumbnails
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)
+        try guardian?.makeMount()
+        var mounting = Session.Configuration(
+            mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
+            debug: request.debug)
+        mounting.device = guardian?.device
         do throws(SessionError) {
-            let session = try Session(
-                Session.Configuration(
-                    mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
-                    debug: request.debug),
-                fileSystem: fileSystem)
+            let session = try Session(mounting, fileSystem: fileSystem)
             status.attach(session, serving: fileSystem)
             return session
         } catch {
@@ -118,6 +128,8 @@ struct Service {
     // MARK: In the background
 
     /// A process that serves in the background belongs to no terminal and keeps no folder busy.
+    ///
+    /// After mounting: automounters let only their own process group through to the folder that they wait for.
     private func leaveCaller() {
         guard request.readyDescriptor != nil else { return }
         _ = setsid()

@@ -7,16 +7,22 @@ enum ChildProcess {
     /// - Parameters:
     ///   - path: The program; no search.
     ///   - arguments: With argument 0.
-    ///   - inheriting: A descriptor that becomes descriptor 3; the standard error stream is inherited.
+    ///   - inheriting: Descriptors that become 3, 4 and so on; the standard error stream is inherited.
     /// - Returns: The process id.
     /// - Throws: the errno of posix_spawn(3).
-    static func start(_ path: String, _ arguments: [String], inheriting: Int32?) throws(Files.Failure) -> pid_t {
+    static func start(_ path: String, _ arguments: [String], inheriting: [Int32]) throws(Files.Failure) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        if let inheriting { unsafe posix_spawn_file_actions_adddup2(&actions, inheriting, 3) }
+        // Out of the way first, so that none is written over before it is copied.
+        let copies = inheriting.map { fcntl($0, F_DUPFD_CLOEXEC, 16) }
+        defer { for copy in copies where copy >= 0 { close(copy) } }
+        guard !copies.contains(where: { $0 < 0 }) else { throw .last() }
+        for (index, copy) in copies.enumerated() {
+            unsafe posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index))
+        }
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
         defer { unsafe pointers.forEach { unsafe free($0) } }

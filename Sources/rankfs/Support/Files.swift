@@ -123,6 +123,14 @@ enum Files {
         return unsafe String(cString: resolved)
     }
 
+    /// Where an open file or folder is now; nil if it has no path, or `/proc` is missing.
+    static func target(ofDescriptor descriptor: Int32) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+        guard count > 0, count < buffer.count else { return nil }
+        return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
     static func canonicalParent(of path: String) -> String? {
         let absolute = absolute(path)

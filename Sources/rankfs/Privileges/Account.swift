@@ -1,0 +1,127 @@
+import CLinux
+import Glibc
+
+/// A user of the system, as the passwd entry tells.
+struct Account: Hashable, Sendable {
+    var name: String
+    var user: UInt32
+    var group: UInt32
+    var home: String
+
+    /// What an option `setuid=` comes to.
+    enum Change: Hashable, Sendable {
+        /// The process is that user already, or nobody was named.
+        case none
+        case become(Account)
+    }
+
+    /// Decides who is to serve.
+    ///
+    /// - Parameters:
+    ///   - text: The option's value; nil if it was not given.
+    ///   - current: The effective user of this process.
+    ///   - find: The passwd entry of a name or number; nil if there is none.
+    /// - Returns: Whom to become.
+    /// - Throws: usage, for a user who does not exist, or another one where only root may choose.
+    static func change(
+        to text: String?, from current: UInt32, find: (String) -> Account?
+    ) throws(ProgramError) -> Change {
+        guard let text else { return .none }
+        let shown = LogText.escaped(text, limit: 80)
+        guard let account = find(text) else {
+            throw ProgramError(.usage, "there is no user \(shown) here; name one of /etc/passwd: setuid=alice.")
+        }
+        if account.user == current { return .none }
+        guard current == 0 else {
+            throw ProgramError(
+                .usage, "only root may serve a mount as another user: leave setuid=\(shown) out, or let root mount it.")
+        }
+        return .become(account)
+    }
+
+    /// The passwd entry of a name, or else of a number, as chown(1) reads it.
+    ///
+    /// Not for two threads at once: getpwnam(3) is not reentrant.
+    static func find(_ text: String) -> Account? {
+        if let entry = unsafe getpwnam(text) { return unsafe Account(entry) }
+        guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt32(text),
+            let entry = unsafe getpwuid(number)
+        else { return nil }
+        return unsafe Account(entry)
+    }
+
+    private init(_ entry: UnsafeMutablePointer<passwd>) {
+        name = unsafe String(cString: entry.pointee.pw_name)
+        user = unsafe entry.pointee.pw_uid
+        group = unsafe entry.pointee.pw_gid
+        home = unsafe entry.pointee.pw_dir.map { unsafe String(cString: $0) } ?? "/"
+    }
+
+    init(name: String, user: UInt32, group: UInt32, home: String) {
+        self.name = name
+        self.user = user
+        self.group = group
+        self.home = home
+    }
+}
+
+// MARK: - Becoming that user
+
+extension Account {
+    /// Makes this process the user's for good: groups, user, no capability, none to be had by running a program.
+    ///
+    /// Root only, and before the process has a second thread: capabilities belong to threads. Nothing of the user's may have been
+    /// opened before. Descriptors stay open.
+    func become() throws(ProgramError) {
+        guard Self.isSingleThreaded else { throw failure("the process has other threads already") }
+        // The bounding set can only be changed as long as there are capabilities.
+        var capability: UInt = 0
+        while rankfs_prctl(PR_CAPBSET_READ, capability) >= 0 {
+            guard rankfs_prctl(PR_CAPBSET_DROP, capability) == 0 else {
+                throw failure("capabilities cannot be dropped")
+            }
+            capability += 1
+        }
+        guard unsafe initgroups(name, group) == 0 else { throw failure("its groups cannot be taken") }
+        guard setresgid(group, group, group) == 0 else { throw failure("its group cannot be taken") }
+        guard setresuid(user, user, user) == 0 else { throw failure("it has too many processes, or may not be taken") }
+        guard rankfs_clear_capabilities() == 0, rankfs_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0 else {
+            throw failure("privileges cannot be dropped")
+        }
+        guard isComplete else { throw failure("privileges remained") }
+        _ = umask(0o077)
+        takeEnvironment()
+    }
+
+    private func failure(_ reason: String) -> ProgramError {
+        ProgramError(
+            .system, "setuid=\(LogText.escaped(name, limit: 80)): \(reason); mount without setuid, or as that user.")
+    }
+
+    private static var isSingleThreaded: Bool {
+        guard let tasks = try? Files.names(in: "/proc/self/task") else { return true }
+        return tasks.count == 1
+    }
+
+    /// Whether nothing is left of root, nor can be got back.
+    private var isComplete: Bool {
+        var users: (uid_t, uid_t, uid_t) = (0, 0, 0)
+        var groups: (gid_t, gid_t, gid_t) = (0, 0, 0)
+        guard unsafe getresuid(&users.0, &users.1, &users.2) == 0, users == (user, user, user),
+            unsafe getresgid(&groups.0, &groups.1, &groups.2) == 0, groups == (group, group, group)
+        else { return false }
+        return setresuid(.max, 0, .max) != 0 && rankfs_has_no_capability() == 1
+            && rankfs_prctl(PR_GET_NO_NEW_PRIVS, 0) == 1
+    }
+
+    /// The user's own places instead of root's; what the service manager said stays.
+    private func takeEnvironment() {
+        for variable in ProcessEnvironment.variables().keys
+        where variable.hasPrefix("XDG_") || variable.hasPrefix("DBUS_") {
+            unsafe _ = unsetenv(variable)
+        }
+        for (variable, value) in [("HOME", home), ("USER", name), ("LOGNAME", name)] {
+            unsafe _ = setenv(variable, value, 1)
+        }
+    }
+}

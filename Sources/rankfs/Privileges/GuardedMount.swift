@@ -1,0 +1,165 @@
+import CLinux
+import Fuse
+import Glibc
+
+/// What a guard mounts, as its command line tells; and the guard's whole life.
+struct GuardedMount: Hashable, Sendable {
+    var source: SourceName
+    /// As given.
+    var mountPoint: String
+    /// The user whom the folder must belong to, and who may look into the mount.
+    var user: UInt32
+    var group: UInt32
+    /// The user's name, for error texts.
+    var name: String
+    var allowsOthers: Bool
+    /// Bytes of one read; 0 for the kernel's bound.
+    var longestRead: UInt32
+
+    init(_ request: MountRequest, for account: Account) {
+        source = request.source
+        mountPoint = Files.absolute(request.mountPoint)
+        user = account.user
+        group = account.group
+        name = account.name
+        let passedOn = request.options.passedOn
+        // With allow_root libfuse lets root in and turns others away itself.
+        allowsOthers = passedOn.contains("allow_other") || passedOn.contains("allow_root")
+        longestRead = passedOn.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
+    }
+
+    /// The hidden command.
+    static let command = "mount-guard"
+
+    /// The guard's command line.
+    var arguments: [String] {
+        [
+            "rankfs", Self.command, source.rawValue, mountPoint, "\(user)", "\(group)", name, allowsOthers ? "1" : "0",
+            "\(longestRead)",
+        ]
+    }
+
+    /// Takes the words behind the command's name back.
+    init(words: [String]) throws(ProgramError) {
+        guard words.count == 7, let source = SourceName(rawValue: words[0]), words[1].hasPrefix("/"),
+            let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6])
+        else { throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
+        self.source = source
+        mountPoint = words[1]
+        self.user = user
+        self.group = group
+        name = words[4]
+        allowsOthers = words[5] == "1"
+        self.longestRead = longestRead
+    }
+
+    // MARK: The guard
+
+    /// Looks at the folder, mounts when told, and unmounts when nobody is left at the other end.
+    func serve() {
+        let connection = MountGuard.Inherited.connection
+        Self.leaveCaller()
+        let folder: Int32
+        do throws(ProgramError) {
+            guard let request = MountGuard.receive(on: connection) else { return }
+            var remarks: [String] = []
+            if request == Self.bytes(.clear), clear() { remarks.append("cleared a dead mount of \(name)'s") }
+            let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
+            folder = try open(path)
+            MountGuard.send(MountGuard.packet([path] + remarks), on: connection)
+        } catch {
+            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+        }
+        guard MountGuard.receive(on: connection) == Self.bytes(.mount) else { return }
+        do throws(ProgramError) {
+            try mount(on: folder)
+        } catch {
+            return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
+        }
+        let mounted = Self.top(at: folder)
+        MountGuard.send(MountGuard.packet(), on: connection)
+        // Not before mounting: automounters let only their own process group through to the folder.
+        _ = setsid()
+        while MountGuard.receive(on: connection) != nil {}
+        Self.detach(mounted, folder: folder)
+    }
+
+    private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
+
+    /// Takes the mount on the folder away if it is a rankfs of this user's; users may do that to their mounts anyway.
+    private func clear() -> Bool {
+        guard let path = MountPoint.canonical(mountPoint), let top = MountTable.current().stack(at: path).last,
+            top.isOwn,
+            top.superOptions.contains("user_id=\(user)")
+        else { return false }
+        return Unmount.lazily(path)
+    }
+
+    /// Ends by the socket alone: signals to the group of the serving process are for that one to obey.
+    private static func leaveCaller() {
+        closefrom(MountGuard.Inherited.device + 1)
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1] { _ = signal(number, SIG_IGN) }
+        unsafe _ = chdir("/")
+        let null = unsafe Glibc.open("/dev/null", O_RDWR)
+        if null >= 0 { dup2(null, 2) }
+        if null > MountGuard.Inherited.device { close(null) }
+    }
+
+    /// The folder, so that what is mounted on is what was looked at.
+    ///
+    /// Who may write to a path could have put a link to another folder there, and what the user serves would cover that one.
+    private func open(_ path: String) throws(ProgramError) -> Int32 {
+        let shown = LogText.escaped(path)
+        // Without O_DIRECTORY, which would make an automounter mount here.
+        let folder = unsafe rankfs_open_path(path)
+        var status = stat()
+        guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            Files.target(ofDescriptor: folder) == path
+        else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
+        let isAutomounters = MountTable.current().stack(at: path).last?.type == "autofs"
+        guard status.st_uid == user || isAutomounters else {
+            throw ProgramError(
+                .mountFailure,
+                "\(shown) does not belong to \(LogText.escaped(name, limit: 80)), who is to serve it; run `chown "
+                    + "\(LogText.escaped(name, limit: 80)) \(shown)` first.")
+        }
+        return folder
+    }
+
+    /// Mounts what `/dev/fuse` will be answered with, whatever the serving process has become meanwhile.
+    private func mount(on folder: Int32) throws(ProgramError) {
+        let flags = UInt(MS_RDONLY) | UInt(MS_NOSUID) | UInt(MS_NODEV) | UInt(MS_NOEXEC)
+        var data =
+            "fd=\(MountGuard.Inherited.device),rootmode=40000,user_id=\(user),group_id=\(group),default_permissions"
+        if allowsOthers { data += ",allow_other" }
+        if longestRead > 0 { data += ",max_read=\(longestRead)" }
+        let result = unsafe data.withCString {
+            unsafe Glibc.mount(source.rawValue, "/proc/self/fd/\(folder)", "fuse.rankfs", flags, $0)
+        }
+        guard result == 0 else {
+            throw ProgramError(
+                .mountFailure,
+                "mounting on \(LogText.escaped(mountPoint)) failed: \(Files.Failure.last().text); `dmesg` may tell more."
+            )
+        }
+    }
+
+    /// What is seen where the folder is.
+    private static func top(at folder: Int32) -> MountTable.Mount? {
+        Files.target(ofDescriptor: folder).flatMap { MountTable.current().stack(at: $0).last }
+    }
+
+    /// Takes the mount away if it is still there, and is this one.
+    private static func detach(_ mounted: MountTable.Mount?, folder: Int32) {
+        let device = MountGuard.Inherited.device
+        // A connection that the kernel has closed has been unmounted, and its device number may be another's by now.
+        var connection = pollfd(fd: device, events: 0, revents: 0)
+        let isUnmounted = unsafe poll(&connection, 1, 0) == 1 && connection.revents & Int16(POLLERR) != 0
+        let isOnTop = !isUnmounted && mounted != nil && top(at: folder)?.device == mounted?.device
+        // Before the folder is touched again: whoever still waits for an answer gets an error.
+        close(device)
+        if isOnTop, let path = Files.target(ofDescriptor: folder) {
+            unsafe _ = umount2(path, Int32(MNT_DETACH | UMOUNT_NOFOLLOW))
+        }
+    }
+}

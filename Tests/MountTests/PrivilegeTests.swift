@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Served without privileges".
+    @Suite(.enabled(if: geteuid() == 0, "needs root"))
+    struct PrivilegeTests {
+        /// A mount that root makes for the user nobody.
+        private struct GuardedMount {
+            let workplace: Workplace
+            let path: String
+            let helper: String
+            private let options: String
+
+            init(_ workplace: Workplace, of origin: OriginProcess) throws {
+                self.workplace = workplace
+                path = try workplace.folder("mount")
+                workplace.willMount(at: path)
+                helper = workplace.directory.appending(path: "mount.rankfs").path
+                try FileManager.default.createSymbolicLink(
+                    atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
+                let cache = try workplace.folder("cache")
+                for folder in [path, cache] { try workplace.run("chown", "nobody:", folder) }
+                options =
+                    "rw,suid,dev,exec,setuid=nobody,umask=027,cache_dir=\(cache),"
+                    + "api_url=\(origin.url),image_url=\(origin.url)"
+            }
+
+            func mount(_ more: String = "") throws -> Output {
+                try workplace.run("env", "-i", helper, "pixiv", path, "-o", options + more)
+            }
+
+            func asNobody(_ words: String...) throws -> Output {
+                try workplace.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] + words)
+            }
+
+            /// The process that serves, by its own word.
+            func process() throws -> Int32 {
+                let text = try asNobody("cat", "\(path)/.rankfs/status.json").output
+                let status = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+                guard let number = (status?["pid"] as? NSNumber)?.int32Value else { throw Failure("no pid: \(text)") }
+                return number
+            }
+
+            /// The process that stayed root: the parent knows no other child.
+            func guardian(of process: Int32) throws -> Int32? {
+                try workplace.run("pgrep", "-P", "\(process)").lines.first.flatMap { Int32($0) }
+            }
+        }
+
+        @Test func aMountForAUserIsServedByThatUserAlone() async throws {
+            try await withWorkplace { workplace in
+                let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
+                let mounted = try mount.mount()
+                #expect(mounted.status == 0, "\(mounted.errors)")
+                let table = try workplace.run("findmnt", "-no", "SOURCE,FSTYPE,OPTIONS", mount.path).output
+                for word in ["pixiv", "fuse.rankfs", "ro,nosuid,nodev,noexec", "user_id=65534"] {
+                    #expect(table.contains(word), "\(table)")
+                }
+                #expect(!table.contains("allow_other"))
+                #expect(try workplace.run("ls", mount.path).status != 0, "not even root looks in")
+                #expect(try mount.asNobody("stat", "-c", "%a %U", "\(mount.path)/ranking").output == "550 nobody\n")
+                #expect(try mount.asNobody("ls", "\(mount.path)/ranking/daily/2024-05-01/").lines.count > 100)
+
+                let process = try mount.process()
+                let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+                for line in [
+                    "Uid:\t65534\t65534\t65534\t65534", "Gid:\t65534\t65534\t65534\t65534", "Groups:\t65534 ",
+                    "NoNewPrivs:\t1",
+                ] + ["Inh", "Prm", "Eff", "Bnd", "Amb"].map({ "Cap\($0):\t0000000000000000" }) {
+                    #expect(status.contains("\n\(line)\n"), "\(line): \(status)")
+                }
+                let foreign = try workplace.run("find", "\(workplace.directory.path)/cache", "!", "-user", "nobody")
+                #expect(foreign.output.isEmpty)
+
+                kill(process, SIGTERM)
+                #expect(poll { !Workplace.isMounted(mount.path) })
+            }
+        }
+
+        @Test func aCrashLeavesNothingOrIsRecovered() async throws {
+            try await withWorkplace { workplace in
+                let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
+                #expect(try mount.mount().status == 0)
+                kill(try mount.process(), SIGKILL)
+                #expect(poll { !Workplace.isMounted(mount.path) }, "the guard unmounts")
+
+                #expect(try mount.mount().status == 0)
+                let process = try mount.process()
+                let guardian = try #require(try mount.guardian(of: process))
+                kill(guardian, SIGKILL)
+                kill(process, SIGKILL)
+                #expect(poll { (try? mount.asNobody("ls", mount.path).errors.contains("not connected")) == true })
+                let again = try mount.mount()
+                #expect(again.status == 0, "\(again.errors)")
+                #expect(try mount.asNobody("ls", mount.path).lines.contains("ranking"))
+                #expect(try workplace.run("umount", mount.path).status == 0)
+                #expect(!Workplace.isMounted(mount.path), "no dead mount lies below")
+            }
+        }
+
+        @Test func whatTheUserMayNotDoIsNotDoneAsRoot() async throws {
+            try await withWorkplace { workplace in
+                let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
+                for (options, reason) in [
+                    (",cache_dir=/etc/rankfs-test", "cannot be written"), (",cache_dir=/root", "cannot be written"),
+                    (",top=x", "not understood"), (",setuid=nobody-here", "no user"), (",setuid=root,umask=9", "octal"),
+                ] {
+                    let refused = try mount.mount(options)
+                    #expect(refused.status == 1 || refused.status == 32)
+                    #expect(refused.errors.contains(reason) && refused.errors.split(separator: "\n").count == 1)
+                    #expect(!Workplace.isMounted(mount.path))
+                }
+                let checked = try workplace.run(
+                    "env", "-i", mount.helper, "pixiv", mount.path, "-f", "-o", "setuid=nobody")
+                #expect(checked.status == 0 && !Workplace.isMounted(mount.path))
+                try workplace.run("chown", "root:", mount.path)
+                let refused = try mount.mount()
+                #expect(refused.status == 32 && refused.errors.contains("does not belong to nobody"))
+                #expect(!Workplace.isMounted(mount.path))
+                let log = "\(workplace.directory.path)/link"
+                try FileManager.default.createSymbolicLink(atPath: log, withDestinationPath: "/etc/rankfs-test.log")
+                try workplace.run("chown", "nobody:", mount.path)
+                #expect(try mount.mount(",log_file=\(log)").status == 0)
+                #expect(!FileManager.default.fileExists(atPath: "/etc/rankfs-test.log"))
+            }
+        }
+    }
+}
