@@ -18,7 +18,7 @@ struct SizeProbe: Sendable {
             HTTPRequest(
                 method: .head, url: location.url, headers: location.headers, transferClass: .metadata,
                 deadline: deadline,
-                bodyLimit: 0),
+                bodyLimit: 0, purpose: .size),
             read: SizeAnswer.init(head:))
         {
             return size
@@ -26,7 +26,7 @@ struct SizeProbe: Sendable {
         if let size = try await size(
             HTTPRequest(
                 url: location.url, headers: location.headers, range: (first: 0, last: 0), transferClass: .metadata,
-                deadline: deadline, bodyLimit: Self.probeLimit),
+                deadline: deadline, bodyLimit: Self.probeLimit, purpose: .size),
             read: SizeAnswer.init(firstByte:))
         {
             return size
@@ -40,7 +40,7 @@ struct SizeProbe: Sendable {
             let response = try await client.send(
                 HTTPRequest(
                     method: .head, url: location.url, headers: location.headers, transferClass: .metadata,
-                    deadline: ContinuousClock.now + timeout, bodyLimit: 0))
+                    deadline: ContinuousClock.now + timeout, bodyLimit: 0, purpose: .size))
             return (SizeAnswer(head: response.head), response.head.status)
         } catch {
             return (.failed(SourceError(error)), 0)

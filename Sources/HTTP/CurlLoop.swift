@@ -95,7 +95,8 @@ import Glibc
             try RequestRule.check(request)
             let target = try book.target(request.url)
             let meter = PaceMeter(window: stallTimeout, now: .now)
-            let flight = Flight(id: id, request: request, sink: sink, target: target, meter: meter)
+            let flight = Flight(
+                id: id, request: request, sink: sink, target: target, meter: meter, ledger: mailbox.ledger)
             flights[id] = flight
             nextCheck = min(nextCheck, request.deadline)
             enqueue(flight)
@@ -133,6 +134,12 @@ import Glibc
         options.apply(flight, to: easy)
         unsafe flying[easy.pointer] = flight
         _ = unsafe curl_multi_add_handle(multi, easy.pointer)
+        mailbox.ledger.count(flight.request.purpose) { counts in
+            switch flight.request.method {
+            case .head: counts.head += 1
+            case .get: counts.get += 1
+            }
+        }
     }
 
     /// Gives the slot to a reader.
@@ -141,6 +148,7 @@ import Glibc
     private func preempt(_ flight: Flight) {
         guard flight.headDelivered else {
             detach(flight)
+            mailbox.ledger.count(flight.request.purpose) { $0.failed(.cancelled) }
             return enqueue(flight)
         }
         finish(flight, .failure(.broken("\(flight.target.host): preempted by a more urgent transfer.")))
@@ -162,6 +170,9 @@ import Glibc
         detach(flight)
         queue.remove(flight.id)
         flights[flight.id] = nil
+        if case .failure(let error) = result, flight.wasSent {
+            mailbox.ledger.count(flight.request.purpose) { $0.failed(error) }
+        }
         flight.sink.finish(result)
     }
 

@@ -85,6 +85,9 @@ package final class CurlTransport: Transport {
     /// Transfers under way and waiting, for status displays.
     package var transferCounts: (active: Int, queued: Int) { mailbox.counts }
 
+    /// What was sent for each purpose since the start, and what came of it.
+    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { mailbox.ledger.all }
+
     /// Cancels everything, wakes the loop and joins its thread.
     ///
     /// Blocks for as long as sinks take to hear of the end. Requests started later end with `.cancelled` at once. From

@@ -33,13 +33,20 @@ final class Flight {
     private var addressRefused = false
     /// Whether the sink has seen the head, after which nothing can be begun again unseen.
     private(set) var headDelivered = false
+    /// Whether libcurl ever worked for it: what never left the queue was never sent.
+    private(set) var wasSent = false
+    private let ledger: RequestLedger
 
-    init(id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, meter: PaceMeter) {
+    init(
+        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, meter: PaceMeter,
+        ledger: RequestLedger
+    ) {
         self.id = id
         self.request = request
         self.sink = sink
         self.target = target
         self.meter = meter
+        self.ledger = ledger
         priority = request.priority
         headers = request.headers
         check = AnswerCheck(request, host: target.host)
@@ -54,6 +61,7 @@ final class Flight {
     func beginExchange(easy: CurlEasy, meter: PaceMeter, proxied: Bool) {
         self.easy = easy
         self.meter = meter
+        wasSent = true
         check = AnswerCheck(request, host: target.host)
         checksAddress = !target.isTrusted && !proxied
         redirectBody = 0
@@ -68,9 +76,12 @@ final class Flight {
         do throws(HTTPError) {
             switch unsafe try check.line(line) {
             case .none: break
-            case .redirect(let location): self.location = location
+            case .redirect(let location):
+                ledger.count(request.purpose) { $0.redirected += 1 }
+                self.location = location
             case .head(let head):
                 headDelivered = true
+                ledger.count(request.purpose) { $0.answered(head.status) }
                 guard sink.head(head) else { throw .cancelled }
             }
             return true
@@ -90,6 +101,7 @@ final class Flight {
         do throws(HTTPError) {
             guard check.headSeen else { throw .invalidAnswer("\(target.host): a body came without headers.") }
             try check.body(bytes.count)
+            ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
             guard unsafe sink.body(bytes) else { throw .cancelled }
             return true
         } catch {

@@ -77,11 +77,14 @@ package struct HTTPRequest: Sendable {
     package var bodyLimit: Int64
     /// Whether `Content-Encoding: gzip` may be asked for (API answers); pictures never.
     package var acceptsCompression: Bool
+    /// What it is counted as.
+    package var purpose: RequestPurpose
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,
         ifRange: String? = nil, priority: TransferPriority = .reader, transferClass: TransferClass,
-        deadline: ContinuousClock.Instant, bodyLimit: Int64, acceptsCompression: Bool = false
+        deadline: ContinuousClock.Instant, bodyLimit: Int64, acceptsCompression: Bool = false,
+        purpose: RequestPurpose = .picture
     ) {
         self.method = method
         self.url = url
@@ -93,6 +96,7 @@ package struct HTTPRequest: Sendable {
         self.deadline = deadline
         self.bodyLimit = bodyLimit
         self.acceptsCompression = acceptsCompression
+        self.purpose = purpose
     }
 }
 

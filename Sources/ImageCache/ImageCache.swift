@@ -110,7 +110,7 @@ package final class ImageCache: Sendable {
         return core.withLock { core in
             if let flight = core.downloads[key]?.flight {
                 if flight.phase == .complete, let total = flight.total { return .stored(length: total) }
-                if flight.received == 0, !flight.segments.values.contains(where: \.hasAnswer) { return .queued }
+                if flight.isQueued { return .queued }
                 return .downloading(received: flight.received, total: flight.total)
             }
             if let entry = core.index[key] { return .stored(length: entry.length) }
@@ -152,18 +152,13 @@ package final class ImageCache: Sendable {
         }
     }
 
+    /// Figures for status displays.
+    ///
+    /// Never waits.
     package func status() -> ImageCacheStatus {
-        core.withLock { core in
-            ImageCacheStatus(
-                storedPictures: core.index.entries.count, storedBytes: core.index.bytes, budget: configuration.budget,
-                openPictures: core.handles.count,
-                downloads: core.downloads.values.filter { $0.flight.phase != .complete }.map {
-                    .init(
-                        picture: $0.picture.id, received: $0.flight.received, total: $0.flight.total,
-                        isRead: $0.flight.isRead)
-                }.sorted { $0.picture.key < $1.picture.key },
-                receivedBytes: core.receivedBytes, preloaded: core.preloadedCount, evicted: core.evictedCount)
-        }
+        let now = configuration.monotonicNow()
+        let (status, paths) = core.withLock { $0.status(now: now) }
+        return status.named(by: paths)
     }
 
     // MARK: - Reading

@@ -5,40 +5,37 @@ package struct ImageCacheStatus: Sendable {
     /// One download under way.
     package struct Download: Sendable {
         package var picture: PictureID
+        /// Where people find it below the mount; nil if nobody told.
+        package var path: String?
         package var received: Int64
         package var total: Int64?
         /// Whether somebody reads it now, or it is preloaded.
         package var isRead: Bool
+        /// Whether it still waits for its first answer.
+        package var isQueued: Bool
+    }
 
-        package init(picture: PictureID, received: Int64, total: Int64?, isRead: Bool) {
-            self.picture = picture
-            self.received = received
-            self.total = total
-            self.isRead = isRead
-        }
+    /// One preload that waits for its turn.
+    package struct Waiting: Sendable {
+        package var picture: PictureID
+        /// Where people find it below the mount; nil if nobody told.
+        package var path: String?
     }
 
     package var storedPictures: Int
     package var storedBytes: Int64
     package var budget: Int64
     package var openPictures: Int
+    /// In the order in which they began.
     package var downloads: [Download]
+    /// Preloads in the order in which they will begin.
+    package var queued: [Waiting]
     /// Since the start.
     package var receivedBytes: Int64
     package var preloaded: Int
     package var evicted: Int
-
-    package init(
-        storedPictures: Int, storedBytes: Int64, budget: Int64, openPictures: Int, downloads: [Download],
-        receivedBytes: Int64, preloaded: Int, evicted: Int
-    ) {
-        self.storedPictures = storedPictures
-        self.storedBytes = storedBytes
-        self.budget = budget
-        self.openPictures = openPictures
-        self.downloads = downloads
-        self.receivedBytes = receivedBytes
-        self.preloaded = preloaded
-        self.evicted = evicted
-    }
+    /// Seconds for which the image host asked to be left alone; nil if it did not.
+    package var limitedFor: Int64?
+    /// Whether the disk takes pictures.
+    package var isStoring: Bool
 }

@@ -7,11 +7,14 @@ package struct PictureRequest: Sendable {
     package var location: PictureLocation
     /// The length that `stat` showed; nil for a preload whose size nobody asked yet.
     package var size: Int64?
+    /// The path below the mount by which people know it, for displays; asked only when one looks.
+    package var path: (@Sendable () -> String)?
 
-    package init(id: PictureID, location: PictureLocation, size: Int64?) {
+    package init(id: PictureID, location: PictureLocation, size: Int64?, path: (@Sendable () -> String)? = nil) {
         self.id = id
         self.location = location
         self.size = size
+        self.path = path
     }
 }
 

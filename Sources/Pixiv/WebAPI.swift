@@ -117,7 +117,8 @@ struct WebAPI: Sendable {
             response = try await send(
                 HTTPRequest(
                     url: base + path, headers: headers, priority: .reader, transferClass: .metadata,
-                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true))
+                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true,
+                    purpose: .api))
             outcome = Self.verdict(on: response, forMembers: forMembers)
             verdict = outcome
         } catch {

@@ -52,7 +52,9 @@ final class AnimationFiles: Sendable {
         let archive: OpenPicture
         do throws(ImageCacheError) {
             archive = try cache.open(
-                PictureRequest(id: entry.picture, location: location, size: length), neighbours: nil)
+                PictureRequest(
+                    id: entry.picture, location: location, size: length, path: { MadeFile.matroska(work).path }),
+                neighbours: nil)
         } catch { throw .picture(error) }
         let title = await catalog.storedWork(work)?.title ?? ""
         let file = try await AnimationFile(archive, length: length, record: record, title: title)

@@ -1,6 +1,7 @@
 /// Files that are reached by name and never listed, so that copies of the tree hold pictures only.
 enum HelperFile: CaseIterable, Sendable {
     case status
+    case metrics
     case version
     case cacheTag
     case trackerIgnore
@@ -16,6 +17,7 @@ enum HelperFile: CaseIterable, Sendable {
     var name: String {
         switch self {
         case .status: "status.json"
+        case .metrics: "metrics"
         case .version: "version"
         case .cacheTag: "CACHEDIR.TAG"
         case .trackerIgnore: ".trackerignore"
@@ -26,8 +28,16 @@ enum HelperFile: CaseIterable, Sendable {
     /// Whether it lies in `.rankfs` rather than in the root.
     var isBelowHelpers: Bool {
         switch self {
-        case .status, .version, .standIn: true
+        case .status, .metrics, .version, .standIn: true
         case .cacheTag, .trackerIgnore: false
+        }
+    }
+
+    /// Whether its text is made anew for each reader.
+    var isLive: Bool {
+        switch self {
+        case .status, .metrics: true
+        case .version, .cacheTag, .trackerIgnore, .standIn: false
         }
     }
 

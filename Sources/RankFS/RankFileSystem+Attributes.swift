@@ -71,7 +71,7 @@ extension RankFileSystem {
             catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
                 ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
         case .author, .work, .search, .made: (Limits.changing, Limits.changing)
-        case .helper(.status): (Limits.frozen, .zero)
+        case .helper(let file) where file.isLive: (Limits.frozen, .zero)
         case .helper, .picture: (Limits.frozen, Limits.frozen)
         }
     }
@@ -163,9 +163,9 @@ extension RankFileSystem {
     /// The bytes of a helper file, made now.
     func text(of file: HelperFile) -> [UInt8] {
         switch file {
-        case .status:
-            let text = configuration.status()
-            statusLength.withLock { $0 = text.count }
+        case .status, .metrics:
+            let text = file == .status ? configuration.status() : configuration.metrics()
+            liveLengths.withLock { $0[file] = text.count }
             return text
         case .version: return Array(configuration.version.utf8)
         case .cacheTag: return Array(HelperFile.cacheTagText.utf8)
@@ -176,7 +176,7 @@ extension RankFileSystem {
 
     /// The size that `stat` shows: of the last rendering for what changes with each reader.
     private func length(of file: HelperFile) -> Int {
-        if file == .status, let length = statusLength.withLock({ $0 }) { return length }
+        if let length = liveLengths.withLock({ $0[file] }) { return length }
         return text(of: file).count
     }
 }

@@ -102,7 +102,9 @@ extension RankFileSystem {
         guard let reference, let (location, uploaded) = source.avatar(reference) else { return nil }
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
-        var request = PictureRequest(id: picture, location: location, size: cache.storedSize(of: picture))
+        var request = PictureRequest(
+            id: picture, location: location, size: cache.storedSize(of: picture),
+            path: { MadeFile.avatar(author).path })
         if request.size != nil { return request }
         do throws(CatalogError) {
             request.size = try await catalog.size(of: picture, at: location)

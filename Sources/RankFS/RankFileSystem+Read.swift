@@ -17,7 +17,7 @@ extension RankFileSystem {
         switch node {
         case .helper(let file):
             let handle = handles.insert(.text(text(of: file)))
-            let isLive = file == .status
+            let isLive = file.isLive
             reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
@@ -43,7 +43,8 @@ extension RankFileSystem {
     private func open(
         _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, _ reply: OpenReply
     ) throws(Failure) {
-        let request = PictureRequest(id: listing.entries[index].picture, location: location, size: size)
+        let request = PictureRequest(
+            id: listing.entries[index].picture, location: location, size: size, path: { node.path })
         let picture: OpenPicture
         do throws(ImageCacheError) {
             picture = try cache.open(request, neighbours: neighbours(listing, index))
@@ -166,7 +167,9 @@ extension RankFileSystem {
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
             let entry = listing.entries[index]
             return knownLocation(of: entry).map {
-                PictureRequest(id: entry.picture, location: $0, size: listing.size(at: index))
+                PictureRequest(
+                    id: entry.picture, location: $0, size: listing.size(at: index),
+                    path: { "\(listing.key.path)/\(entry.name)" })
             }
         }
     }

@@ -30,7 +30,9 @@ extension RankFileSystem {
         } catch .sizeNotTold {
             let entry = listing.entries[index]
             return try await learnSize(
-                of: PictureRequest(id: entry.picture, location: try location(of: entry), size: nil))
+                of: PictureRequest(
+                    id: entry.picture, location: try location(of: entry), size: nil,
+                    path: { "\(listing.key.path)/\(entry.name)" }))
         } catch {
             throw .catalog(error)
         }

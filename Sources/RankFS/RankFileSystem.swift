@@ -28,6 +28,8 @@ package final class RankFileSystem: FileSystem {
         package var notesRecent = true
         /// The text of `/.rankfs/status.json`, made anew for each reader.
         package var status: @Sendable () -> [UInt8]
+        /// The text of `/.rankfs/metrics`, likewise.
+        package var metrics: @Sendable () -> [UInt8]
         /// The whole text of `/.rankfs/version`, its newline included.
         package var version: String
         /// Told once for each failing request: a sentence with cause and remedy.
@@ -41,13 +43,15 @@ package final class RankFileSystem: FileSystem {
 
         package init(
             user: UInt32, group: UInt32, status: @escaping @Sendable () -> [UInt8],
-            version: String, report: @escaping @Sendable (String) -> Void,
+            metrics: @escaping @Sendable () -> [UInt8] = { [] }, version: String,
+            report: @escaping @Sendable (String) -> Void,
             invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },
             now: @escaping @Sendable () -> Int64 = RankFileSystem.wallClock
         ) {
             self.user = user
             self.group = group
             self.status = status
+            self.metrics = metrics
             self.version = version
             self.report = report
             self.invalidate = invalidate
@@ -77,8 +81,8 @@ package final class RankFileSystem: FileSystem {
     /// The picture that `random.jpg` led to last.
     let lastRandom = Mutex<PictureID?>(nil)
     let animations: AnimationFiles
-    /// How long `status.json` was when it was made last.
-    let statusLength = Mutex<Int?>(nil)
+    /// How long files that change with each reader were when they were made last.
+    let liveLengths = Mutex<[HelperFile: Int]>([:])
 
     package init(
         _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache

@@ -56,7 +56,8 @@ package final class ThumbnailMaker: Sendable {
             response = try await client.send(
                 HTTPRequest(
                     url: job.preview.url, headers: job.preview.headers, priority: .preload, transferClass: .bulk,
-                    deadline: time.now().advanced(by: Self.patience), bodyLimit: Self.longestPreview))
+                    deadline: time.now().advanced(by: Self.patience), bodyLimit: Self.longestPreview,
+                    purpose: .preview))
         } catch { return error == .tooLarge ? refuse(job) : .failed }
         switch response.head.status {
         case 200: break

@@ -37,6 +37,9 @@ enum Main {
             try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
         case .unmount(let mountPoint): try UnmountCommand.run(mountPoint)
         case .status(let mountPoint, let json): try StatusCommand.run(mountPoint: mountPoint, json: json)
+        case .watch(let mountPoint, let json):
+            try StatusCommand.watch(
+                mountPoint: mountPoint, json: json, variables: ProcessEnvironment.variables())
         case .cacheInfo(let request):
             let (settings, _, home) = try load(request)
             try CacheInfoCommand.run(request, settings: settings, home: home)

@@ -43,6 +43,32 @@ struct TransportTests {
         #expect(await recorder.end().body == Array("abcdef".utf8))
     }
 
+    @Test func requestsAreCountedByPurpose() async throws {
+        let bench = try Bench()
+        bench.server.script("/a", answer("hello"))
+        bench.server.script("/moved", "HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n")
+        bench.server.script("/busy", "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
+        bench.server.script("/short", [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na".utf8)), .close])
+        bench.server.script("/head", "HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n")
+        for path in ["/a", "/moved", "/busy", "/short"] { _ = await bench.fetch(bench.request(path)) }
+        var head = bench.request("/head", .head, transferClass: .metadata)
+        head.purpose = .size
+        _ = await bench.fetch(head)
+        var nowhere = bench.request("/a")
+        nowhere.url = "http://127.0.0.1:1/a"
+        _ = await bench.fetch(nowhere)
+        let counts = Dictionary(uniqueKeysWithValues: bench.transport.requestCounts.map { ($0.purpose, $0.counts) })
+        var picture = RequestCounts()
+        picture.get = bench.server.requests.count - 1
+        (picture.receivedBytes, picture.succeeded, picture.redirected, picture.limited) = (11, 3, 1, 1)
+        picture.broken = 1
+        #expect(counts[.picture] == picture, "what is refused before it is sent is no request")
+        var size = RequestCounts()
+        (size.head, size.succeeded) = (1, 1)
+        #expect(counts[.size] == size)
+        #expect(counts[.api] == RequestCounts() && counts[.preview] == RequestCounts())
+    }
+
     @Test func reusesItsConnection() async throws {
         let bench = try Bench()
         bench.server.script("/a", answer("x"))

@@ -24,6 +24,8 @@ import Testing
         #expect(try CommandParser.parse(["unmount", "/m"]) == .unmount(mountPoint: "/m"))
         #expect(try CommandParser.parse(["status"]) == .status(mountPoint: nil, json: false))
         #expect(try CommandParser.parse(["status", "--json", "/m"]) == .status(mountPoint: "/m", json: true))
+        #expect(try CommandParser.parse(["status", "--watch"]) == .watch(mountPoint: nil, json: false))
+        #expect(try CommandParser.parse(["status", "/m", "--json", "--watch"]) == .watch(mountPoint: "/m", json: true))
         #expect(try CommandParser.parse(["demo"]) == .demo(MountRequest(source: .demo, foreground: true)))
         #expect(try CommandParser.parse(["cache", "info", "demo"]) == .cacheInfo(MountRequest(source: .demo)))
     }

@@ -4,26 +4,7 @@ import Testing
 @testable import rankfs
 
 @Suite struct StatusTests {
-    private var document: StatusDocument {
-        StatusDocument(
-            version: "1.2.3", source: "pixiv", mountPoint: "/m/ü\n", processID: 42, started: 1000, uptime: 3725,
-            catalog: .init(
-                storedListings: 3, loadedListings: 2, loadedEntries: 999, knownSizes: 500, originalQuestionsToHost: 9,
-                originalQuestionsToService: 1),
-            cache: .init(
-                directory: "/c", storedPictures: 7, storedBytes: 5 << 20, budget: 2 << 30, openPictures: 1,
-                receivedBytes: 1 << 20, preloaded: 2, evicted: 0,
-                downloads: [
-                    .init(picture: "1_p0", received: 1024, total: 4096, isRead: true),
-                    .init(picture: "2_p0", received: 0, total: nil, isRead: false),
-                ]),
-            network: .init(activeTransfers: 2, queuedTransfers: 1, tokens: 39.5, closedUntil: 5000),
-            signIn: .init(state: "signed_in", user: 123), thumbnails: .init(files: 120, receivedBytes: 3 << 20),
-            waitingRequests: 4,
-            inodes: 501,
-            handles: 2,
-            recent: [.init(time: 0, level: "warning", message: "no \"route\"")])
-    }
+    private let document = StatusDocument.sample
 
     @Test func survivesTheWayThroughTheMount() throws {
         #expect(StatusDocument(json: document.json) == document)
@@ -38,7 +19,11 @@ import Testing
             "directory",
             "stored_pictures", "stored_bytes", "budget", "open_pictures", "received_bytes", "preloaded", "evicted",
             "downloads", "picture", "received", "total", "is_read", "active_transfers", "queued_transfers", "tokens",
-            "closed_until", "time", "level", "message",
+            "closed_until", "image_host_closed_until", "requests", "api", "size", "preview", "head", "get", "answers",
+            "succeeded", "redirected", "limited", "refused", "server_failed", "failures", "unreachable", "timed_out",
+            "broken", "invalid", "cancelled", "path", "is_queued", "is_storing", "queued_preloads", "queue",
+            "monotonic",
+            "warnings", "errors", "time", "level", "message",
             "sign_in", "state", "user", "thumbnails", "files",
         ] {
             #expect(text.contains("\"\(name)\""), "\(name)")
@@ -60,11 +45,14 @@ import Testing
                   received   1M; 2 preloaded, 0 evicted
                   listings   3 stored, 2 in memory with 999 entries; 500 sizes known
                   now        1 open, 4 requests waiting, 2 transfers, 1 queued
-                  reading    1_p0: 1K of 4K
+                  requests   12 to the service, 500 for sizes, 30 for pictures, 3 failed
+                  reading    ranking/daily/2024-05-01/001-雨.jpg: 1K of 4K
                   preload    2_p0: 0
+                  queued     25 preloads
                   thumbnails 120 files for file managers, from 3M of previews
                   account    signed in as 123
                   waiting    the service asked to be left alone for another 16 min 40 s
+                  waiting    the image host asked to be left alone for another 1 min 0 s
                   warning    1970-01-01T00:00:00Z no "route"
                 """)
         #expect(!StatusCommand.summary(of: document, now: 5000).contains("left alone"))
@@ -80,6 +68,27 @@ import Testing
         #expect(!StatusCommand.summary(of: document, now: 4000).contains("account"))
         #expect(String(decoding: document.json, as: UTF8.self).contains(#""state" : "signed_out""#))
         #expect(StatusDocument.SignInFigures(.signedIn(UserID(rawValue: 5))) == .init(state: "signed_in", user: 5))
+    }
+
+    @Test func aMountOfAnotherVersionIsToldAndJSONIsWhatItIs() throws {
+        let other = { (_: String) throws(ProgramError) -> [UInt8] in Array(#"{"version": "0.0.1"}"#.utf8) }
+        let error = #expect(throws: ProgramError.self) {
+            try StatusCommand.text(of: "/m\n", json: false, now: 0, read: other)
+        }
+        #expect(error?.status == .unavailable)
+        #expect(
+            error?.message == "/m\\u{a} is served by another version of rankfs; mount it again, or try --json.")
+        #expect(try StatusCommand.text(of: "/m", json: true, now: 0, read: other) == #"{"version": "0.0.1"}"#)
+        let bytes = document.json
+        #expect(
+            try StatusCommand.text(of: "/m", json: false, now: 9) { (_) throws(ProgramError) in bytes }
+                == StatusCommand.summary(of: document, now: 9) + "\n")
+    }
+
+    @Test func aDiskThatTakesNothingIsTold() {
+        var document = document
+        document.cache.isStoring = false
+        #expect(StatusCommand.summary(of: document, now: 9).contains("\n  storing    not for now: "))
     }
 
     @Test(arguments: [(5, "5 s"), (65, "1 min 5 s"), (3700, "1 h 1 min"), (90000, "1 d 1 h")])

@@ -17,7 +17,10 @@ import Testing
             #expect(days.prefix(3) == [".", "..", "latest"])
             #expect(days.dropFirst(3).allSatisfy { Day($0) != nil })
             #expect(try await bench.names("users") == [".", ".."])
-            #expect(try await bench.names(".rankfs") == [".", "..", "status.json", "version", "nothing-stored.jpg"])
+            #expect(
+                try await bench.names(".rankfs") == [
+                    ".", "..", "status.json", "metrics", "version", "nothing-stored.jpg",
+                ])
             #expect(bench.source.asked.isEmpty)
             #expect(bench.host.asked.isEmpty)
         }
@@ -26,7 +29,7 @@ import Testing
     @Test(arguments: [
         "nonsense", "ranking/nonsense", "ranking/daily/2007-09-12", "ranking/daily/2999-01-01",
         "ranking/daily/2024-05-03", "ranking/daily/2024-02-30", "ranking/daily/2024-5-1", "ranking/daily/20240501",
-        "ranking/daily/latest2", "users/0", "users/011", "users/name", ".rankfs/metrics", ".Trash", ".Trash-1000",
+        "ranking/daily/latest2", "users/0", "users/011", "users/name", ".rankfs/metric", ".Trash", ".Trash-1000",
         ".xdg-volume-info", "autorun.inf", ".rankfs/CACHEDIR.TAG", "status.json",
     ])
     func whatCannotBeIsAbsentWithoutARequest(path: String) async throws {

@@ -6,6 +6,7 @@ enum Command: Hashable, Sendable {
     case demo(MountRequest)
     case unmount(mountPoint: String)
     case status(mountPoint: String?, json: Bool)
+    case watch(mountPoint: String?, json: Bool)
     case cacheInfo(MountRequest)
     /// The file that holds the cookie; nil to ask on the terminal.
     case login(MountRequest, file: String?)

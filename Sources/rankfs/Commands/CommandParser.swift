@@ -7,6 +7,7 @@ struct CommandParser {
     private var positions: [String] = []
     private var request = MountRequest()
     private var json = false
+    private var watch = false
     private var help = false
     /// Behind `--` every word is a position.
     private var onlyPositions = false
@@ -65,6 +66,8 @@ struct CommandParser {
                 try parseMountFlag(word)
             } else if word == "--json" {
                 json = true
+            } else if word == "--watch" {
+                watch = true
             } else {
                 throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
             }
@@ -188,14 +191,14 @@ struct CommandParser {
     }
 
     private func unmount() throws(ProgramError) -> Command {
-        guard positions.count == 1, !positions[0].isEmpty, !json else {
+        guard positions.count == 1, !positions[0].isEmpty, !json, !watch else {
             throw ProgramError(.usage, "name the folder: rankfs unmount MOUNTPOINT.")
         }
         return .unmount(mountPoint: positions[0])
     }
 
     private func act(_ name: String) throws(ProgramError) -> Command {
-        guard let command = MountCommand(named: name), !positions.isEmpty, !positions.contains(""), !json else {
+        guard let command = MountCommand(named: name), !positions.isEmpty, !positions.contains(""), !json, !watch else {
             throw ProgramError(.usage, "name paths inside a mount: rankfs \(name) PATH….")
         }
         return .act(command, paths: positions)
@@ -205,6 +208,7 @@ struct CommandParser {
         guard positions.count <= 1 else {
             throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].")
         }
-        return .status(mountPoint: positions.first, json: json)
+        return watch
+            ? .watch(mountPoint: positions.first, json: json) : .status(mountPoint: positions.first, json: json)
     }
 }

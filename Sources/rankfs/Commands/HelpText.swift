@@ -24,7 +24,7 @@ enum HelpText {
           rankfs demo [MOUNTPOINT]                try it: an embedded source, no network needed
           rankfs mount [SOURCE] MOUNTPOINT        mount; returns when the folder answers
           rankfs unmount MOUNTPOINT               unmount; also clears what a crash left
-          rankfs status [MOUNTPOINT] [--json]     what is mounted and what it is doing
+          rankfs status [MOUNTPOINT] [--watch]    what is mounted and what it is doing
           rankfs fetch PATH… [--to FOLDER]        download ahead; with --to copy, and go on after a stop
           rankfs cache info [SOURCE]              what is stored, also without a mount
           rankfs login [FILE]                     sign in, with a cookies.txt or by asking
@@ -111,10 +111,16 @@ enum HelpText {
         """
 
     private static let status = """
-        rankfs status [MOUNTPOINT] [--json]
+        rankfs status [MOUNTPOINT] [--watch] [--json]
 
         Prints what each mount (or the named one) is doing; --json prints MOUNTPOINT/.rankfs/status.json as it is.
-        Exit status 69 if nothing is mounted or a mount does not answer.
+
+        --watch shows one mount, the first unless one is named, until Ctrl-C: blue bars are pictures that somebody reads,
+        green ones are preloads. Where the cursor cannot be moved it prints a line now and then. With --json it prints the
+        document once a second, each in one line.
+
+        Exit status 69 if nothing is mounted, a mount does not answer or is another version's, or its process dies while
+        it is watched; 0 after Ctrl-C and when the watched mount is unmounted.
 
         """
 

@@ -6,22 +6,60 @@ enum StatusCommand {
     /// Longer than a mount's own deadline for any answer is pointless.
     private static let patience: Duration = .seconds(5)
     /// A status is a few kilobytes.
-    private static let longest = 4 << 20
+    static let longest = 4 << 20
+    /// Below the mount point.
+    static let documentPath = ".rankfs/status.json"
 
+    /// Prints what each mount tells; one that tells nothing does not keep the others from it.
+    ///
+    /// - Throws: `.unavailable` if nothing is mounted or one of the mounts told nothing; the sentences are out then.
     static func run(mountPoint: String?, json: Bool) throws(ProgramError) {
-        let mountPoints = if let mountPoint { [MountPoint.canonical(mountPoint) ?? mountPoint] } else { try mounted() }
-        for (index, path) in mountPoints.enumerated() {
-            let text = try read(path)
-            if json {
-                Output.print(String(decoding: text, as: UTF8.self), terminator: "")
-                continue
+        let mountPoints = try named(mountPoint)
+        var isFirst = true
+        var hasFailed = false
+        for path in mountPoints {
+            do throws(ProgramError) {
+                let text = try text(of: path, json: json, now: WallClock.now(), read: read)
+                Output.print((isFirst || json ? "" : "\n") + text, terminator: "")
+                isFirst = false
+            } catch {
+                Output.complain(error.message, as: "rankfs")
+                hasFailed = true
             }
-            guard let document = StatusDocument(json: text) else {
-                throw ProgramError(
-                    .unavailable, "\(LogText.escaped(path)) is served by another version of rankfs; try --json.")
-            }
-            Output.print((index > 0 ? "\n" : "") + summary(of: document, now: WallClock.now()))
         }
+        if hasFailed { throw ProgramError(.unavailable, "") }
+    }
+
+    /// What is printed of one mount.
+    static func text(
+        of path: String, json: Bool, now: Int64, read: (String) throws(ProgramError) -> [UInt8]
+    ) throws(ProgramError) -> String {
+        let text = try read(path)
+        if json { return String(decoding: text, as: UTF8.self) }
+        return summary(of: try document(in: text, of: path), now: now) + "\n"
+    }
+
+    /// What a mount's text says.
+    ///
+    /// - Throws: `.unavailable` if that is another version's.
+    static func document(in text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
+        guard let document = StatusDocument(json: text) else {
+            throw ProgramError(
+                .unavailable,
+                "\(LogText.escaped(path)) is served by another version of rankfs; mount it again, or try --json.")
+        }
+        return document
+    }
+
+    /// Watches the named mount, or the first there is.
+    static func watch(mountPoint: String?, json: Bool, variables: [String: String]) throws(ProgramError) {
+        let mountPoints = try named(mountPoint)
+        try WatchCommand.run(mountPoints[0], others: mountPoints.count - 1, json: json, variables: variables)
+    }
+
+    /// The named mount, or all there are, at least one.
+    private static func named(_ mountPoint: String?) throws(ProgramError) -> [String] {
+        if let mountPoint { [MountPoint.canonical(mountPoint) ?? mountPoint] } else { try mounted() }
     }
 
     private static func mounted() throws(ProgramError) -> [String] {
@@ -41,22 +79,28 @@ enum StatusCommand {
 
     /// The text of a mount's status, or why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
-        let shown = LogText.escaped(mountPoint)
         let result = Patience.run(within: patience) {
-            Result { () throws(Files.Failure) in try Files.read(mountPoint + "/.rankfs/status.json", limit: longest) }
+            Result { () throws(Files.Failure) in try Files.read("\(mountPoint)/\(documentPath)", limit: longest) }
         }
         switch result {
         case .success(let text): return text
-        case .failure(let error) where error.code == ENOTCONN:
-            throw ProgramError(
-                .unavailable, "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder.")
-        case .failure(let error) where error.code == ENOENT:
-            throw ProgramError(
-                .unavailable, "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are.")
-        case .failure(let error): throw ProgramError(.unavailable, "\(shown) does not tell its status: \(error.text).")
+        case .failure(let error): throw explanation(of: error, at: mountPoint)
         case nil:
+            let shown = LogText.escaped(mountPoint)
             throw ProgramError(.unavailable, "\(shown) does not answer; `rankfs unmount \(shown)` or end its process.")
         }
+    }
+
+    /// Why a mount tells nothing.
+    static func explanation(of failure: Files.Failure, at mountPoint: String) -> ProgramError {
+        let shown = LogText.escaped(mountPoint)
+        let reason =
+            switch failure.code {
+            case ENOTCONN: "the process behind \(shown) has died; `rankfs unmount \(shown)` clears the folder."
+            case ENOENT: "\(shown) is not a mount of rankfs; `rankfs status` alone lists those there are."
+            default: "\(shown) does not tell its status: \(failure.text)."
+            }
+        return ProgramError(.unavailable, reason)
     }
 
     /// The document for people.
@@ -64,7 +108,7 @@ enum StatusCommand {
         let cache = document.cache
         var lines = [
             "\(LogText.escaped(document.mountPoint)): \(document.source), rankfs \(document.version), "
-                + "process \(document.processID), up \(duration(document.uptime))",
+                + "process \(document.pid), up \(duration(document.uptime))",
             "  stored     \(cache.storedPictures) pictures, \(ValueParsers.sizeText(cache.storedBytes)) "
                 + "of \(ValueParsers.sizeText(cache.budget)), in \(LogText.escaped(cache.directory))",
             "  received   \(ValueParsers.sizeText(cache.receivedBytes)); \(cache.preloaded) preloaded, \(cache.evicted) evicted",
@@ -73,12 +117,15 @@ enum StatusCommand {
             "  now        \(cache.openPictures) open, \(document.waitingRequests) requests waiting, "
                 + "\(document.network.activeTransfers) transfers, \(document.network.queuedTransfers) queued",
         ]
+        if let requests = requests(document.network.requests) { lines.append("  requests   \(requests)") }
         for download in cache.downloads {
             let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
             lines.append(
-                "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.picture)): "
+                "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.path ?? download.picture)): "
                     + ValueParsers.sizeText(download.received) + total)
         }
+        if cache.queuedPreloads > 0 { lines.append("  queued     \(cache.queuedPreloads) preloads") }
+        if !cache.isStoring { lines.append("  storing    not for now: the disk is full or fails; make room there") }
         if let thumbnails = document.thumbnails, thumbnails.files > 0 {
             lines.append(
                 "  thumbnails \(thumbnails.files) files for file managers, from "
@@ -91,13 +138,30 @@ enum StatusCommand {
                     ? "  account    the session of \(user) has expired: sign in again with `rankfs login`"
                     : "  account    signed in as \(user)")
         }
-        if let end = document.network.closedUntil, end > now {
-            lines.append("  waiting    the service asked to be left alone for another \(duration(end - now))")
+        for (host, end) in [
+            ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),
+        ] {
+            guard let end, end > now else { continue }
+            lines.append("  waiting    the \(host) asked to be left alone for another \(duration(end - now))")
         }
         for event in document.recent {
             lines.append("  \(event.level)    \(LogOutput.timestamp(event.time)) \(LogText.escaped(event.message))")
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// `12 to the service, 500 for sizes, 30 for pictures, 3 failed`; nil if there were none.
+    static func requests(_ requests: StatusDocument.Requests) -> String? {
+        let all = requests.all.map(\.counts)
+        guard all.contains(where: { $0.sent > 0 }) else { return nil }
+        var parts = [
+            "\(requests.api.sent) to the service", "\(requests.size.sent) for sizes",
+            "\(requests.picture.sent) for pictures",
+        ]
+        if requests.preview.sent > 0 { parts.append("\(requests.preview.sent) for previews") }
+        let failed = all.reduce(0) { $0 + $1.failed }
+        if failed > 0 { parts.append("\(failed) failed") }
+        return parts.joined(separator: ", ")
     }
 
     /// `2 d 3 h`, `4 min 5 s`: the two largest units.

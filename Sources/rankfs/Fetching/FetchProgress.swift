@@ -34,11 +34,9 @@ struct FetchProgress: Hashable, Sendable {
 
     /// Below it, what is left changes too much to be shown.
     private static let leastFraction = 0.01
-    private static let barWidth = 20
+    private static let barWidth = 22
     /// Columns from which there is room for a bar.
     private static let widthForBar = 60
-    private static let bar = "\u{1B}[34m"
-    private static let plain = "\u{1B}[0m"
 
     /// The line, at most one column less than `width`: terminals break a line that fills its last column.
     ///
@@ -57,12 +55,9 @@ struct FetchProgress: Hashable, Sendable {
         if let left = secondsLeft { parts.append("\(StatusCommand.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)
         guard width >= Self.widthForBar else { return figures }
-        let filled = Int(fraction * Double(Self.barWidth))
-        let done = String(repeating: "#", count: filled)
-        let rest = String(repeating: "-", count: Self.barWidth - filled)
-        let drawn = colours ? "[\(Self.bar)\(done)\(Self.plain)\(rest)]" : "[\(done)\(rest)]"
-        let used = Self.barWidth + 2 + 1 + DisplayText.width(of: figures)
+        let drawn = ProgressBar.text(fraction, columns: Self.barWidth, colour: colours ? .blue : nil)
+        let used = Self.barWidth + 1 + DisplayText.width(of: figures)
         let name = used + 2 < room ? "  " + DisplayText.cut(LogText.escaped(name), to: room - used - 2) : ""
-        return "\(drawn) \(DisplayText.cut(figures, to: room - Self.barWidth - 3))\(name)"
+        return "\(drawn) \(DisplayText.cut(figures, to: room - Self.barWidth - 1))\(name)"
     }
 }

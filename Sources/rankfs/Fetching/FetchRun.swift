@@ -79,7 +79,7 @@ final class FetchRun {
         queues[number].async { [reader, mailbox] in
             let outcome = piece.kind == .listing ? reader.list(piece.work) : reader.fetch(piece.work)
             var closedUntil: Int64?
-            if case .failed = outcome { closedUntil = StatusCommand.document(of: reader.mount)?.network.closedUntil }
+            if case .failed = outcome { closedUntil = StatusCommand.document(of: reader.mount)?.network.opensAgain }
             mailbox.put(Result(reader: number, piece: piece, outcome: outcome, closedUntil: closedUntil))
         }
     }

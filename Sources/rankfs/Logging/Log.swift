@@ -20,6 +20,7 @@ final class Log: Sendable {
         var level: LogLevel
         var levelBeforeDebug: LogLevel?
         var recent: [Recent] = []
+        var counts = (warnings: 0, errors: 0)
         var waiting = 0
         var dropped = 0
     }
@@ -55,6 +56,7 @@ final class Log: Sendable {
         let time = now()
         let dropped: Int? = state.withLock { state in
             if level <= .warning {
+                if level == .error { state.counts.errors += 1 } else { state.counts.warnings += 1 }
                 if state.recent.count == Self.recentBound { state.recent.removeFirst() }
                 state.recent.append(Recent(time: time, level: level, message: text))
             }
@@ -93,6 +95,9 @@ final class Log: Sendable {
 
     /// The newest warnings and errors, oldest first.
     var recent: [Recent] { state.withLock { $0.recent } }
+
+    /// Warnings and errors since the start.
+    var counts: (warnings: Int, errors: Int) { state.withLock { $0.counts } }
 
     /// Sends everything from now on to a file instead of the terminal.
     func moveToFile(_ path: String) {

@@ -174,6 +174,16 @@ final class Parts: Sendable {
     }
 }
 
+/// The clock that nobody sets.
+enum MonotonicClock {
+    /// Seconds since some fixed moment, to the millisecond.
+    static func seconds() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000_000) / 1000
+    }
+}
+
 /// The wall clock.
 enum WallClock {
     /// Unix seconds.

@@ -81,7 +81,7 @@ struct Service {
     ) throws(ProgramError) -> Session {
         var configuration = RankFileSystem.Configuration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            status: { status.document().json },
+            status: { status.document().json }, metrics: { Metrics.text(of: status.document()) },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.session?.invalidate(inode: $0) })
         configuration.mask = request.options.mask

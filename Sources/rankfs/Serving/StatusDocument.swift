@@ -1,17 +1,20 @@
-import Catalog
 import FoundationEssentials
-import ImageCache
-import Rankings
 
-/// What `/.rankfs/status.json` says; names in JSON are these with underscores.
+/// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
+///
+/// Counters count since the start, so that a watcher gets rates from two documents and their `monotonic`.
 struct StatusDocument: Codable, Hashable, Sendable {
     /// The program's version.
     var version: String
     var source: String
     var mountPoint: String
-    var processID: Int32
-    /// Unix seconds.
+    /// The serving process.
+    var pid: Int32
+    /// Unix seconds of the mount's start and of this document.
     var started: Int64
+    var time: Int64
+    /// Seconds of a clock that is never set, for differences.
+    var monotonic: Double
     /// Seconds.
     var uptime: Int64
     var catalog: CatalogFigures
@@ -26,6 +29,9 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var inodes: Int
     /// Open files and directories.
     var handles: Int
+    /// Warnings and errors since the start, also those that are not in `recent` any more.
+    var warnings: Int
+    var errors: Int
     /// The newest warnings and errors, oldest first.
     var recent: [Event]
 
@@ -46,21 +52,38 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var storedPictures: Int
         var storedBytes: Int64
         var budget: Int64
+        /// Whether the disk takes pictures.
+        var isStoring: Bool
         var openPictures: Int
         /// Since the start, as are the next two.
         var receivedBytes: Int64
         var preloaded: Int
         var evicted: Int
+        /// In the order in which they began.
         var downloads: [Download]
+        /// Preloads that wait for their turn, and the first of them.
+        var queuedPreloads: Int
+        var queue: [Queued]
     }
 
     /// A picture on its way.
     struct Download: Codable, Hashable, Sendable {
         var picture: String
+        /// Below the mount point; nil if nobody told.
+        var path: String?
         var received: Int64
         var total: Int64?
         /// Somebody reads it; false for a preload.
         var isRead: Bool
+        /// It still waits for its first answer.
+        var isQueued: Bool
+    }
+
+    /// A preload that waits.
+    struct Queued: Codable, Hashable, Sendable {
+        var picture: String
+        /// Below the mount point; nil if nobody told.
+        var path: String?
     }
 
     /// What the network is doing.
@@ -71,8 +94,58 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var tokens: Double
         /// Unix seconds until which the service asked to be left alone.
         var closedUntil: Int64?
+        /// Unix seconds until which the image host asked to be left alone.
+        var imageHostClosedUntil: Int64?
         /// API requests a second once the tokens are spent.
         var rate: Double?
+        var requests: Requests
+    }
+
+    /// Requests since the start by what they are for.
+    struct Requests: Codable, Hashable, Sendable {
+        /// Listings, works and authors.
+        var api = Counts()
+        /// How long pictures are.
+        var size = Counts()
+        /// Pictures and parts of them.
+        var picture = Counts()
+        /// Small previews for thumbnails.
+        var preview = Counts()
+    }
+
+    /// What was sent and what came of it; a request that is tried again or redirected counts each time.
+    struct Counts: Codable, Hashable, Sendable {
+        var head = 0
+        var get = 0
+        /// Bytes of bodies.
+        var receivedBytes: Int64 = 0
+        var answers = Answers()
+        var failures = Failures()
+
+        /// Answers by their status.
+        struct Answers: Codable, Hashable, Sendable {
+            /// 2xx.
+            var succeeded = 0
+            /// 3xx.
+            var redirected = 0
+            /// 429: too many requests.
+            var limited = 0
+            /// The other 4xx.
+            var refused = 0
+            /// 5xx.
+            var serverFailed = 0
+        }
+
+        /// Ends without a whole answer.
+        struct Failures: Codable, Hashable, Sendable {
+            var unreachable = 0
+            var timedOut = 0
+            var broken = 0
+            /// The answer makes no sense or leads where nobody may go.
+            var invalid = 0
+            /// Nobody wanted the rest.
+            var cancelled = 0
+        }
     }
 
     /// Whose session the mount has; never the session itself.
@@ -89,11 +162,6 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var files: Int
         /// Bytes of small previews received for them.
         var receivedBytes: Int64
-
-        enum CodingKeys: String, CodingKey {
-            case files
-            case receivedBytes = "received_bytes"
-        }
     }
 
     /// A warning or an error.
@@ -103,93 +171,13 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var level: String
         var message: String
     }
-
-    enum CodingKeys: String, CodingKey {
-        case version, source, started, uptime, catalog, cache, network, thumbnails, inodes, handles, recent
-        case mountPoint = "mount_point"
-        case processID = "pid"
-        case signIn = "sign_in"
-        case waitingRequests = "waiting_requests"
-    }
-}
-
-extension StatusDocument.CatalogFigures {
-    enum CodingKeys: String, CodingKey {
-        case storedListings = "stored_listings"
-        case loadedListings = "loaded_listings"
-        case loadedEntries = "loaded_entries"
-        case knownSizes = "known_sizes"
-        case originalQuestionsToHost = "original_questions_to_host"
-        case originalQuestionsToService = "original_questions_to_service"
-    }
-
-    init(_ status: CatalogStatus) {
-        storedListings = status.storedListings
-        loadedListings = status.loadedListings
-        loadedEntries = status.loadedEntries
-        knownSizes = status.knownSizes
-        originalQuestionsToHost = status.originalQuestions.host
-        originalQuestionsToService = status.originalQuestions.service
-    }
-}
-
-extension StatusDocument.CacheFigures {
-    enum CodingKeys: String, CodingKey {
-        case directory, budget, preloaded, evicted, downloads
-        case storedPictures = "stored_pictures"
-        case storedBytes = "stored_bytes"
-        case openPictures = "open_pictures"
-        case receivedBytes = "received_bytes"
-    }
-
-    init(_ status: ImageCacheStatus, directory: String) {
-        self.directory = directory
-        storedPictures = status.storedPictures
-        storedBytes = status.storedBytes
-        budget = status.budget
-        openPictures = status.openPictures
-        receivedBytes = status.receivedBytes
-        preloaded = status.preloaded
-        evicted = status.evicted
-        downloads = status.downloads.map {
-            StatusDocument.Download(
-                picture: $0.picture.key, received: $0.received, total: $0.total, isRead: $0.isRead)
-        }
-    }
-}
-
-extension StatusDocument.Download {
-    enum CodingKeys: String, CodingKey {
-        case picture, received, total
-        case isRead = "is_read"
-    }
-}
-
-extension StatusDocument.NetworkFigures {
-    enum CodingKeys: String, CodingKey {
-        case tokens, rate
-        case activeTransfers = "active_transfers"
-        case queuedTransfers = "queued_transfers"
-        case closedUntil = "closed_until"
-    }
-}
-
-extension StatusDocument.SignInFigures {
-    init(_ signIn: SignIn) {
-        user = signIn.user?.rawValue
-        state =
-            switch signIn {
-            case .signedOut: "signed_out"
-            case .signedIn: "signed_in"
-            case .expired: "expired"
-            }
-    }
 }
 
 extension StatusDocument {
     /// The document as JSON text with sorted keys and a final newline.
     var json: [UInt8] {
         let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         // Only a number that is not finite cannot be encoded, and there is none.
         guard let data = try? encoder.encode(self) else { return Array("{}\n".utf8) }
@@ -198,7 +186,9 @@ extension StatusDocument {
 
     /// The document that some JSON text holds; nil if it is another one's.
     init?(json: [UInt8]) {
-        guard let document = try? JSONDecoder().decode(StatusDocument.self, from: Data(json)) else { return nil }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        guard let document = try? decoder.decode(StatusDocument.self, from: Data(json)) else { return nil }
         self = document
     }
 }

@@ -50,21 +50,25 @@ final class StatusSource: Sendable {
         let transfers = parts.transport.transferCounts
         let gate = parts.gate.state
         let now = WallClock.now()
+        let cache = parts.cache.status()
+        let messages = log.counts
         let mounted = mounted.withLock { $0 }
         let figures = mounted?.fileSystem.figures
         return StatusDocument(
-            version: Version.text, source: request.source.rawValue, mountPoint: mountPoint, processID: getpid(),
-            started: started, uptime: max(0, now - started),
+            version: Version.text, source: request.source.rawValue, mountPoint: mountPoint, pid: getpid(),
+            started: started, time: now, monotonic: MonotonicClock.seconds(), uptime: max(0, now - started),
             catalog: StatusDocument.CatalogFigures(parts.catalog.status()),
-            cache: StatusDocument.CacheFigures(parts.cache.status(), directory: place.directory),
+            cache: StatusDocument.CacheFigures(cache, directory: place.directory),
             network: StatusDocument.NetworkFigures(
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
-                rate: parts.rate),
+                imageHostClosedUntil: cache.limitedFor.map { now + $0 }, rate: parts.rate,
+                requests: StatusDocument.Requests(parts.transport.requestCounts)),
             signIn: StatusDocument.SignInFigures(parts.source.signIn),
             thumbnails: (thumbnails?.figures).map { .init(files: $0.files, receivedBytes: $0.bytes) },
             waitingRequests: mounted?.session.waiting ?? 0,
             inodes: figures?.inodes ?? 0, handles: figures?.handles ?? 0,
+            warnings: messages.warnings, errors: messages.errors,
             recent: log.recent.map {
                 StatusDocument.Event(time: $0.time, level: $0.level.name, message: $0.message)
             })

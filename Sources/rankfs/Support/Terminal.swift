@@ -5,6 +5,8 @@ import Glibc
 enum Terminal {
     /// Columns of a terminal that does not tell.
     static let standardWidth = 80
+    /// Lines of a terminal that does not tell.
+    static let standardHeight = 24
 
     /// Its columns now; nil if the stream is no terminal.
     static func width() -> Int? {
@@ -12,6 +14,14 @@ enum Terminal {
         var size = winsize()
         guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return standardWidth }
         return Int(size.ws_col)
+    }
+
+    /// Its columns and lines now; nil if the stream is no terminal that can be drawn on.
+    static func size(_ variables: [String: String]) -> (width: Int, height: Int)? {
+        guard let width = width(), variables["TERM", default: "dumb"] != "dumb" else { return nil }
+        var size = winsize()
+        guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return (width, standardHeight) }
+        return (width, Int(size.ws_row))
     }
 
     /// Whether colours are wanted: see no-color.org.

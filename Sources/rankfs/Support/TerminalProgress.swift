@@ -1,0 +1,52 @@
+/// Progress that a terminal shows beside its text (OSC 9;4, which ConEmu began:
+/// https://conemu.github.io/en/AnsiEscapeCodes.html#ConEmu_specific_OSC).
+enum TerminalProgress: Hashable, Sendable {
+    case none
+    /// 0 to 1.
+    case part(Double)
+    /// Something goes on, and nobody knows how long.
+    case busy
+    /// Waiting, so far along; terminals draw it yellow.
+    case paused(Double)
+
+    /// The escape sequence.
+    var sequence: String {
+        switch self {
+        case .none: "\u{1B}]9;4;0\u{1B}\\"
+        case .part(let part): "\u{1B}]9;4;1;\(Self.percent(part))\u{1B}\\"
+        case .busy: "\u{1B}]9;4;3\u{1B}\\"
+        case .paused(let part): "\u{1B}]9;4;4;\(Self.percent(part))\u{1B}\\"
+        }
+    }
+
+    private static func percent(_ part: Double) -> Int { Int(min(1, max(0, part)) * 100) }
+
+    /// Whether the terminal is one that draws it: others take OSC 9 for a message to pop up.
+    ///
+    /// Windows Terminal, ConEmu, WezTerm, Ghostty and what VTE draws tell themselves apart by these variables.
+    static func isShown(_ variables: [String: String]) -> Bool {
+        let program = variables["TERM_PROGRAM", default: ""]
+        return variables["TERM", default: "dumb"] != "dumb"
+            && (variables["WT_SESSION"] != nil || variables["VTE_VERSION"] != nil || variables["ConEmuANSI"] == "ON"
+                || program == "WezTerm" || program == "ghostty")
+    }
+
+    /// How far what is read is, or what is preloaded if nothing is read.
+    init(_ document: StatusDocument, now: Int64) {
+        let downloads = document.cache.downloads
+        let reads = downloads.filter(\.isRead)
+        let shown = reads.isEmpty ? downloads : reads
+        guard !shown.isEmpty else {
+            self = .none
+            return
+        }
+        let received = shown.reduce(Int64(0)) { $0 + $1.received }
+        let totals = shown.compactMap(\.total)
+        guard totals.count == shown.count, totals.reduce(0, +) > 0 else {
+            self = .busy
+            return
+        }
+        let part = Double(received) / Double(totals.reduce(0, +))
+        self = (document.network.opensAgain ?? 0) > now ? .paused(part) : .part(part)
+    }
+}

@@ -1,0 +1,135 @@
+/// Where a watcher tells what it sees.
+protocol WatchDisplay {
+    /// Milliseconds between two looks at the mount.
+    var interval: Int { get }
+    /// Shows a document; false if nobody reads it any more.
+    mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool
+    /// Shows that time has passed; false if nobody reads it any more.
+    ///
+    /// `silence` is the seconds for which the mount has not answered, nil if it does.
+    mutating func refresh(silence: Int64?) -> Bool
+    /// Gives the terminal back, at the end and while the watcher is suspended.
+    mutating func leave()
+}
+
+/// One line of JSON for each look.
+struct JSONWatchDisplay: WatchDisplay {
+    let interval = 1000
+
+    mutating func show(_ text: [UInt8]) -> Bool { Files.write(Self.compact(text) + [10], to: 1) }
+    mutating func refresh(silence: Int64?) -> Bool { true }
+    mutating func leave() {}
+
+    /// JSON text without the white space between its parts.
+    static func compact(_ text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var isString = false
+        var isEscaped = false
+        for byte in text {
+            if isString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isString = false
+                }
+            } else if byte == UInt8(ascii: "\"") {
+                isString = true
+            } else if [9, 10, 13, 32].contains(byte) {
+                continue
+            }
+            result.append(byte)
+        }
+        return result
+    }
+}
+
+/// A plain line now and then, for pipes and for terminals that cannot move their cursor.
+struct PlainWatchDisplay: WatchDisplay {
+    let mountPoint: String
+    private var shown = ""
+    private var meter = RateMeter()
+
+    let interval = 5000
+
+    init(mountPoint: String) {
+        self.mountPoint = mountPoint
+    }
+
+    mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
+        let document = try StatusCommand.document(in: text, of: mountPoint)
+        meter.look(document.cache.receivedBytes, at: document.monotonic)
+        let line = StatusLine.text(document, rate: meter.perSecond, clock: Terminal.clock)
+        guard line != shown else { return true }
+        shown = line
+        return Files.write(Array("\(Terminal.clock(document.time)) \(line)\n".utf8), to: 1)
+    }
+
+    mutating func refresh(silence: Int64?) -> Bool { true }
+    mutating func leave() {}
+}
+
+/// The terminal's other screen, drawn anew several times a second.
+struct ScreenWatchDisplay: WatchDisplay {
+    let interval = 250
+
+    private let mountPoint: String
+    private let others: Int
+    private let variables: [String: String]
+    private var document: StatusDocument?
+    private var meter = RateMeter()
+    private var shown: String?
+    private var progress = TerminalProgress.none
+
+    /// The other screen without a cursor, and the way back: what the terminal showed before is there again.
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
+    private static let exit = "\u{1B}[?25h\u{1B}[?1049l"
+
+    init(mountPoint: String, others: Int, variables: [String: String]) {
+        self.mountPoint = mountPoint
+        self.others = others
+        self.variables = variables
+    }
+
+    mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool {
+        let document = try StatusCommand.document(in: text, of: mountPoint)
+        meter.look(document.cache.receivedBytes, at: document.monotonic)
+        self.document = document
+        return refresh(silence: nil)
+    }
+
+    mutating func refresh(silence: Int64?) -> Bool {
+        guard let document, let size = Terminal.size(variables) else { return true }
+        let now = WallClock.now()
+        let frame = WatchFrame(
+            document: document, rate: meter.perSecond, now: now, silence: silence, others: others,
+            clock: Terminal.clock)
+        let lines = frame.lines(
+            width: size.width, height: size.height, colours: Terminal.wantsColours(variables))
+        var text = Self.drawing(lines)
+        let isNew = text != shown
+        defer { shown = text }
+        let told = TerminalProgress(document, now: now)
+        if TerminalProgress.isShown(variables), told != progress {
+            progress = told
+            text += told.sequence
+        } else if !isNew {
+            return true
+        }
+        return Files.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
+    }
+
+    /// Every line at its place, and nothing behind or below.
+    static func drawing(_ lines: [String]) -> String {
+        "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
+    }
+
+    mutating func leave() {
+        guard shown != nil else { return }
+        shown = nil
+        let cleared = progress == .none ? "" : TerminalProgress.none.sequence
+        progress = .none
+        Output.print(cleared + Self.exit, terminator: "")
+    }
+}

@@ -1,0 +1,193 @@
+/// What `rankfs status --watch` shows of one moment: pure, from figures to lines.
+struct WatchFrame {
+    let document: StatusDocument
+    /// Bytes a second, if known.
+    var rate: Int64?
+    /// Unix seconds of the watcher, by which cool-downs count down.
+    var now: Int64
+    /// Seconds for which the mount has not answered; nil if it does.
+    var silence: Int64?
+    /// Other mounts that are not shown.
+    var others = 0
+    /// A moment for people.
+    var clock: (Int64) -> String
+
+    /// Columns from which there is room for bars.
+    private static let widthForBars = 50
+    private static let labelWidth = 10
+    /// Messages shown at most, so that the bars keep their places.
+    private static let mostMessages = 5
+    /// Bars of preloads at most: as many as connections.
+    private static let mostPreloads = 8
+    private static let mostReads = 8
+    /// Of `1023.9K of 12.5M`, so that names keep their place.
+    private static let sizeWidth = 16
+
+    /// The lines, each at most one column less than `width`: terminals break a line that fills its last column.
+    ///
+    /// - Parameters:
+    ///   - width: Columns of the terminal.
+    ///   - height: Lines of the terminal; what does not fit is left out, the bars last.
+    ///   - colours: Whether escape sequences may be in it.
+    /// - Returns: At most `height` lines without their ends.
+    func lines(width: Int, height: Int, colours: Bool) -> [String] {
+        let pen = Pen(room: max(0, width - 1), hasBars: width >= Self.widthForBars, colours: colours)
+        let figures = [title(pen)] + figures(pen)
+        let bars = reads(pen) + preloads(pen)
+        let room = max(0, height - bars.count)
+        let messages = messages(pen).suffix(max(0, room - figures.count))
+        return Array((figures.prefix(room) + messages + bars).prefix(max(0, height)))
+    }
+
+    // MARK: Figures
+
+    private func title(_ pen: Pen) -> String {
+        let more = others > 0 ? ", \(others) more mount\(others == 1 ? "" : "s")" : ""
+        return pen.plain(
+            "\(LogText.escaped(document.mountPoint))  \(document.source), rankfs \(document.version), up "
+                + "\(StatusCommand.duration(document.uptime))\(more)")
+    }
+
+    private func figures(_ pen: Pen) -> [String] {
+        let (cache, network) = (document.cache, document.network)
+        let fill = cache.budget > 0 ? Double(cache.storedBytes) / Double(cache.budget) : 0
+        let speed = rate.map { ", \(ValueParsers.sizeText($0))/s" } ?? ""
+        var lines = [
+            pen.line(
+                "cache", bar: (fill, nil),
+                "\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)), "
+                    + "\(cache.storedPictures) pictures"),
+            pen.line(
+                "received",
+                "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(network.activeTransfers) transfers, "
+                    + "\(network.queuedTransfers) queued; \(document.waitingRequests) requests wait"),
+            pen.line("requests", StatusCommand.requests(network.requests) ?? "none so far"),
+            pen.line(
+                "service",
+                "\(Int(network.tokens)) requests may go at once"
+                    + (network.rate.map { ", then \(Self.pace($0))" } ?? "")),
+        ]
+        lines += waits.map { pen.line("waiting", $0, .yellow) }
+        return lines
+    }
+
+    /// `one each 1.2 s`, `200 a second`.
+    private static func pace(_ rate: Double) -> String {
+        guard rate < 1, rate > 0 else { return "\(Int(rate)) a second" }
+        let tenths = Int((10 / rate).rounded())
+        return "one each \(tenths / 10)\(tenths % 10 == 0 ? "" : ".\(tenths % 10)") s"
+    }
+
+    /// What keeps the mount from doing more.
+    private var waits: [String] {
+        var waits: [String] = []
+        if let silence { waits.append("the mount has not answered for \(StatusCommand.duration(silence))") }
+        for (host, end) in [
+            ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),
+        ] {
+            guard let end, end > now else { continue }
+            waits.append(
+                "the \(host) asked to be left alone for \(StatusCommand.duration(end - now)), until \(clock(end))")
+        }
+        if !document.cache.isStoring { waits.append("nothing is stored for now; make room on the disk") }
+        if document.signIn.state == "expired" { waits.append("the session has expired; `rankfs login` again") }
+        return waits
+    }
+
+    private func messages(_ pen: Pen) -> [String] {
+        document.recent.suffix(Self.mostMessages).map { event in
+            pen.line(
+                event.level, "\(clock(event.time)) \(LogText.escaped(event.message))",
+                event.level == "error" ? .red : .yellow)
+        }
+    }
+
+    // MARK: Bars
+
+    private func reads(_ pen: Pen) -> [String] {
+        let reads = document.cache.downloads.filter(\.isRead)
+        guard !reads.isEmpty else { return [pen.line("reading", bar: (0, .blue), "nothing is waited for")] }
+        return bars("reading", reads, .blue, most: Self.mostReads, pen)
+    }
+
+    private func preloads(_ pen: Pen) -> [String] {
+        let preloads = document.cache.downloads.filter { !$0.isRead }
+        let cache = document.cache
+        let waiting = cache.queuedPreloads
+        guard !preloads.isEmpty else {
+            return [pen.line("preload", bar: (0, .green), waiting > 0 ? "\(waiting) wait" : "nothing is on its way")]
+        }
+        var lines = bars("preload", preloads, .green, most: Self.mostPreloads, pen)
+        if waiting > 0 {
+            let next = cache.queue.first.map { ", next \(Self.name($0.path ?? $0.picture))" } ?? ""
+            lines.append(pen.line("queue", "\(waiting) wait\(next)"))
+        }
+        return lines
+    }
+
+    private func bars(
+        _ label: String, _ downloads: [StatusDocument.Download], _ colour: ProgressBar.Colour, most: Int, _ pen: Pen
+    ) -> [String] {
+        var lines = downloads.prefix(most).map { download in
+            let fraction = Self.fraction(of: download)
+            let percent = fraction.map { "\(Int($0 * 100))" } ?? "?"
+            let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
+            let name = Self.name(download.path ?? download.picture)
+            let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
+            let size = ValueParsers.sizeText(download.received) + total
+            let space = String(repeating: " ", count: max(0, Self.sizeWidth - size.count))
+            return pen.line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")
+        }
+        if downloads.count > most { lines.append(pen.line("", "and \(downloads.count - most) more")) }
+        return lines
+    }
+
+    /// What is there, 0 to 1; nil if nobody told how much it is.
+    private static func fraction(of download: StatusDocument.Download) -> Double? {
+        guard let total = download.total, total > 0 else { return nil }
+        return min(1, max(0, Double(download.received) / Double(total)))
+    }
+
+    /// The last part of a path, safe for a terminal.
+    private static func name(_ path: String) -> String {
+        LogText.escaped(path.split(separator: "/").last.map(String.init) ?? path)
+    }
+
+    // MARK: Lines
+
+    /// Writes lines of one width.
+    private struct Pen {
+        enum Colour: String {
+            case red = "\u{1B}[31m"
+            case yellow = "\u{1B}[33m"
+        }
+
+        let room: Int
+        let hasBars: Bool
+        let colours: Bool
+
+        /// Columns of a bar, more where there is room.
+        private var barWidth: Int { room >= 100 ? 32 : 22 }
+
+        func plain(_ text: String) -> String { DisplayText.cut(text, to: room) }
+
+        /// A label and a text, the label in colour.
+        func line(_ label: String, _ text: String, _ colour: Colour? = nil) -> String {
+            let line = DisplayText.cut(padded(label) + text, to: room)
+            guard let colour, colours, line.hasPrefix(label) else { return line }
+            return colour.rawValue + label + ProgressBar.plain + line.dropFirst(label.count)
+        }
+
+        /// A label, a bar where there is room, and a text.
+        func line(_ label: String, bar: (fraction: Double?, colour: ProgressBar.Colour?), _ text: String) -> String {
+            guard hasBars else { return line(label, text) }
+            let drawn = ProgressBar.text(bar.fraction, columns: barWidth, colour: colours ? bar.colour : nil)
+            return padded(label) + drawn + " "
+                + DisplayText.cut(text, to: room - WatchFrame.labelWidth - barWidth - 1)
+        }
+
+        private func padded(_ label: String) -> String {
+            label + String(repeating: " ", count: max(1, WatchFrame.labelWidth - label.count))
+        }
+    }
+}
