@@ -44,7 +44,8 @@ enum Rows {
     private static func storedRendition(of picture: PictureID) -> String? {
         switch picture.rendition {
         case .regular, .small: nil
-        case .original, .archive, .webp, .matroska, .avatar: picture.rendition.rawValue
+        case .original, .archive, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail:
+            picture.rendition.rawValue
         }
     }
 

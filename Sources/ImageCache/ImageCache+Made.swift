@@ -23,6 +23,21 @@ extension ImageCache {
         try result.get()
     }
 
+    /// The bytes of a picture that was made here; nil if it is not stored, or not whole any more.
+    package func kept(_ picture: PictureID) async -> [UInt8]? {
+        guard let size = storedSize(of: picture) else { return nil }
+        // It cannot be downloaded: an address that leads nowhere makes sure of it.
+        let location = PictureLocation(url: "", headers: [], fileExtension: "")
+        do throws(ImageCacheError) {
+            let opened = try open(PictureRequest(id: picture, location: location, size: size), neighbours: nil)
+            defer { opened.close() }
+            guard case .file(let file, let place, let count) = try await opened.bytes(offset: 0, count: Int(size)),
+                count == Int(size)
+            else { return nil }
+            return try? Files.read(file.descriptor, at: place, count: count)
+        } catch { return nil }
+    }
+
     private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
         let name = FileKey(picture)
         let length = Int64(bytes.count)

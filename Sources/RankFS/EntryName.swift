@@ -4,7 +4,7 @@ import Rankings
 ///
 /// Names are bytes: they need not be UTF-8, and forms that differ only in normalisation differ.
 enum EntryName {
-    private static let announcements = [".hidden", ".directory", ".sh_thumbnails"].map { Array($0.utf8) }
+    private static let announcements = [".hidden", ".directory"].map { Array($0.utf8) }
     private static let fileExtensions = [".jpg", ".png", ".gif"].map { Array($0.utf8) }
 
     /// Whether a desktop shows itself by asking for this name; its absence must not be remembered by the kernel.
@@ -12,6 +12,11 @@ enum EntryName {
     /// See reference/desktop.md 2.3b.
     static func isAnnouncement(_ name: [UInt8]) -> Bool {
         announcements.contains(name)
+    }
+
+    /// Whether it is the name of a directory's shared store of thumbnails.
+    static func isSharedThumbnails(_ name: [UInt8]) -> Bool {
+        name.elementsEqual(".sh_thumbnails".utf8)
     }
 
     /// Whether it is the name that GIO and KDE look up in a directory that they list, and in no other.

@@ -1,5 +1,6 @@
 import Catalog
 import Rankings
+import Thumbnails
 
 /// What an inode stands for: small, because the kernel may know a hundred thousand of them.
 ///
@@ -24,6 +25,9 @@ enum Node: Sendable {
     case link(Link)
     case made(MadeFile)
     case picture(Listing, Int32)
+    /// `.sh_thumbnails` beside the pictures of a listing, and its directory of a size.
+    case sharedThumbnails(ListingKey, ThumbnailSize?)
+    case sharedThumbnail(SharedThumbnail)
 }
 
 extension Node {
@@ -45,6 +49,9 @@ extension Node {
         case .made(let file): file.path
         case .picture(let listing, let index):
             Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
+        case .sharedThumbnails(let key, let size):
+            "\(key.path)/.sh_thumbnails" + (size.map { "/\($0.directory)" } ?? "")
+        case .sharedThumbnail(let file): file.path
         }
     }
 
@@ -58,7 +65,7 @@ extension Node {
             case .archive: "_archive"
             // A rendition may have stood in for it before, under the same name and with other bytes.
             case .original: "_original"
-            case .small, .regular, .webp, .matroska, .avatar: ""
+            case .small, .regular, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
             }
         return "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(rendition)"
     }
@@ -85,14 +92,23 @@ extension Node {
         case .link(let link): link.parent
         case .made(let file): file.parent
         case .picture(let listing, _): .directory(of: listing)
+        case .sharedThumbnails(let key, nil): .directory(of: key)
+        case .sharedThumbnails(let key, _): .sharedThumbnails(key, nil)
+        case .sharedThumbnail(let file): .sharedThumbnails(file.listing.key, file.thumbnail.size)
         }
     }
 
     /// The directory that shows a listing.
     static func directory(of listing: Listing) -> Node {
-        switch listing.key {
+        if case .author(let author) = listing.key { return .author(author, modified: listing.modified) }
+        return directory(of: listing.key)
+    }
+
+    /// The directory that shows the listing of a key.
+    static func directory(of key: ListingKey) -> Node {
+        switch key {
         case .ranking(let mode, let day): .day(mode, day)
-        case .author(let author): .author(author, modified: listing.modified)
+        case .author(let author): .author(author, modified: nil)
         case .work(let work): .work(work)
         case .search(let words): .search(words)
         case .bookmarks(let user): .bookmarks(user)

@@ -12,6 +12,8 @@ extension RankFileSystem {
         case .following, .bookmarks, .link(.bookmarks), .link(.followed):
             return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
         case .picture(let listing, _): key = listing.key
+        case .sharedThumbnails(let listing, _): key = listing
+        case .sharedThumbnail(let file): key = file.listing.key
         default: key = node.listingKey
         }
         switch key {

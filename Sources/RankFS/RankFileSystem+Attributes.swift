@@ -3,6 +3,7 @@ package import Fuse
 import Media
 import Rankings
 import Synchronization
+import Thumbnails
 
 extension RankFileSystem {
     package func attributes(_ request: InodeRequest, reply: AttributesReply) {
@@ -72,7 +73,7 @@ extension RankFileSystem {
                 ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
         case .author, .work, .search, .made: (Limits.changing, Limits.changing)
         case .helper(let file) where file.isLive: (Limits.frozen, .zero)
-        case .helper, .picture: (Limits.frozen, Limits.frozen)
+        case .helper, .picture, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
         }
     }
 
@@ -96,6 +97,9 @@ extension RankFileSystem {
             attributes(
                 number, .directory,
                 modified: catalog.loadedListing(.author(author))?.modified ?? modified ?? newestPublication)
+        case .sharedThumbnails: attributes(number, .directory, modified: newestPublication)
+        case .sharedThumbnail(let file):
+            attributes(number, .file, size: Int64(file.length), modified: file.thumbnail.modified)
         case .helper(let file):
             attributes(number, .file, size: Int64(length(of: file)), modified: newestPublication)
         case .picture(let listing, let index):

@@ -2,6 +2,7 @@ import Catalog
 package import Fuse
 import Rankings
 import Synchronization
+import Thumbnails
 
 /// An open directory: what it showed keeps its place until it is closed.
 ///
@@ -107,6 +108,9 @@ extension RankFileSystem {
                 (Link.name(ofRecent: $0, $1), .link(.recent(place: $0, $1)))
             }
         case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
+        // What it holds is found by name only.
+        case .sharedThumbnails(let key, nil): ThumbnailSize.allCases.map { ($0.directory, .sharedThumbnails(key, $0)) }
+        case .sharedThumbnails: []
         default: nil
         }
     }
@@ -252,10 +256,10 @@ extension Node {
     var kind: Attributes.Kind {
         switch self {
         case .root, .rankings, .mode, .day, .users, .author, .bookmarks, .following, .works, .work, .searches, .search,
-            .recent, .helpers:
+            .recent, .helpers, .sharedThumbnails:
             .directory
         case .link: .link
-        case .helper, .made, .picture: .file
+        case .helper, .made, .picture, .sharedThumbnail: .file
         }
     }
 }

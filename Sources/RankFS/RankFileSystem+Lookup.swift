@@ -74,6 +74,9 @@ extension RankFileSystem {
     private func find(_ name: [UInt8], in parent: Node) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: parent) { return .refused(failure) }
+        if configuration.thumbnails != nil, let key = parent.listingKey, EntryName.isSharedThumbnails(name) {
+            return .node(.sharedThumbnails(key, nil))
+        }
         switch parent {
         case .root: return findInRoot(name)
         case .helpers:
@@ -93,7 +96,8 @@ extension RankFileSystem {
         case .author(let author, _): return findOfAuthor(name, author)
         case .search(let words): return findPicture(name, .search(words), leastDigits: 1)
         case .bookmarks(let user): return findPicture(name, .bookmarks(user), leastDigits: 1)
-        case .link, .helper, .made, .picture: return .refused(.notADirectory)
+        case .sharedThumbnails(let key, let size): return findSharedThumbnail(name, key, size)
+        case .link, .helper, .made, .picture, .sharedThumbnail: return .refused(.notADirectory)
         }
     }
 

@@ -35,6 +35,7 @@ extension RankFileSystem {
                 try self.open(node, listing, Int(index), location, size, reply)
             }
         case .made(let file): open(file, inode: request.inode, reply)
+        case .sharedThumbnail(let file): open(file, reply)
         default:
             refuse(reply, .isADirectory, subject: node.path)
         }

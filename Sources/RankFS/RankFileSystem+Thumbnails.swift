@@ -14,7 +14,7 @@ extension RankFileSystem {
     /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, thumbnails are off,
     ///   or it is not the user whose thumbnails they are that looks.
     func answerDesktop(_ request: LookupRequest, in parent: Node, _ reply: EntryReply) -> Bool {
-        guard let seeder = configuration.thumbnails, request.caller.user == seeder.user,
+        guard let seeder = configuration.thumbnails, let user = seeder.user, request.caller.user == user,
             EntryName.isAnnouncement(request.name), let key = parent.listingKey, refusal(of: parent) == nil
         else { return false }
         // The other names are also looked up in directories that nobody opens: those may cost no request to the service.
@@ -44,14 +44,19 @@ extension RankFileSystem {
     private func thumbnailJobs(_ entries: [ListingEntry], of listing: Listing) -> [ThumbnailJob] {
         let directories = [listing.key.path] + otherPaths(of: listing.key)
         return entries.enumerated().compactMap { index, entry in
-            guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
-                let preview = source.location(
-                    of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
-            else { return nil }
-            return ThumbnailJob(
-                paths: directories.map { "\($0)/\(entry.name)" }, preview: preview, modified: entry.picture.uploaded,
-                length: listing.size(at: index))
+            thumbnailJob(
+                entry, paths: directories.map { "\($0)/\(entry.name)" }, length: listing.size(at: index))
         }
+    }
+
+    /// What a thumbnail of an entry is made of; nil for what has none.
+    func thumbnailJob(_ entry: ListingEntry, paths: [String], length: Int64?) -> ThumbnailJob? {
+        guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
+            let preview = source.location(
+                of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
+        else { return nil }
+        return ThumbnailJob(
+            picture: entry.picture, paths: paths, preview: preview, modified: entry.picture.uploaded, length: length)
     }
 
     /// Desktops know a file by the path that they took to it: the newest day is also behind its link.

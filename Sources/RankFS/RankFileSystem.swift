@@ -80,6 +80,7 @@ package final class RankFileSystem: FileSystem {
     let newestDays = Mutex<[RankingMode: Day]>([:])
     /// The picture that `random.jpg` led to last.
     let lastRandom = Mutex<PictureID?>(nil)
+    let sharedNames = Mutex(SharedThumbnailNames())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
     let liveLengths = Mutex<[HelperFile: Int]>([:])

@@ -40,6 +40,10 @@ package enum Rendition: String, Hashable, Sendable, CaseIterable {
     case matroska
     /// The picture of an author, whose number stands in the place of the work's.
     case avatar
+    /// A thumbnail of 128 pixels without texts, as PNG, made here.
+    case normalThumbnail = "normal"
+    /// One of 256 pixels.
+    case largeThumbnail = "large"
 
     /// What listings can be made of: the option `images`.
     package static let ofListings: [Rendition] = [.original, .regular, .small]

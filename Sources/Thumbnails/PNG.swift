@@ -3,16 +3,17 @@ package import Media
 
 /// PNG files with texts, as thumbnails are (PNG specification, second edition; libpng-manual, "simplified API").
 package enum PNG {
-    /// Compresses a picture, eight bits for each of red, green and blue.
+    /// A file with texts, keywords and values without NUL, in the place of those right behind its header; nil if it is no PNG
+    /// file.
     ///
-    /// - Parameters:
-    ///   - pixels: The picture.
-    ///   - texts: Keywords and values, Latin-1 without NUL; they stand in front of the pixels, where Tumbler looks for them
-    ///     (reference/desktop.md 2.3).
-    /// - Returns: Nil without memory.
-    package static func encode(_ pixels: Pixels, texts: [(key: String, value: String)]) -> [UInt8]? {
-        guard let file = encode(pixels), file.count > headerEnd else { return nil }
-        return file[..<headerEnd] + texts.flatMap(chunk) + file[headerEnd...]
+    /// They stand in front of the pixels, where Tumbler looks for them (reference/desktop.md 2.3).
+    package static func setting(_ texts: [(key: String, value: String)], of file: [UInt8]) -> [UInt8]? {
+        guard file.starts(with: signature), file.count > headerEnd else { return nil }
+        var rest = file[headerEnd...]
+        while rest.count >= chunkFrame, rest.dropFirst(4).prefix(4).elementsEqual("tEXt".utf8) {
+            rest = rest.dropFirst(chunkFrame + length(of: rest))
+        }
+        return file[..<headerEnd] + texts.flatMap(chunk) + rest
     }
 
     /// The texts of a file, wherever they stand; nil if it is no PNG.
@@ -23,7 +24,7 @@ package enum PNG {
         var texts: [String: String] = [:]
         var offset = signature.count
         while offset + chunkFrame <= file.count {
-            let length = file[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+            let length = length(of: file[offset...])
             guard offset + chunkFrame + length <= file.count else { break }
             if file[offset + 4..<offset + 8].elementsEqual("tEXt".utf8) {
                 let parts = file[offset + 8..<offset + 8 + length].split(
@@ -47,7 +48,13 @@ package enum PNG {
     /// Bytes of a pixel as it is handed to libpng.
     private static let samples = 3
 
-    private static func encode(_ pixels: Pixels) -> [UInt8]? {
+    /// The length of a chunk's data, of which its first four bytes tell.
+    private static func length(of chunk: ArraySlice<UInt8>) -> Int {
+        chunk.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Compresses a picture, eight bits for each of red, green and blue; nil without memory.
+    package static func encode(_ pixels: Pixels) -> [UInt8]? {
         var rows = [UInt8](repeating: 0, count: pixels.width * pixels.height * samples)
         var from = 0
         var to = 0

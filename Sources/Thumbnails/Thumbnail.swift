@@ -1,8 +1,7 @@
-package import Media
-
-/// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it.
+/// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it: in the user's own store or in a
+/// directory's shared one, which differ in how they spell the file's address.
 package struct Thumbnail: Hashable, Sendable {
-    /// The address of the file, as desktops spell it.
+    /// The address of the file, as desktops spell it: absolute, or one of `SharedAddress`.
     package let uri: String
     package let size: ThumbnailSize
     /// When the file was modified last, in Unix seconds.
@@ -22,12 +21,12 @@ package struct Thumbnail: Hashable, Sendable {
         "\(size.directory)/\(MD5.hex(uri.utf8)).png"
     }
 
-    /// The file, made from a picture; nil without memory.
-    package func file(of preview: Pixels) -> [UInt8]? {
+    /// The file, made of a picture of this size as PNG; nil if it is none.
+    package func file(of image: [UInt8]) -> [UInt8]? {
         var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
         if let length { texts.append((key: Self.lengthKey, value: String(length))) }
         texts.append((key: Self.makerKey, value: Self.maker))
-        return PNG.encode(Scaling.fit(preview, within: size.edge), texts: texts)
+        return PNG.setting(texts, of: image)
     }
 
     /// Whether a stored file is this thumbnail, whoever made it.

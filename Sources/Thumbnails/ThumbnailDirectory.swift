@@ -33,6 +33,14 @@ package final class ThumbnailDirectory: Sendable {
         unsafe access(file(thumbnail), F_OK) == 0
     }
 
+    /// The file if it is valid and rankfs wrote it.
+    func ownFile(_ thumbnail: Thumbnail) -> [UInt8]? {
+        guard let bytes = read(file(thumbnail)), thumbnail.isValid(bytes),
+            Thumbnail.isOwn(bytes, named: file(thumbnail))
+        else { return nil }
+        return bytes
+    }
+
     /// Whether a valid file is there.
     package func holds(_ thumbnail: Thumbnail) -> Bool {
         guard let bytes = read(file(thumbnail)) else { return false }

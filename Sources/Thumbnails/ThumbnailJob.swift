@@ -2,6 +2,8 @@ package import Rankings
 
 /// A picture that thumbnails are wanted of.
 package struct ThumbnailJob: Hashable, Sendable {
+    /// The picture that the paths show.
+    package var picture: PictureID
     /// The paths below the mount point under which a desktop may see it.
     package var paths: [String]
     /// Where its small preview is.
@@ -11,19 +13,18 @@ package struct ThumbnailJob: Hashable, Sendable {
     /// What `stat` shows as its size, in bytes, if known.
     package var length: Int64?
 
-    package init(paths: [String], preview: PictureLocation, modified: Int64, length: Int64?) {
+    package init(
+        picture: PictureID, paths: [String], preview: PictureLocation, modified: Int64, length: Int64?
+    ) {
+        self.picture = picture
         self.paths = paths
         self.preview = preview
         self.modified = modified
         self.length = length
     }
 
-    /// The thumbnails of it, for a mount.
-    func thumbnails(below mountPoint: String) -> [Thumbnail] {
-        paths.flatMap { path in
-            ThumbnailSize.allCases.map {
-                Thumbnail(uri: FileURI.of("\(mountPoint)/\(path)"), size: $0, modified: modified, length: length)
-            }
-        }
+    /// What its thumbnail of a size is kept as.
+    func shelved(_ size: ThumbnailSize) -> PictureID {
+        PictureID(work: picture.work, page: picture.page, rendition: size.rendition, uploaded: picture.uploaded)
     }
 }

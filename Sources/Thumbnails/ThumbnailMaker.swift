@@ -6,6 +6,8 @@ import Synchronization
 
 /// Makes the thumbnails of one picture that are missing: asks for its preview once, and stores what is made of it.
 ///
+/// Where the user's own store is at hand they go there; the shelf keeps what it does not take, and what others ask for.
+///
 /// ## Concurrency
 ///
 /// Any task may call. Looking, scaling and writing run on a queue of their own: they keep a thread busy for some 20 ms.
@@ -14,7 +16,7 @@ package final class ThumbnailMaker: Sendable {
     package enum Outcome: Hashable, Sendable {
         /// Every thumbnail is there and valid.
         case present
-        /// So many files were written from a preview of so many bytes.
+        /// So many files were written, from a preview of so many bytes if one was asked for.
         case made(files: Int, bytes: Int)
         /// There is no preview, or none that can be used, or no room: asking again is pointless for now.
         case useless
@@ -22,13 +24,30 @@ package final class ThumbnailMaker: Sendable {
         case failed
     }
 
-    private let directory: ThumbnailDirectory
-    private let mountPoint: String
+    private struct Known {
+        /// Thumbnails that were seen to be valid.
+        var valid: Set<Thumbnail> = []
+        /// Addresses that had no usable preview.
+        var useless: Set<String> = []
+        /// Addresses of previews that the user's own store did not take.
+        var unwritable: Set<String> = []
+
+        mutating func note<Value>(_ value: Value, in set: WritableKeyPath<Known, Set<Value>>) {
+            if self[keyPath: set].count >= ThumbnailMaker.mostKnown { self[keyPath: set] = [] }
+            self[keyPath: set].insert(value)
+        }
+    }
+
+    /// A picture in every size, as PNG without texts.
+    private typealias Images = [ThumbnailSize: [UInt8]]
+
+    /// Nil if nobody's own store is at hand.
+    let home: HomeThumbnails?
+    private let shelf: ThumbnailShelf
     private let client: HTTPClient
     private let time: TimeSource
     private let queue = DispatchQueue(label: "rankfs.thumbnails", qos: .userInitiated, attributes: .concurrent)
-    /// Thumbnails that were seen to be valid, and addresses that had no usable preview.
-    private let known = Mutex<(valid: Set<Thumbnail>, useless: Set<String>)>(([], []))
+    private let known = Mutex(Known())
 
     /// Bytes of a preview: 480 x 960 pixels have 150 KB at most.
     private static let longestPreview: Int64 = 1 << 20
@@ -36,21 +55,65 @@ package final class ThumbnailMaker: Sendable {
     private static let mostPixels = 1 << 20
     /// A preview that takes longer is of no use to somebody who looks.
     private static let patience: Duration = .seconds(10)
-    /// Remembered of either kind, a few MB; when there are more, files are looked at again.
+    /// Remembered of each kind, a few MB; when there are more, files are looked at again.
     private static let mostKnown = 20_000
 
-    package init(directory: ThumbnailDirectory, mountPoint: String, client: HTTPClient, time: TimeSource = .system) {
-        self.directory = directory
-        self.mountPoint = mountPoint
+    package init(home: HomeThumbnails?, shelf: ThumbnailShelf, client: HTTPClient, time: TimeSource = .system) {
+        self.home = home
+        self.shelf = shelf
         self.client = client
         self.time = time
     }
 
-    /// Makes what is missing of one picture.
+    /// Makes what is missing of one picture in the user's own store.
     package func make(_ job: ThumbnailJob) async -> Outcome {
-        let missing = await onQueue { self.missing(job) }
+        guard let home else { return .useless }
+        let missing = await onQueue { self.missing(job, in: home) }
         guard !missing.isEmpty else { return .present }
-        guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return .useless }
+        guard !known.withLock({ $0.unwritable.contains(job.preview.url) }) else { return .useless }
+        var received = 0
+        var images = await kept(job)
+        if images == nil {
+            let asked = await ask(job)
+            guard let made = asked.images else { return asked.outcome }
+            (images, received) = (made, asked.received)
+        }
+        guard let images else { return .failed }
+        let files = await onQueue { self.store(missing, of: images, in: home) }
+        guard files == 0 else { return .made(files: files, bytes: received) }
+        // No room there, or not our place.
+        known.withLock { $0.note(job.preview.url, in: \.unwritable) }
+        if received > 0 { await keep(images, job) }
+        return received > 0 ? .made(files: 0, bytes: received) : .useless
+    }
+
+    /// Makes the thumbnails of one picture for whoever asks for them, and keeps them.
+    package func makeShared(_ job: ThumbnailJob) async -> Outcome {
+        let asked = await ask(job)
+        guard let images = asked.images else { return asked.outcome }
+        await keep(images, job)
+        return .made(files: images.count, bytes: asked.received)
+    }
+
+    /// The file of a thumbnail for a shared store, made of what is here already; nil if nothing is.
+    package func sharedFile(_ thumbnail: Thumbnail, of job: ThumbnailJob) async -> [UInt8]? {
+        if let image = await shelf.kept(job.shelved(thumbnail.size)) { return thumbnail.file(of: image) }
+        guard let home else { return nil }
+        return await onQueue { home.ownFile(of: job, thumbnail.size).flatMap(thumbnail.file) }
+    }
+
+    // MARK: - Asking
+
+    private struct Asked {
+        var images: Images?
+        var received = 0
+        /// Counts without images.
+        var outcome = Outcome.failed
+    }
+
+    /// Asks for the preview and makes the images; nothing of it is stored yet.
+    private func ask(_ job: ThumbnailJob) async -> Asked {
+        guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
         let response: HTTPResponse
         do throws(HTTPError) {
             response = try await client.send(
@@ -58,58 +121,73 @@ package final class ThumbnailMaker: Sendable {
                     url: job.preview.url, headers: job.preview.headers, priority: .preload, transferClass: .bulk,
                     deadline: time.now().advanced(by: Self.patience), bodyLimit: Self.longestPreview,
                     purpose: .preview))
-        } catch { return error == .tooLarge ? refuse(job) : .failed }
+        } catch { return Asked(outcome: error == .tooLarge ? refuse(job) : .failed) }
         switch response.head.status {
         case 200: break
-        case 429, 500...: return .failed
-        default: return refuse(job)
+        case 429, 500...: return Asked()
+        default: return Asked(outcome: refuse(job))
         }
-        let files = await onQueue { self.store(missing, of: response.body) }
-        guard let files else { return refuse(job) }
-        return .made(files: files, bytes: response.body.count)
+        let images = await onQueue { Self.images(of: response.body) }
+        guard let images else { return Asked(outcome: refuse(job)) }
+        return Asked(images: images, received: response.body.count)
     }
 
-    // MARK: -
+    /// The preview in every size; nil if it is no picture.
+    private static func images(of preview: [UInt8]) -> Images? {
+        let largest = ThumbnailSize.large
+        guard let decoded = try? JPEG.decode(preview, limit: mostPixels, covering: largest.edge) else { return nil }
+        // The smaller is made from the larger: a fifth of the work, and no difference to the eye.
+        let pixels = Scaling.fit(decoded, within: largest.edge)
+        var images: Images = [:]
+        for size in ThumbnailSize.allCases {
+            guard let image = PNG.encode(Scaling.fit(pixels, within: size.edge)) else { return nil }
+            images[size] = image
+        }
+        return images
+    }
 
-    private func missing(_ job: ThumbnailJob) -> [Thumbnail] {
-        job.thumbnails(below: mountPoint).filter { thumbnail in
-            if known.withLock({ $0.valid.contains(thumbnail) }), directory.exists(thumbnail) { return false }
-            guard directory.holds(thumbnail) else { return true }
+    private func refuse(_ job: ThumbnailJob) -> Outcome {
+        known.withLock { $0.note(job.preview.url, in: \.useless) }
+        return .useless
+    }
+
+    // MARK: - Storing
+
+    private func kept(_ job: ThumbnailJob) async -> Images? {
+        var images: Images = [:]
+        for size in ThumbnailSize.allCases {
+            guard let image = await shelf.kept(job.shelved(size)) else { return nil }
+            images[size] = image
+        }
+        return images
+    }
+
+    private func keep(_ images: Images, _ job: ThumbnailJob) async {
+        for (size, image) in images { await shelf.keep(image, job.shelved(size)) }
+    }
+
+    private func missing(_ job: ThumbnailJob, in home: HomeThumbnails) -> [Thumbnail] {
+        home.thumbnails(of: job).filter { thumbnail in
+            if known.withLock({ $0.valid.contains(thumbnail) }), home.directory.exists(thumbnail) { return false }
+            guard home.directory.holds(thumbnail) else { return true }
             remember(thumbnail)
             return false
         }
     }
 
-    /// Stores what is missing; nil if the preview is no picture, or nothing can be written.
-    private func store(_ missing: [Thumbnail], of preview: [UInt8]) -> Int? {
-        let largest = ThumbnailSize.large
-        guard let decoded = try? JPEG.decode(preview, limit: Self.mostPixels, covering: largest.edge) else {
-            return nil
-        }
-        // The smaller is made from the larger: a fifth of the work, and no difference to the eye.
-        let pixels = Scaling.fit(decoded, within: largest.edge)
-        var files = 0
-        for thumbnail in missing {
-            guard let file = thumbnail.file(of: pixels), directory.store(file, as: thumbnail) else { continue }
+    /// Stores what is missing; returns how many files could be written.
+    private func store(_ missing: [Thumbnail], of images: Images, in home: HomeThumbnails) -> Int {
+        missing.count { thumbnail in
+            guard let file = images[thumbnail.size].flatMap(thumbnail.file),
+                home.directory.store(file, as: thumbnail)
+            else { return false }
             remember(thumbnail)
-            files += 1
+            return true
         }
-        return files > 0 ? files : nil
     }
 
     private func remember(_ thumbnail: Thumbnail) {
-        known.withLock { known in
-            if known.valid.count >= Self.mostKnown { known.valid = [] }
-            known.valid.insert(thumbnail)
-        }
-    }
-
-    private func refuse(_ job: ThumbnailJob) -> Outcome {
-        known.withLock { known in
-            if known.useless.count >= Self.mostKnown { known.useless = [] }
-            known.useless.insert(job.preview.url)
-        }
-        return .useless
+        known.withLock { $0.note(thumbnail, in: \.valid) }
     }
 
     private func onQueue<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {

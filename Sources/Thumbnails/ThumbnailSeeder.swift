@@ -1,7 +1,9 @@
 package import HTTP
+import Rankings
 import Synchronization
 
-/// Seeds the thumbnails of directories that desktops look at: the first screenful at once, the rest bit by bit.
+/// Seeds the thumbnails of directories that desktops look at, the first screenful at once, the rest bit by bit; and gives
+/// single ones to whoever asks for them in a shared store.
 ///
 /// Each picture costs one request for a small preview, at a preload's priority, and only if its thumbnails are missing.
 ///
@@ -28,14 +30,13 @@ package actor ThumbnailSeeder {
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
-    /// Whose looks count: thumbnails go to this user's home.
-    package nonisolated let user: UInt32
-
     private let maker: ThumbnailMaker
     private let time: TimeSource
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
     private var screens: [String: Task<Bool, Never>] = [:]
+    /// Pictures that are made for a shared store, by the address of their preview.
+    private var shared: [String: Task<Void, Never>] = [:]
     /// Directories with pictures behind the first screenful; the last one that was looked at goes first.
     private var rests: [(directory: String, jobs: ArraySlice<ThumbnailJob>)] = []
     private var restWorker: Task<Void, Never>?
@@ -44,19 +45,19 @@ package actor ThumbnailSeeder {
 
     /// - Parameters:
     ///   - maker: Makes the thumbnails of one picture.
-    ///   - user: The user whose thumbnails they are.
     ///   - time: For waiting and pacing.
     ///   - report: Told one line for each directory of which thumbnails were made.
     package init(
-        maker: ThumbnailMaker, user: UInt32, time: TimeSource = .system,
-        report: @escaping @Sendable (String) -> Void
+        maker: ThumbnailMaker, time: TimeSource = .system, report: @escaping @Sendable (String) -> Void
     ) {
         self.maker = maker
-        self.user = user
         self.time = time
         self.report = report
         pace = BytePace(now: time.now())
     }
+
+    /// Whose looks count: thumbnails go to this user's home; nil if there is none.
+    package nonisolated var user: UInt32? { maker.home?.user }
 
     /// What was done so far.
     package nonisolated var figures: Figures {
@@ -93,12 +94,33 @@ package actor ThumbnailSeeder {
         if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) }
     }
 
+    /// The file of a thumbnail for a shared store, made if need be; nil if there is none to be had within a look's patience.
+    package nonisolated func file(of thumbnail: Thumbnail, _ job: ThumbnailJob) async -> [UInt8]? {
+        if let file = await maker.sharedFile(thumbnail, of: job) { return file }
+        await wait { await self.share(job) }
+        return await maker.sharedFile(thumbnail, of: job)
+    }
+
+    /// Makes the thumbnails of one picture, once for all who ask meanwhile, at the pace of what nobody sees yet.
+    private func share(_ job: ThumbnailJob) async {
+        if let task = shared[job.preview.url] { return await task.value }
+        guard !isClosed else { return }
+        let task = Task {
+            if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }
+            if case .made(let files, let bytes) = await maker.makeShared(job) { count(files, bytes) }
+        }
+        shared[job.preview.url] = task
+        await task.value
+        shared[job.preview.url] = nil
+    }
+
     /// Ends the work; what is under way ends with the transport.
     package func close() {
         isClosed = true
         rests = []
         restWorker?.cancel()
         for screen in screens.values { screen.cancel() }
+        for task in shared.values { task.cancel() }
     }
 
     // MARK: - The rest

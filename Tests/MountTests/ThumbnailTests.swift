@@ -69,9 +69,78 @@ extension MountSuite {
             }
         }
 
+        @Test func sharedThumbnailsAreForEverybodyAndNoPictureIsRead() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                // Nothing can be written there, as in the home of another user.
+                var environment = ProcessInfo.processInfo.environment
+                environment["XDG_CACHE_HOME"] = "/proc/nowhere"
+                func mount(_ options: [String] = []) throws -> Mount {
+                    try Mount(
+                        workplace, of: origin, options: ["top=\(Self.shown)"] + options, environment: environment)
+                }
+                func check(_ mount: Mount) throws -> String {
+                    let output = try workplace.run("python3", "-c", Self.sharedChecker, mount.day())
+                    return output.status == 0 ? output.lines.joined() : output.errors
+                }
+                func previews() -> Int { origin.downloads.filter { $0.range == nil }.count }
+                let first = try mount()
+                let other = first.day("daily", "2024-04-30") + "/.sh_thumbnails/large"
+                let api = origin.requests.count
+                #expect(access(other, F_OK) == 0)
+                #expect(access("\(other)/c6ee772d9e49320e97ec29a7eb5b1697.png", F_OK) != 0)
+                #expect(origin.requests.count == api)
+                let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
+                #expect(try check(first) == "\(entries.count)")
+                #expect(previews() == entries.count)
+                #expect(origin.downloads.allSatisfy { $0.path.hasPrefix("/c/480x960/") || $0.range == "bytes=0-0" })
+                #expect(first.unmount())
+                let second = try mount()
+                #expect(try check(second) == "\(entries.count)")
+                #expect(previews() == entries.count)
+                #expect(second.unmount())
+                let off = try mount(["thumbnails=off"])
+                #expect(access(off.day() + "/.sh_thumbnails", F_OK) != 0)
+            }
+        }
+
         private func files(_ mount: Mount) -> Int? {
             ((try? mount.status())?["thumbnails"] as? [String: Any])?["files"] as? Int
         }
+
+        /// Finds the shared thumbnails of a day by each program's rule; prints of how many pictures.
+        private static let sharedChecker = """
+            import hashlib, os, struct, sys, urllib.parse
+            day, count = sys.argv[1], 0
+            store = os.path.join(day, ".sh_thumbnails")
+            names = os.listdir(day)
+            assert ".sh_thumbnails" not in names
+            assert sorted(os.listdir(store)) == ["large", "normal"] and os.listdir(store + "/large") == []
+            for name in names:
+                picture = os.stat(os.path.join(day, name))
+                if picture.st_size == 0: continue
+                count += 1
+                encoded = urllib.parse.quote(name, safe="/!$&'()*+,:=@~-._;")
+                for size, edge in ("normal", 128), ("large", 256):
+                    for address in encoded, "./" + encoded, name:
+                        path = "%s/%s/%s.png" % (store, size, hashlib.md5(address.encode()).hexdigest())
+                        told = os.stat(path)
+                        data = open(path, "rb").read()
+                        assert told.st_size == len(data) > 0
+                        assert told.st_mtime_ns == picture.st_mtime_ns and told.st_mtime_ns % 10**9 == 0
+                        at, texts = 8, {}
+                        while data[at + 4:at + 8] != b"IDAT":
+                            length, kind = struct.unpack(">I4s", data[at:at + 8])
+                            body = data[at + 8:at + 8 + length]
+                            if kind == b"IHDR": assert max(struct.unpack(">II", body[:8])) == edge
+                            if kind == b"tEXt":
+                                key, value = body.split(b"\\0")
+                                texts[key.decode()] = value.decode()
+                            at += 12 + length
+                        assert texts["Thumb::URI"] == address, texts
+                        assert texts["Thumb::MTime"] == str(picture.st_mtime_ns // 10**9)
+            print(count)
+            """
 
         /// Finds the thumbnails of a file as GLib does, and checks their form, texts and order of chunks.
         private static let checker = """

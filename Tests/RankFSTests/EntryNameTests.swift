@@ -36,10 +36,10 @@ import Testing
     }
 
     @Test func onlyWhatAnnouncesADesktopIsNotRemembered() {
-        for name in [".hidden", ".directory", ".sh_thumbnails"] {
+        for name in [".hidden", ".directory"] {
             #expect(EntryName.isAnnouncement(Array(name.utf8)))
         }
-        for name in [".Trash", ".hidden2", "hidden", ""] {
+        for name in [".sh_thumbnails", ".Trash", ".hidden2", "hidden", ""] {
             #expect(!EntryName.isAnnouncement(Array(name.utf8)))
         }
     }

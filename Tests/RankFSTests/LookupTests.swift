@@ -50,7 +50,7 @@ import Testing
                 Issue.record("\(name) is there")
                 return
             }
-            let isAnnouncement = [".hidden", ".directory", ".sh_thumbnails"].contains(name)
+            let isAnnouncement = [".hidden", ".directory"].contains(name)
             #expect(timeout == (isAnnouncement ? .zero : Limits.frozen))
             #expect(bench.source.asked.isEmpty)
         }

@@ -34,6 +34,24 @@ import Testing
         #expect(FileURI.of(path) == uri)
     }
 
+    /// The third is the name as it is; `./` and the encoded name is the standard's.
+    @Test(arguments: [
+        ("a.jpg", ["./a.jpg", "a.jpg"]),
+        ("猫 1.jpg", ["./%E7%8C%AB%201.jpg", "%E7%8C%AB%201.jpg", "猫 1.jpg"]),
+    ])
+    func addressesInASharedStore(_ name: String, addresses: [String]) {
+        #expect(SharedAddress.all(of: name) == addresses)
+    }
+
+    @Test func digestsInNames() {
+        let digest = "c6ee772d9e49320e97ec29a7eb5b1697"
+        #expect(SharedAddress.digest(in: Array("\(digest).png".utf8)) == digest)
+        for name in [digest, "\(digest).jpg", "C\(digest.dropFirst()).png", "\(digest)0.png", "x\(digest).png", ".png"]
+        {
+            #expect(SharedAddress.digest(in: Array(name.utf8)) == nil, "\(name)")
+        }
+    }
+
     /// The example of the Thumbnail Managing Standard, "Thumbnail Creation".
     @Test func theStandardsExample() {
         let thumbnail = Thumbnail(uri: "file:///home/jens/photos/me.png", size: .normal, modified: 1, length: nil)

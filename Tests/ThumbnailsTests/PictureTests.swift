@@ -47,6 +47,18 @@ import Testing
             ])
     }
 
+    /// A thumbnail of one store becomes one of the other by its texts alone.
+    @Test func textsAreReplaced() throws {
+        let image = try #require(PNG.encode(picture(300, 200)))
+        let shared = Thumbnail(uri: "./x.jpg", size: .normal, modified: 5, length: nil)
+        let file = try #require(thumbnail.file(of: image).flatMap { shared.file(of: $0) })
+        #expect(file == shared.file(of: image))
+        #expect(PNG.texts(of: file) == ["Thumb::URI": "./x.jpg", "Thumb::MTime": "5", "Software": "rankfs"])
+        for broken in [[], Array("GIF89a".utf8), Array(file.prefix(33))] { #expect(shared.file(of: broken) == nil) }
+        // Cut off in the middle of a text, by whatever damaged it: no crash.
+        _ = shared.file(of: Array(file.prefix(50)))
+    }
+
     /// Another program's decoder checks every checksum and tells the pixels.
     @Test func anotherProgramReadsIt() throws {
         let file = try #require(thumbnail.file(of: picture(256, 128)))

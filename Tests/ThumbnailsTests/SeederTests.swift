@@ -12,6 +12,7 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
     private let transport = HeldTransport()
     private let clock = ManualClock()
+    private let shelf = MemoryShelf()
     private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
@@ -20,19 +21,22 @@ import Testing
         for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private func seeder(user: UInt32 = 1000) -> ThumbnailSeeder {
+    private func seeder(in place: String? = nil) -> ThumbnailSeeder {
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
-        let maker = ThumbnailMaker(
-            directory: ThumbnailDirectory(path: directory.path, ledger: ledger), mountPoint: "/m n", client: client,
-            time: time)
-        return ThumbnailSeeder(maker: maker, user: user, time: time, report: { _ in })
+        let home = HomeThumbnails(
+            user: 1000, directory: ThumbnailDirectory(path: place ?? directory.path, ledger: ledger), mountPoint: "/m n"
+        )
+        let maker = ThumbnailMaker(home: home, shelf: shelf.shelf, client: client, time: time)
+        return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 
     private func jobs(_ count: Int, from first: Int = 1) -> [ThumbnailJob] {
         (first..<first + count).map { number in
             ThumbnailJob(
+                picture: PictureID(
+                    work: WorkID(rawValue: Int64(number)), page: 0, rendition: .regular, uploaded: Int64(number)),
                 paths: ["day/\(number).jpg"],
                 preview: PictureLocation(
                     url: "https://img.test/\(number)", headers: ["Referer: x"], fileExtension: "jpg"),
@@ -174,6 +178,74 @@ import Testing
         for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
         await seeding
         #expect(transport.requests.count == tries)
+    }
+
+    // MARK: - Shared stores
+
+    private func shared(_ size: ThumbnailSize = .large) -> Thumbnail {
+        Thumbnail(uri: "./1.jpg", size: size, modified: 1, length: nil)
+    }
+
+    @Test func aSharedThumbnailCostsOnePreviewForBothSizes() async throws {
+        let seeder = seeder(in: "/proc/nowhere")
+        async let large = seeder.file(of: shared(), jobs(1)[0])
+        async let normal = seeder.file(of: shared(.normal), jobs(1)[0])
+        let request = await transport.waitForRequest(at: 0)
+        #expect(request.request.priority == .preload)
+        request.respond(body: preview)
+        #expect(shared().isValid(try #require(await large)))
+        #expect(shared(.normal).isValid(try #require(await normal)))
+        #expect(await seeder.file(of: shared(), jobs(1)[0]) == large)
+        #expect(transport.requests.count == 1)
+        #expect(shelf.pictures.count == 2)
+        #expect(seeder.figures == .init(files: 2, bytes: Int64(preview.count)))
+    }
+
+    @Test func whatWasSeededIsSharedWithoutARequest() async throws {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        await answer(1)
+        await seeding
+        #expect(shared().isValid(try #require(await seeder.file(of: shared(), jobs(1)[0]))))
+        #expect(transport.requests.count == 1)
+        #expect(shelf.pictures.isEmpty)
+    }
+
+    @Test func whatWasSharedIsSeededWithoutARequest() async throws {
+        let seeder = seeder()
+        async let file = seeder.file(of: shared(), jobs(1)[0])
+        await answer(1)
+        #expect(await file != nil)
+        await seeder.seed("day", jobs(1))
+        #expect(transport.requests.count == 1)
+        #expect(try thumbnail(1).isValid(Array(Data(contentsOf: self.file(thumbnail(1))))))
+    }
+
+    @Test func whatTheHomeDoesNotTakeIsKeptAndNotAskedAgain() async {
+        let seeder = seeder(in: "/proc/nowhere")
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        await answer(1)
+        await seeding
+        await seeder.seed("day", jobs(1))
+        #expect(await seeder.file(of: shared(), jobs(1)[0]) != nil)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aSharedThumbnailIsWaitedForTwoSecondsAtMost() async {
+        let seeder = seeder()
+        async let file = seeder.file(of: shared(), jobs(1)[0])
+        let request = await transport.waitForRequest(at: 0)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        #expect(await file == nil)
+        #expect(!request.isFinished)
+    }
+
+    @Test func nothingIsMadeAfterTheEnd() async {
+        let seeder = seeder()
+        await seeder.close()
+        #expect(await seeder.file(of: shared(), jobs(1)[0]) == nil)
+        #expect(transport.requests.isEmpty)
     }
 
     @Test func bytesAreBoundAfterABurst() {

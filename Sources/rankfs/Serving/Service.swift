@@ -49,7 +49,7 @@ struct Service {
         let signals = arm(stopper: stopper, parts: parts, log: log)
         defer { withExtendedLifetime(signals) {} }
         let thumbnails = ThumbnailSeeder(
-            settings, home: home, place: place, mountPoint: mountPoint, transport: parts.transport, log: log)
+            settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
         let status = StatusSource(
             request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
         let session = try mount(at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)

@@ -1,19 +1,27 @@
 import Glibc
 import HTTP
+import ImageCache
 import Thumbnails
 
 extension ThumbnailSeeder {
-    /// What seeds the thumbnails of a mount; nil if they are off or the user has no place for them.
+    /// What makes the thumbnails of a mount; nil if they are off.
     ///
-    /// Only looks of the user who mounts count: nobody else's desktop would find them.
-    init?(
-        _ settings: Settings, home: Home, place: CachePlace, mountPoint: String, transport: any Transport, log: Log
-    ) {
-        guard settings.makesThumbnails, let directory = home.thumbnailDirectory else { return nil }
-        self.init(
-            maker: ThumbnailMaker(
+    /// The home is that of the user who mounts, and nobody else's desktop looks there; shared ones are for everybody.
+    init?(_ settings: Settings, home: Home, place: CachePlace, mountPoint: String, parts: Parts, log: Log) {
+        guard settings.makesThumbnails else { return nil }
+        let store = home.thumbnailDirectory.map { directory in
+            HomeThumbnails(
+                user: geteuid(),
                 directory: ThumbnailDirectory(path: directory, ledger: ThumbnailLedger(path: place.thumbnails)),
-                mountPoint: mountPoint, client: HTTPClient(transport: transport)),
-            user: geteuid(), report: { log.debug($0) })
+                mountPoint: mountPoint)
+        }
+        let cache = parts.cache
+        let shelf = ThumbnailShelf(
+            kept: { await cache.kept($0) },
+            // Without room they are made again for the next who asks.
+            keep: { try? await cache.keep($0, as: $1) })
+        self.init(
+            maker: ThumbnailMaker(home: store, shelf: shelf, client: HTTPClient(transport: parts.transport)),
+            report: { log.debug($0) })
     }
 }
