@@ -66,7 +66,7 @@ extension Catalog {
     // MARK: - Opening
 
     private func open(_ key: ListingKey) async throws(CatalogError) -> Listing {
-        guard let listing = await loadOrFindStored(key) else { return try await begin(key) }
+        guard let listing = await storedListing(key) else { return try await begin(key) }
         guard needsRefresh(listing) else { return listing }
         do throws(SourceError) {
             return try await refreshed(listing)
@@ -77,7 +77,10 @@ extension Catalog {
         }
     }
 
-    func loadOrFindStored(_ key: ListingKey) async -> Listing? {
+    /// The listing from memory or the database, however old it is.
+    ///
+    /// Never asks the service.
+    package func storedListing(_ key: ListingKey) async -> Listing? {
         if let listing = loaded[key] { return listing }
         // A listing whose rows are still on their way is in the set only once they are there.
         guard known.withLock({ $0.stored.contains(key) }) else { return nil }

@@ -47,7 +47,7 @@ extension Catalog {
             try Rows.places(of: picture.work, variant, in: connection)
         }
         for key in keys ?? [] {
-            guard let listing = await loadOrFindStored(key) else { continue }
+            guard let listing = await storedListing(key) else { continue }
             guard let index = listing.state.withLock({ $0.table.position(of: picture) }) else { continue }
             if accepts(listing, index) { return (listing, index) }
         }

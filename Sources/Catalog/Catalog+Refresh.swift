@@ -36,7 +36,7 @@ extension Catalog {
             known.refused[key] = nil
             known.refreshFailed[key] = nil
         }
-        guard let listing = await loadOrFindStored(key) else {
+        guard let listing = await storedListing(key) else {
             _ = try await self.listing(key)
             return
         }

@@ -41,6 +41,9 @@ enum Limits {
     /// Stored pictures tried for `random.jpg`: some may be in no listing any more.
     static let randomTries = 16
 
+    /// Stored listings read from the database to find an inode by its number: each takes some milliseconds.
+    static let listingsSearched = 64
+
     /// A read up to here is a look at the beginning, not reading.
     static let sniffedBytes: Int64 = 128 << 10
 

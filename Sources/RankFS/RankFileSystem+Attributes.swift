@@ -18,42 +18,6 @@ extension RankFileSystem {
             reply.attributes(try await self.attributes(of: node, number: request.inode), timeout: timeout)
         }
     }
-
-    package func readLink(_ request: InodeRequest, reply: LinkReply) {
-        guard let node = inodes.node(request.inode) else {
-            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
-        }
-        guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path) }
-        switch link {
-        case .latest(let mode): readLatest(mode, reply)
-        case .random:
-            later(reply, subject: { link.path }) { () async throws(Failure) in
-                reply.target(await self.randomTarget())
-            }
-        case .recent(_, let picture): reply.target("../\(picture.path)")
-        case .followed(let author): reply.target("../users/\(author.id.rawValue)")
-        case .named(_, let author): reply.target(String(author.rawValue))
-        case .bookmarks:
-            guard let user = source.signIn.user else {
-                return refuse(reply, .catalog(.needsSignIn), subject: link.path)
-            }
-            reply.target(ListingKey.bookmarks(user).path)
-        }
-    }
-
-    private func readLatest(_ mode: RankingMode, _ reply: LinkReply) {
-        // No day is newer than the calendar's newest, so once that one was told nothing changes before the next noon.
-        let newest = Day.newestPublished(atUnixSeconds: configuration.now())
-        if newestDays.withLock({ $0[mode] }) == newest { return reply.target(newest.description) }
-        later(reply, subject: { Link.latest(mode).path }) { () async throws(Failure) in
-            let day: Day
-            do throws(CatalogError) { day = try await self.catalog.newestDay(of: mode) } catch {
-                throw .catalog(error)
-            }
-            self.newestDays.withLock { $0[mode] = day }
-            reply.target(day.description)
-        }
-    }
 }
 
 // MARK: - What stat shows
@@ -85,7 +49,10 @@ extension RankFileSystem {
         case .recent:
             attributes(
                 number, .directory, modified: catalog.recentPictures.first?.opened ?? newestPublication)
-        case .link(let link): attributes(number, of: link)
+        case .link(let link):
+            knownLength(of: link).map {
+                attributes(number, .link, size: Int64($0), modified: modified(of: link))
+            }
         case .made: nil
         case .work, .search, .bookmarks:
             attributes(
@@ -117,6 +84,10 @@ extension RankFileSystem {
             let (size, modified) = try await sizeAndTime(of: file)
             return attributes(number, .file, size: size, modified: modified)
         }
+        if case .link(.random) = node {
+            let length = await randomTarget().utf8.count
+            return attributes(number, .link, size: Int64(length), modified: newestPublication)
+        }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }
         let size = try await size(listing, Int(index))
         return attributes(
@@ -130,16 +101,8 @@ extension RankFileSystem {
         Int64(day.ordinal + 1) * 86_400 + Limits.publicationHour
     }
 
-    private func attributes(_ number: UInt64, of link: Link) -> Attributes {
-        switch link {
-        case .latest:
-            attributes(number, .link, size: Int64("2024-05-01".utf8.count), modified: newestPublication)
-        case .recent(_, let picture):
-            attributes(number, .link, size: Int64(picture.path.utf8.count + "../".count), modified: picture.opened)
-        // What is not known before it is read has no size, as in proc(5).
-        case .random, .followed, .named, .bookmarks:
-            attributes(number, .link, modified: newestPublication)
-        }
+    private func modified(of link: Link) -> Int64 {
+        if case .recent(_, let picture) = link { picture.opened } else { newestPublication }
     }
 
     private var newestPublication: Int64 {

@@ -89,7 +89,7 @@ extension RankFileSystem {
     }
 
     /// The names of a directory that is known without asking; nil for listings and what is no directory.
-    private func names(in node: Node) -> [(name: String, node: Node)]? {
+    func names(in node: Node) -> [(name: String, node: Node)]? {
         switch node {
         case .root: namesInRoot
         case .rankings: listedModes.map { ($0.rawValue, .mode($0)) }

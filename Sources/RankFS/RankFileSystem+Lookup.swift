@@ -13,6 +13,12 @@ enum Finding: Sendable {
 
 extension RankFileSystem {
     package func lookup(_ request: LookupRequest, reply: EntryReply) {
+        if let finding = findByNumber(request) {
+            if answer(reply, finding) { return }
+            return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
+                try await self.resolve(finding, reply)
+            }
+        }
         guard let parent = inodes.node(request.parent) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.parent)")
         }

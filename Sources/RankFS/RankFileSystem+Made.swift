@@ -123,37 +123,3 @@ extension RankFileSystem {
         reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
     }
 }
-
-// MARK: - random.jpg
-
-extension RankFileSystem {
-    /// Where `random.jpg` leads this time: a stored picture that is not the last one, or the one that stands in.
-    func randomTarget() async -> String {
-        let last = lastRandom.withLock { $0 }
-        var passed: Set<PictureID> = []
-        for _ in 0..<Limits.randomTries {
-            let found = cache.randomPicture {
-                Rendition.ofListings.contains($0.rendition) && $0 != last && !passed.contains($0)
-            }
-            guard let picture = found else { break }
-            if let path = await shownPath(of: picture) {
-                lastRandom.withLock { $0 = picture }
-                return path
-            }
-            passed.insert(picture)
-        }
-        // There is no other one.
-        if let last, cache.storedSize(of: last) != nil, let path = await shownPath(of: last) { return path }
-        return HelperFile.standIn.path
-    }
-
-    /// The path under which the mount shows a picture; nil if none of the stored directories does.
-    private func shownPath(of picture: PictureID) async -> String? {
-        let place = await catalog.place(of: picture) { [self] listing, index in
-            guard let entry = listing.entry(at: index) else { return false }
-            return !entry.isHidden && refusal(of: .picture(listing, Int32(index))) == nil
-        }
-        guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
-        return "\(listing.key.path)/\(entry.name)"
-    }
-}

@@ -78,9 +78,8 @@ package final class RankFileSystem: FileSystem {
     let walks = Mutex(WalkRecognition())
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
-    /// The picture that `random.jpg` led to last.
-    let lastRandom = Mutex<PictureID?>(nil)
     let sharedNames = Mutex(SharedThumbnailNames())
+    let random = Mutex(RandomLink())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
     let liveLengths = Mutex<[HelperFile: Int]>([:])

@@ -126,6 +126,26 @@ import Testing
         }
     }
 
+    /// NFS servers refuse links whose length is another one than `stat` told.
+    @Test func theLengthThatStatTellsIsThatOfTheNextTarget() async throws {
+        try await Workbench.with { bench in
+            let titles = ["a", "bb", "cccc", "dddddddd"]
+            var entries = Workbench.entries(titles.count)
+            for (index, title) in titles.enumerated() { entries[index].work.title = title }
+            bench.source.setRanking(.daily, Workbench.day, entries)
+            func isTrue() async throws -> Bool {
+                let link = try await bench.stat("random.jpg")
+                let again = try await bench.stat("random.jpg")
+                guard case .link(let target) = await bench.readLink(link.inode) else { return false }
+                return link.size == target.utf8.count && again.size == link.size
+            }
+            #expect(try await isTrue(), "nothing is stored")
+            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            for entry in listing.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
+            for _ in 0..<20 { #expect(try await isTrue()) }
+        }
+    }
+
     /// Stored, and in no directory that is shown: hidden, beyond `top`, or forgotten.
     @Test func randomPassesOverWhatIsNotShown() async throws {
         var wishes = Workbench.Wishes()

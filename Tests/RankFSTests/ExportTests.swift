@@ -1,0 +1,63 @@
+import Catalog
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// Inodes that are asked for by number, as servers of NFS do.
+@Suite(.timeLimit(.minutes(1))) struct ExportTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    private func lookup(_ bench: Workbench, _ number: UInt64, _ name: String) async -> UInt64? {
+        guard case .entry(let attributes, _, _) = await bench.lookup(number, Array(name.utf8)) else { return nil }
+        return attributes.inode
+    }
+
+    @Test func everyNodeIsFoundByItsNumberAfterTheKernelForgotIt() async throws {
+        let film = try Film(count: 2)
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            bench.add(film)
+            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+            bench.source.set { $0.hits["風景"] = [Workbench.work(60)] }
+            for path in [day, "works/77", "users/11", "search/風景"] { _ = try await bench.names(path) }
+            let picture = "\(day)/\(Workbench.name(2))"
+            _ = try await bench.contents(try await bench.stat(picture).inode)
+            let paths = [
+                "ranking", "ranking/daily", "ranking/daily/latest", day, picture, "users", "users/11",
+                "users/11/profile.json", "works", "works/77", "works/77/info.json", "search", "search/風景", "recent",
+                "recent/\(try await bench.names("recent").last ?? "")", "random.jpg", ".rankfs/status.json",
+            ]
+            for path in paths {
+                let number = try await bench.stat(path).inode
+                let above = path.split(separator: "/").dropLast().joined(separator: "/")
+                let parent = above.isEmpty ? InodeTable.root : try await bench.stat(above).inode
+                bench.fileSystem.inodes.forget(number, lookups: 1000)
+                #expect(bench.fileSystem.inodes.node(number) == nil)
+                #expect(await lookup(bench, number, ".") == number, "\(path)")
+                bench.fileSystem.inodes.forget(number, lookups: 1000)
+                #expect(await lookup(bench, number, "..") == parent, "\(path)")
+                #expect(await lookup(bench, InodeTable.root, "..") == InodeTable.root)
+            }
+            let questions = bench.source.asked
+            #expect(await bench.lookup(987_654_321, Array(".".utf8)).isAbsent)
+            #expect(bench.source.asked == questions)
+        }
+    }
+
+    @Test func whatIsOnlyInTheDatabaseIsFoundToo() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            let picture = try await bench.stat("\(day)/\(Workbench.name(3))").inode
+            let directory = try await bench.stat(day).inode
+            _ = try await bench.names(day)
+            for number in [picture, directory] { bench.fileSystem.inodes.forget(number, lookups: 1000) }
+            _ = await bench.catalog.author(named: "nobody")
+            bench.catalog.dropListings()
+            #expect(await lookup(bench, picture, ".") == picture)
+            #expect(await lookup(bench, picture, "..") == directory)
+            #expect(bench.source.asked.count == 1)
+        }
+    }
+}
