@@ -85,6 +85,7 @@ import Glibc
                 queue.setPriority(id, priority)
             case .cancel(let id):
                 if let flight = flights[id] { finish(flight, .failure(.cancelled)) }
+            case .echo(let answer): answer()
             case .shutdown: ended = true
             }
         }

@@ -6,6 +6,8 @@ enum CurlCommand: Sendable {
     case start(Int, HTTPRequest, any ResponseSink)
     case setPriority(Int, TransferPriority)
     case cancel(Int)
+    /// Tell that the loop goes round.
+    case echo(@Sendable () -> Void)
     case shutdown
 }
 

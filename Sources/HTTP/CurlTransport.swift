@@ -88,6 +88,13 @@ package final class CurlTransport: Transport {
     /// What was sent for each purpose since the start, and what came of it.
     package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { mailbox.ledger.all }
 
+    /// Calls back from the loop's thread, at once unless that hangs, whatever the network does.
+    ///
+    /// After the shutdown nothing calls back.
+    package func echo(_ answer: @escaping @Sendable () -> Void) {
+        _ = mailbox.post(.echo(answer))
+    }
+
     /// Cancels everything, wakes the loop and joins its thread.
     ///
     /// Blocks for as long as sinks take to hear of the end. Requests started later end with `.cancelled` at once. From

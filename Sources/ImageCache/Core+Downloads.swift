@@ -203,8 +203,11 @@ extension Core {
         }
         if keepsPartial { park(key, download, actions: &actions) } else { actions.append(.discard(download.file)) }
         if case .gone = error { remember(error, of: key, for: Self.goneFor, now: now) }
-        if case .limited(let seconds) = error {
-            limitedUntil = now + .seconds(seconds ?? AnswerCheck.shortRetryAfter)
+        if case .limited(let told) = error {
+            let seconds = told ?? AnswerCheck.shortRetryAfter
+            // Downloads that were under way together are refused together: that is one event.
+            if limitedUntil.map({ $0 <= now }) ?? true { actions.append(.report(.hostLimited(seconds: seconds))) }
+            limitedUntil = now + .seconds(seconds)
             queued = []
         }
         if download.flight.isPreload, !download.flight.isRead {

@@ -32,6 +32,9 @@ enum Limits {
     /// Seconds in which an identical message is said once: a looping reader must not fill the journal.
     static let messageInterval: Int64 = 60
 
+    /// Subjects that are named of one cause in that time; more are counted.
+    static let messagesOfOneCause = 3
+
     /// Different messages remembered for that: a bound on memory, not on messages.
     static let rememberedMessages = 128
 

@@ -1,4 +1,5 @@
 package import Catalog
+import Dispatch
 package import Fuse
 import Glibc
 package import ImageCache
@@ -40,6 +41,10 @@ package final class RankFileSystem: FileSystem {
         package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
+        /// Does something after so many seconds.
+        package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
+        }
 
         package init(
             user: UInt32, group: UInt32, status: @escaping @Sendable () -> [UInt8],
@@ -92,7 +97,7 @@ package final class RankFileSystem: FileSystem {
         self.catalog = catalog
         self.cache = cache
         animations = AnimationFiles(source: source, catalog: catalog, cache: cache)
-        reporter = Reporter(now: configuration.now, say: configuration.report)
+        reporter = Reporter(now: configuration.now, later: configuration.later, say: configuration.report)
     }
 
     /// What the tables hold now.

@@ -1,47 +1,89 @@
 import Synchronization
 
-/// Says each failure once: identical sentences within a while are counted instead.
+/// Says what fails so that a person can read it: a storm of one failure is a few lines and a count.
+///
+/// Of one cause the first few subjects are named; what follows within a while is counted, and the count is said at its end.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; the closure that says a sentence runs outside the lock.
 final class Reporter: Sendable {
     private struct Said {
+        /// As it was said first.
+        let cause: String
         var since: Int64
-        var suppressed: Int
+        var subjects: Set<String>
+        var suppressed = 0
+
+        /// What is to be said of those that were counted: a line, or nothing.
+        var count: [String] { suppressed == 0 ? [] : ["and \(suppressed) more like this: \(cause)"] }
     }
 
+    /// By cause without its digits: `try again in 58 s` and `in 57 s` are one.
     private let said = Mutex<[String: Said]>([:])
     private let now: @Sendable () -> Int64
+    private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
     private let say: @Sendable (String) -> Void
 
-    init(now: @escaping @Sendable () -> Int64, say: @escaping @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - now: Unix seconds.
+    ///   - later: Does something after so many seconds.
+    ///   - say: Told each sentence.
+    init(
+        now: @escaping @Sendable () -> Int64,
+        later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
+        say: @escaping @Sendable (String) -> Void
+    ) {
         self.now = now
+        self.later = later
         self.say = say
     }
 
-    /// How many sentences are remembered.
+    /// How many causes are remembered.
     var remembered: Int { said.withLock { $0.count } }
 
     /// Reports a failing request if it is one worth a line.
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
-        guard let explanation = failure.explanation else { return }
-        let sentence = "\(Self.printable(subject())): \(explanation)"
+        guard let cause = failure.explanation else { return }
+        let key = cause.filter { !$0.isASCII || !$0.isNumber }
+        let subject = Self.printable(subject())
         let now = now()
-        let line: String? = said.withLock { said in
-            if let before = said[sentence], abs(now - before.since) < Limits.messageInterval {
-                said[sentence]?.suppressed += 1
-                return nil
+        let (isSaid, isFirstCounted, counts) = said.withLock { said in
+            var counts: [String] = []
+            if let before = said[key], abs(now - before.since) >= Limits.messageInterval {
+                said[key] = nil
+                counts = before.count
             }
-            let suppressed = said[sentence]?.suppressed ?? 0
-            if said.count >= Limits.rememberedMessages {
-                said = said.filter { abs(now - $0.value.since) < Limits.messageInterval }
-            }
-            if said.count >= Limits.rememberedMessages { said.removeAll(keepingCapacity: true) }
-            said[sentence] = Said(since: now, suppressed: 0)
-            return suppressed == 0 ? sentence : "\(sentence) (and \(suppressed) times before)"
+            if said[key] == nil { counts += Self.makeRoom(in: &said, now: now) }
+            var entry = said[key] ?? Said(cause: cause, since: now, subjects: [])
+            let isSaid = entry.subjects.count < Limits.messagesOfOneCause && entry.subjects.insert(subject).inserted
+            if !isSaid { entry.suppressed += 1 }
+            said[key] = entry
+            return (isSaid, !isSaid && entry.suppressed == 1, counts)
         }
-        if let line { say(line) }
+        counts.forEach(say)
+        if isSaid { say("\(subject): \(cause)") }
+        if isFirstCounted { later(Limits.messageInterval) { [weak self] in self?.tellCount(of: key) } }
+    }
+
+    /// Says how many were counted, once their while is over.
+    private func tellCount(of key: String) {
+        let now = now()
+        let counts = said.withLock { said in
+            guard let entry = said[key], abs(now - entry.since) >= Limits.messageInterval else { return [String]() }
+            said[key] = nil
+            return entry.count
+        }
+        counts.forEach(say)
+    }
+
+    /// Forgets old causes where there are too many, and all if that is not enough; returns what is to be said of them.
+    private static func makeRoom(in said: inout [String: Said], now: Int64) -> [String] {
+        guard said.count >= Limits.rememberedMessages else { return [] }
+        let old = said.filter { abs(now - $0.value.since) >= Limits.messageInterval }
+        let gone = old.isEmpty ? said : old
+        for key in gone.keys { said[key] = nil }
+        return gone.values.flatMap(\.count)
     }
 
     /// Text from outside, fit for one line of a log: control characters and line separators escaped, cut to a bound.

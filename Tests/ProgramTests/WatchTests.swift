@@ -45,7 +45,7 @@ import Testing
             frame().lines(width: 90, height: 40, colours: false) == [
                 "/m/ü\\u{a}  pixiv, rankfs 1.2.3, up 1 h 2 min",
                 "cache     [--------------------] 5M of 2G, 7 pictures",
-                "received  1M, 3M/s; 2 transfers, 1 queued; 4 requests wait",
+                "received  1M, 3M/s; 2 transfers, 1 queued; requests waiting: 4",
                 "requests  12 to the service, 500 for sizes, 30 for pictures, 3 failed",
                 "service   39 requests may go at once, then one each 1.3 s",
                 "waiting   the service asked to be left alone for 16 min 40 s, until [5000]",
@@ -155,6 +155,12 @@ import Testing
         #expect(TerminalProgress.isShown(["TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"]))
         #expect(!TerminalProgress.isShown(["TERM": "xterm", "TERM_PROGRAM": "iTerm.app"]), "it would pop up a message")
         #expect(!TerminalProgress.isShown(["TERM": "dumb", "VTE_VERSION": "7006"]))
+    }
+
+    @Test func progressOfAFetch() {
+        #expect(TerminalProgress(FetchProgress(filesDone: 1, filesKnown: 4, listingsDone: 1)) == .part(0.25))
+        #expect(
+            TerminalProgress(FetchProgress(filesDone: 1, filesKnown: 4, listingsDone: 1, coolDown: 9)) == .paused(0.25))
     }
 
     @Test(arguments: [(0.0, "[----]"), (0.5, "[##--]"), (1, "[####]"), (7, "[####]"), (-1, "[----]"), (nil, "[~~~~]")])

@@ -10,8 +10,22 @@ import Testing
         let lines = Mutex<[String]>([])
         let time = Mutex<Int64>(1000)
 
+        let waiting = Mutex<[@Sendable () -> Void]>([])
+
         func reporter() -> Reporter {
-            Reporter(now: { self.time.withLock { $0 } }, say: { line in self.lines.withLock { $0.append(line) } })
+            Reporter(
+                now: { self.time.withLock { $0 } }, later: { _, work in self.waiting.withLock { $0.append(work) } },
+                say: { line in self.lines.withLock { $0.append(line) } })
+        }
+
+        /// Lets so many seconds go by, at the end of which everything happens that was to happen later.
+        func pass(_ seconds: Int64) {
+            time.withLock { $0 += seconds }
+            let work = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            for work in work { work() }
         }
     }
 
@@ -25,15 +39,36 @@ import Testing
             ])
     }
 
-    @Test func identicalLinesAreSaidOnceAWhile() {
+    @Test func aStormOfOneCauseIsAFewLinesAndACount() {
+        let desk = Desk()
+        let reporter = desk.reporter()
+        for number in 1...100 { reporter.report(.withheld, subject: "\(number % 50)") }
+        #expect(desk.lines.withLock { $0.map { $0.prefix(2) } } == ["1:", "2:", "3:"])
+        reporter.report(.picture(.timedOut), subject: "1")
+        #expect(desk.lines.withLock { $0.count } == 4, "another cause is told by itself")
+        desk.pass(Limits.messageInterval)
+        #expect(desk.lines.withLock { $0.last } == "and 97 more like this: " + (Failure.withheld.explanation ?? ""))
+        #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 1)
+        reporter.report(.withheld, subject: "1")
+        #expect(desk.lines.withLock { $0.last?.prefix(2) } == "1:")
+    }
+
+    @Test func aCountIsNotForgottenWhenTheClockIsLate() {
         let desk = Desk()
         let reporter = desk.reporter()
         for _ in 1...5 { reporter.report(.withheld, subject: "a") }
-        reporter.report(.withheld, subject: "b")
-        #expect(desk.lines.withLock { $0.count } == 2)
         desk.time.withLock { $0 += Limits.messageInterval }
         reporter.report(.withheld, subject: "a")
-        #expect(desk.lines.withLock { $0.last?.hasSuffix("(and 4 times before)") } == true)
+        #expect(desk.lines.withLock { $0.map { $0.prefix(6) } } == ["a: the", "and 4 ", "a: the"])
+        desk.pass(0)
+        #expect(desk.lines.withLock { $0.count } == 3, "and is told once")
+    }
+
+    @Test func causesThatDifferInANumberAreOne() {
+        let desk = Desk()
+        let reporter = desk.reporter()
+        for seconds in 1...50 { reporter.report(.picture(.limited(retryAfter: Int64(seconds))), subject: "a") }
+        #expect(desk.lines.withLock { $0.count } == 1)
     }
 
     @Test func namesAndInterruptionsAreNotSaid() {
@@ -47,7 +82,10 @@ import Testing
     @Test func memoryIsBoundedWhateverIsSaid() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for number in 0..<(Limits.rememberedMessages * 3) { reporter.report(.withheld, subject: "\(number)") }
+        for number in 0..<(Limits.rememberedMessages * 3) {
+            let letters = String(number, radix: 3).map { ["0": "a", "1": "b", "2": "c"][$0] ?? "" }.joined()
+            reporter.report(.picture(.refused(letters)), subject: "x")
+        }
         #expect(desk.lines.withLock { $0.count } == Limits.rememberedMessages * 3)
         #expect(reporter.remembered <= Limits.rememberedMessages)
     }

@@ -11,15 +11,19 @@ final class FetchDisplay: Sendable {
         var isSilent = false
         var tenths = 0
         var coolDown: Int64?
+        /// What the terminal was told of progress beside its text; empty if nothing.
+        var progress = ""
     }
 
     private let colours: Bool
     private let isTerminal: Bool
+    private let showsProgress: Bool
     private let screen = Mutex(Screen())
 
     init(variables: [String: String]) {
         isTerminal = Terminal.width() != nil
         colours = Terminal.wantsColours(variables)
+        showsProgress = isTerminal && TerminalProgress.isShown(variables)
     }
 
     /// Seconds between two updates.
@@ -46,9 +50,12 @@ final class FetchDisplay: Sendable {
                 return Self.updatePlain(progress, byTenths: byTenths, &screen)
             }
             let line = progress.line(width: width, colours: colours, clock: Terminal.clock)
-            guard line != screen.shown else { return }
-            Output.print(Self.erasure(screen.shown) + line, terminator: "")
+            if line != screen.shown { Output.print(Self.erasure(screen.shown) + line, terminator: "") }
             screen.shown = line
+            let told = TerminalProgress(progress).sequence
+            guard showsProgress, told != screen.progress else { return }
+            screen.progress = told
+            Output.print(told, terminator: "")
         }
     }
 
@@ -67,6 +74,7 @@ final class FetchDisplay: Sendable {
     func end() {
         screen.withLock { screen in
             if !screen.shown.isEmpty { Output.print(Self.erasure(screen.shown), terminator: "") }
+            if !screen.progress.isEmpty { Output.print(TerminalProgress.none.sequence, terminator: "") }
             screen.isSilent = true
         }
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -21,6 +22,13 @@ final class LogOutput: Sendable {
     /// - Parameter forJournal: Whether the standard error stream is the journal's (JOURNAL_STREAM, systemd.exec(5)).
     init(forJournal: Bool) {
         self.forJournal = forJournal
+    }
+
+    /// Whether the standard error stream is the one that JOURNAL_STREAM names by device and inode (systemd.exec(5)).
+    static func isJournal(_ variables: [String: String], descriptor: Int32 = 2) -> Bool {
+        var status = stat()
+        guard let stream = variables["JOURNAL_STREAM"], unsafe fstat(descriptor, &status) == 0 else { return false }
+        return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
     /// One line without its end.

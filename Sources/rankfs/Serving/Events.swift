@@ -21,6 +21,13 @@ extension Log {
         }
     }
 
+    /// The service wants no requests until a moment in Unix seconds.
+    func serviceClosed(until end: Int64) {
+        warning(
+            "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be read"
+        )
+    }
+
     /// Something that the image cache noticed.
     func record(_ event: ImageCacheEvent) {
         switch event {
@@ -30,6 +37,10 @@ extension Log {
             warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
         case .notStoring(let reason):
             warning("pictures are not stored for now: \(reason)")
+        case .hostLimited(let seconds):
+            warning(
+                "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
+                    + "pictures can be read")
         case .storingAgain:
             info("pictures are stored again")
         case .evicted(let count, let bytes):

@@ -44,7 +44,7 @@ final class Parts: Sendable {
         let network = min(Self.networkBound, settings.timeout / 2)
         transport = try Self.makeTransport(settings, origin: origin?.url, network: network)
         rate = Self.rate(settings, isDemo: origin != nil)
-        gate = Self.makeGate(settings, isDemo: origin != nil, place: place)
+        gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
         // The embedded origin has no users; pixiv's cookie is none of its business.
         let session =
             origin == nil
@@ -80,10 +80,16 @@ final class Parts: Sendable {
     }
 
     /// The gate of API requests, with the cool-down that an earlier run left.
-    static func makeGate(_ settings: Settings, isDemo: Bool, place: CachePlace) -> TokenBucketGate {
+    static func makeGate(
+        _ settings: Settings, isDemo: Bool, place: CachePlace, report: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) -> TokenBucketGate {
         TokenBucketGate(
             burst: burst, perSecond: rate(settings, isDemo: isDemo),
-            closedUntil: place.storedCoolDown(), now: WallClock.now, onClose: { place.store(coolDown: $0) })
+            closedUntil: place.storedCoolDown(), now: WallClock.now,
+            onClose: { end in
+                place.store(coolDown: end)
+                report(end)
+            })
     }
 
     private static func makeKeeper(_ files: SessionFiles, log: Log) -> SessionKeeper {

@@ -27,9 +27,10 @@ struct Service {
     /// Blocks the calling thread, which must not be a task's.
     func run() throws(ProgramError) {
         let manager = ServiceManager(variables: home.variables)
+        manager.hideFromChildren()
         let log = Log(
             level: request.debug ? .debug : settings.logLevel,
-            output: LogOutput(forJournal: home.variables["JOURNAL_STREAM"] != nil), now: WallClock.now)
+            output: LogOutput(forJournal: LogOutput.isJournal(home.variables)), now: WallClock.now)
         defer { log.flush() }
         for warning in warnings { log.warning(warning) }
         let place = try CachePlace(settings, source: request.source, home: home)
@@ -61,8 +62,12 @@ struct Service {
         log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
         announce(mountPoint)
         if !tellCaller() { stopper.stop() }
-        manager.notify("READY=1\nSTATUS=Serving \(request.source.rawValue) on \(mountPoint)")
+        manager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
+        let heartbeat = Heartbeat(
+            manager, status: { status.line() }, isAlive: { Liveness.check(mountPoint, status: status, parts: parts) })
+        heartbeat.start()
         let outcome = Result { () throws(SessionError) in try session.run() }
+        heartbeat.stop()
         guardian?.release()
         stopper.sessionEnded()
         Patience.wait { await thumbnails?.close() }

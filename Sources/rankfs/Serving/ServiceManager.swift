@@ -5,9 +5,24 @@ import Glibc
 struct ServiceManager: Sendable {
     /// A path, or an abstract name that begins with `@`; nil without a service manager.
     let socketName: String?
+    /// Microseconds between two signs of life, half of what the manager waits for; nil if it wants none.
+    let watchdogPause: Int?
 
-    init(variables: [String: String]) {
+    /// The variables of a service; children are not to have them.
+    private static let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
+
+    init(variables: [String: String], process: Int32 = getpid()) {
+        let isMeant = variables["WATCHDOG_PID"].map { $0 == "\(process)" } ?? true
+        let patience = variables["WATCHDOG_USEC"].flatMap { Int($0) }.flatMap { $0 > 1 ? $0 : nil }
+        watchdogPause = isMeant ? patience.map { $0 / 2 } : nil
         socketName = variables["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    }
+
+    /// Keeps what is started from here from speaking for this process.
+    ///
+    /// Not while other threads may read the environment.
+    func hideFromChildren() {
+        for name in Self.names { unsafe _ = unsetenv(name) }
     }
 
     /// Sends `READY=1` and the like; a manager that does not listen is no error.

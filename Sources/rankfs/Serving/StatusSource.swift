@@ -12,7 +12,7 @@ import Thumbnails
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; the mutex guards only the mount, which exists later than what it is made of.
+/// Any thread may call; one mutex guards the mount, which exists later than what it is made of, the other the rate of the lines.
 final class StatusSource: Sendable {
     private let request: MountRequest
     private let mountPoint: String
@@ -21,6 +21,8 @@ final class StatusSource: Sendable {
     private let thumbnails: ThumbnailSeeder?
     private let log: Log
     private let started = WallClock.now()
+    /// Of the lines alone: whoever reads documents has a meter of his own.
+    private let meter = Mutex(RateMeter())
     private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
 
     init(
@@ -43,6 +45,16 @@ final class StatusSource: Sendable {
     /// The session, once there is one.
     var session: Session? {
         mounted.withLock { $0?.session }
+    }
+
+    /// What the mount is doing, in one line.
+    func line() -> String {
+        let document = document()
+        let rate = meter.withLock { meter in
+            meter.look(document.cache.receivedBytes, at: document.monotonic)
+            return meter.perSecond
+        }
+        return StatusLine.text(document, rate: rate, clock: Terminal.clock)
     }
 
     /// The document of this moment.

@@ -31,6 +31,11 @@ enum TerminalProgress: Hashable, Sendable {
                 || program == "WezTerm" || program == "ghostty")
     }
 
+    /// How far a fetch is.
+    init(_ progress: FetchProgress) {
+        self = progress.coolDown == nil ? .part(progress.fraction) : .paused(progress.fraction)
+    }
+
     /// How far what is read is, or what is preloaded if nothing is read.
     init(_ document: StatusDocument, now: Int64) {
         let downloads = document.cache.downloads

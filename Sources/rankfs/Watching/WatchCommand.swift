@@ -35,7 +35,7 @@ enum WatchCommand {
         let end = Result { () throws(ProgramError) in try watch(mountPoint, mailbox, &display) }
         display.leave()
         withExtendedLifetime(signals) {}
-        if let sentence = try end.get() { Output.print(sentence) }
+        if let sentence = try end.get() { Output.complain(sentence, as: "rankfs") }
     }
 
     private static func arm(_ mailbox: WatchMailbox) -> Signals {

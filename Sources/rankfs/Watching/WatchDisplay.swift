@@ -80,7 +80,8 @@ struct ScreenWatchDisplay: WatchDisplay {
     private var document: StatusDocument?
     private var meter = RateMeter()
     private var shown: String?
-    private var progress = TerminalProgress.none
+    /// What the terminal was told of progress beside its text; empty if nothing.
+    private var progress = ""
 
     /// The other screen without a cursor, and the way back: what the terminal showed before is there again.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
@@ -110,10 +111,10 @@ struct ScreenWatchDisplay: WatchDisplay {
         var text = Self.drawing(lines)
         let isNew = text != shown
         defer { shown = text }
-        let told = TerminalProgress(document, now: now)
+        let told = TerminalProgress(document, now: now).sequence
         if TerminalProgress.isShown(variables), told != progress {
             progress = told
-            text += told.sequence
+            text += told
         } else if !isNew {
             return true
         }
@@ -128,8 +129,8 @@ struct ScreenWatchDisplay: WatchDisplay {
     mutating func leave() {
         guard shown != nil else { return }
         shown = nil
-        let cleared = progress == .none ? "" : TerminalProgress.none.sequence
-        progress = .none
+        let cleared = progress.isEmpty ? "" : TerminalProgress.none.sequence
+        progress = ""
         Output.print(cleared + Self.exit, terminator: "")
     }
 }

@@ -51,7 +51,7 @@ struct WatchFrame {
     private func figures(_ pen: Pen) -> [String] {
         let (cache, network) = (document.cache, document.network)
         let fill = cache.budget > 0 ? Double(cache.storedBytes) / Double(cache.budget) : 0
-        let speed = rate.map { ", \(ValueParsers.sizeText($0))/s" } ?? ""
+        let speed = rate.flatMap { $0 > 0 ? ", \(ValueParsers.sizeText($0))/s" : nil } ?? ""
         var lines = [
             pen.line(
                 "cache", bar: (fill, nil),
@@ -60,7 +60,7 @@ struct WatchFrame {
             pen.line(
                 "received",
                 "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(network.activeTransfers) transfers, "
-                    + "\(network.queuedTransfers) queued; \(document.waitingRequests) requests wait"),
+                    + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"),
             pen.line("requests", StatusCommand.requests(network.requests) ?? "none so far"),
             pen.line(
                 "service",

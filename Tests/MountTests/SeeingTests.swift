@@ -1,0 +1,186 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Watching".
+    @Suite struct SeeingTests {
+        @Test func figuresAgreeWithTheOriginsLog() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["top=30"])
+                #expect(try workplace.run("cp", "-r", mount.day(), workplace.folder("copy")).status != 2)
+                #expect(poll { isIdle(mount) })
+                let logged = origin.requests
+                let api = logged.filter { !$0.isPicture }
+                let heads = logged.filter { $0.isPicture && $0.method == "HEAD" }
+                let probes = origin.downloads.filter { $0.range == "bytes=0-0" }
+                let downloads = origin.downloads.filter { $0.range != "bytes=0-0" }
+                let bytes = downloads.reduce(Int64(0)) { $0 + ($1.bytes ?? 0) }
+                let requests = try figures(mount, "network", "requests")
+                let number = { (purpose: String, name: String) in
+                    (requests[purpose] as? [String: Any])?[name] as? Int
+                }
+                #expect(api.count > 0 && downloads.count > 20 && bytes > 1_000_000)
+                #expect(number("api", "get") == api.count)
+                #expect(number("size", "head") == heads.count && number("size", "get") == probes.count)
+                #expect(number("picture", "get") == downloads.count)
+                #expect(number("picture", "received_bytes").map { Int64($0) } == bytes)
+                #expect(try figures(mount, "cache")["received_bytes"] as? Int == Int(bytes))
+                let metrics = String(decoding: try read("\(mount.path)/.rankfs/metrics").get(), as: UTF8.self)
+                for line in [
+                    #"rankfs_http_requests_total{method="get",purpose="api"} \#(api.count)"#,
+                    #"rankfs_http_requests_total{method="head",purpose="size"} \#(heads.count)"#,
+                    #"rankfs_http_received_bytes_total{purpose="picture"} \#(bytes)"#,
+                ] {
+                    #expect(metrics.contains("\n\(line)\n"), "\(line)")
+                }
+                #expect(try mount.names("\(mount.path)/.rankfs").contains("metrics"))
+                #expect(try workplace.run("ls", "-a", mount.path).lines.contains(".rankfs") == false)
+            }
+        }
+
+        @Test func whatIsReadIsNamedAsPeopleKnowIt() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--rate", "20000", "--no-chunked"])
+                let mount = try Mount(workplace, of: origin, options: ["connections=3"])
+                let picture = try mount.picture(1, in: mount.day())
+                let reader = try workplace.start("/bin/cat", [picture])
+                let path = picture.dropFirst(mount.path.count + 1)
+                let downloads = { (try? figures(mount, "cache"))?["downloads"] as? [[String: Any]] ?? [] }
+                #expect(
+                    poll {
+                        downloads().contains { $0["path"] as? String == String(path) && $0["is_read"] as? Bool == true }
+                    })
+                reader.signal(SIGTERM)
+                _ = reader.wait(upTo: 10)
+            }
+        }
+
+        @Test func theServiceManagerIsTold() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let manager = try DatagramSocket(workplace.directory.appending(path: "notify").path)
+                var variables = ProcessInfo.processInfo.environment
+                variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
+                variables["NOTIFY_SOCKET"] = manager.path
+                variables["WATCHDOG_USEC"] = "200000"
+                let mount = try Mount(workplace, of: origin, environment: variables)
+                #expect(manager.receive()?.hasPrefix("READY=1\nSTATUS=serving pixiv on \(mount.path)") == true)
+                for _ in 1...2 { #expect(manager.receive() == "WATCHDOG=1") }
+                let others = try String(contentsOfFile: "/proc/\(mount.child.pid)/environ", encoding: .utf8)
+                #expect(others.contains("NOTIFY_SOCKET"), "the process had it, and keeps it from its children alone")
+                mount.child.signal(SIGTERM)
+                #expect(poll { manager.receive() == "STOPPING=1" })
+                #expect(mount.child.wait(upTo: 10)?.status == 0)
+            }
+        }
+
+        @Test func signalsDropListingsAndChangeTheLog() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                _ = try mount.names(mount.day())
+                #expect(poll { (try? figures(mount, "catalog"))?["loaded_listings"] as? Int == 1 })
+                mount.child.signal(SIGHUP)
+                #expect(poll { mount.child.errorText.contains("rankfs: info: dropped listings from memory\n") })
+                #expect(try !mount.names(mount.day()).isEmpty)
+                mount.child.signal(SIGUSR1)
+                #expect(poll { mount.child.errorText.contains("rankfs: info: log level is now debug\n") })
+                mount.child.signal(SIGUSR1)
+                #expect(poll { mount.child.errorText.contains("rankfs: info: log level is now info\n") })
+                #expect(mount.unmount())
+            }
+        }
+
+        @Test func aWatchEndsWithItsMount() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let program = "\(Workplace.programs)/rankfs"
+                let json = try workplace.start("rankfs", ["status", mount.path, "--watch", "--json"])
+                let plain = try workplace.start("rankfs", ["status", mount.path, "--watch"])
+                var variables = ProcessInfo.processInfo.environment
+                variables["TERM"] = "xterm"
+                // script(1) gives it a terminal.
+                let commands = (0..<2).map { _ in "exec \(program) status --watch \(mount.path)" }
+                let terminals = try commands.map {
+                    try workplace.start("/usr/bin/script", ["-qec", $0, "/dev/null"], environment: variables)
+                }
+                #expect(poll { json.outputText.hasSuffix("}\n") && plain.outputText.contains(" idle, ") })
+                #expect(
+                    poll { terminals.allSatisfy { $0.outputText.contains("reading") } }, "\(terminals[0].outputText)")
+                // Ctrl-C, as the terminal sends it.
+                #expect(try workplace.run("pkill", "-INT", "-P", "\(terminals[0].pid)").status == 0)
+                let stopped = try #require(terminals[0].wait(upTo: 10))
+                #expect(mount.unmount())
+                let ended = try #require(terminals[1].wait(upTo: 10))
+                for (output, last) in [(stopped, ""), (ended, "rankfs: \(mount.path) has been unmounted.\r\n")] {
+                    #expect(output.status == 0)
+                    #expect(output.output.hasPrefix("\u{1B}[?1049h\u{1B}[?25l"))
+                    #expect(output.output.hasSuffix("\u{1B}[?25h\u{1B}[?1049l\(last)"))
+                }
+                for child in [json, plain] {
+                    let output = try #require(child.wait(upTo: 10))
+                    #expect(output.status == 0 && output.errors == "rankfs: \(mount.path) has been unmounted.\n")
+                }
+                for line in json.outputText.split(separator: "\n") {
+                    #expect(try JSONSerialization.jsonObject(with: Data(line.utf8)) is [String: Any])
+                }
+            }
+        }
+
+        @Test func aMountWhoseProcessDiesIsToldAndTheOthersToo() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let watch = try workplace.start("rankfs", ["status", mount.path, "--watch", "--json"])
+                #expect(poll { !watch.outputText.isEmpty })
+                mount.killHard()
+                let output = try #require(watch.wait(upTo: 10))
+                #expect(output.status == 69)
+                #expect(output.errors.hasPrefix("rankfs: the process behind \(mount.path) has died; "))
+                // Other tests may have mounted too: what they say is not this test's.
+                let all = try workplace.run("\(Workplace.programs)/rankfs", "status")
+                #expect(all.status == 69 && all.errors.contains("the process behind \(mount.path) has died"))
+            }
+        }
+    }
+}
+
+/// A part of what a mount says of itself.
+private func figures(_ mount: Mount, _ names: String...) throws -> [String: Any] {
+    try names.reduce(mount.status()) { $0[$1] as? [String: Any] ?? [:] }
+}
+
+/// A service manager's end of sd_notify(3).
+final class DatagramSocket {
+    let path: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let socket = descriptor
+        let result = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Failure("no socket at \(path): \(String(cString: strerror(errno)))") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next message; nil if none comes.
+    func receive(upTo milliseconds: Int32 = 20_000) -> String? {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds) > 0 else { return nil }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        return count < 0 ? nil : String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+}
