@@ -57,6 +57,15 @@ import Testing
         #expect(DisplayText.cut("ab", to: 0) == "")
     }
 
+    @Test(arguments: [
+        ("", 5, 3, [""]), ("ab cd ef", 5, 3, ["ab cd", "ef"]), ("ab cd ef", 4, 3, ["ab", "cd", "ef"]),
+        ("ab cd ef", 4, 2, ["ab", "cd …"]), ("abcdefgh", 3, 9, ["abc", "def", "gh"]), ("ab  cd", 3, 2, ["ab ", "cd"]),
+        ("雨上がり", 5, 3, ["雨上", "がり"]), ("雨上", 1, 3, ["…"]), ("abc", 3, 1, ["abc"]), ("abcd", 3, 1, ["ab…"]),
+    ])
+    func wrapping(_ text: String, _ columns: Int, _ most: Int, _ lines: [String]) {
+        #expect(DisplayText.wrapped(text, to: columns, most: most) == lines)
+    }
+
     @Test func coloursAreAQuestionOfTheEnvironment() {
         #expect(Terminal.wantsColours(["TERM": "xterm"]))
         #expect(Terminal.wantsColours(["TERM": "xterm", "NO_COLOR": ""]))

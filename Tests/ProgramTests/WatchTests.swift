@@ -94,6 +94,22 @@ import Testing
         #expect(lines[0].hasSuffix(", 2 more mounts"))
     }
 
+    @Test func messagesAreWholeWithTheirRemedies() {
+        var document = StatusDocument.sample
+        document.recent = (1...9).map {
+            .init(
+                time: $0, level: "error", message: "ranking/daily/2024-05-01/00\($0)-a.jpg: no route; check the network"
+            )
+        }
+        let lines = frame(document).lines(width: 60, height: 14, colours: false)
+        #expect(
+            Array(lines[7..<11]) == [
+                "error     [8] ranking/daily/2024-05-01/008-a.jpg: no route;", "          check the network",
+                "error     [9] ranking/daily/2024-05-01/009-a.jpg: no route;", "          check the network",
+            ])
+        #expect(frame(document).lines(width: 60, height: 99, colours: false).count { $0.hasPrefix("error") } == 5)
+    }
+
     @Test func theBarsStayWhenLinesAreFew() {
         let lines = frame().lines(width: 90, height: 4, colours: false)
         #expect(lines.map { $0.prefix(7) } == ["/m/ü\\u{", "reading", "preload", "queue  "])

@@ -19,6 +19,35 @@ enum DisplayText {
         return result + "…"
     }
 
+    /// The text in lines of at most so many columns, broken at spaces where there are any, the last one cut if it is too long.
+    ///
+    /// - Parameters:
+    ///   - text: One line of text.
+    ///   - columns: Of each line; at least 2, the width of the widest character.
+    ///   - most: How many lines at most, at least one.
+    /// - Returns: At least one line.
+    static func wrapped(_ text: String, to columns: Int, most: Int) -> [String] {
+        var lines: [String] = []
+        var rest = text[...]
+        while lines.count < most - 1, width(of: String(rest)) > columns {
+            var end = rest.startIndex
+            var space: String.Index?
+            var used = 0
+            while end < rest.endIndex {
+                used += width(of: rest[end])
+                guard used <= columns else { break }
+                if rest[end] == " " { space = end }
+                end = rest.index(after: end)
+            }
+            guard end > rest.startIndex else { break }
+            // A space just behind the line is as good as one in it.
+            let cut = end < rest.endIndex && rest[end] == " " ? end : space ?? end
+            lines.append(String(rest[..<cut]))
+            rest = rest[cut...].drop { $0 == " " }
+        }
+        return lines + [cut(String(rest), to: columns)]
+    }
+
     /// A character with all that combines with it is as wide as its widest scalar.
     private static func width(of character: Character) -> Int {
         character.unicodeScalars.map(width).max() ?? 0

@@ -49,9 +49,12 @@ struct JSONWatchDisplay: WatchDisplay {
 struct PlainWatchDisplay: WatchDisplay {
     let mountPoint: String
     private var shown = ""
+    private var told = -PlainWatchDisplay.pause
     private var meter = RateMeter()
 
-    let interval = 5000
+    let interval = 1000
+    /// Seconds between two lines.
+    private static let pause = 5.0
 
     init(mountPoint: String) {
         self.mountPoint = mountPoint
@@ -61,7 +64,8 @@ struct PlainWatchDisplay: WatchDisplay {
         let document = try StatusCommand.document(in: text, of: mountPoint)
         meter.look(document.cache.receivedBytes, at: document.monotonic)
         let line = StatusLine.text(document, rate: meter.perSecond, clock: Terminal.clock)
-        guard line != shown else { return true }
+        guard line != shown, document.monotonic >= told + Self.pause else { return true }
+        told = document.monotonic
         shown = line
         return Files.write(Array("\(Terminal.clock(document.time)) \(line)\n".utf8), to: 1)
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Synchronization
 
 /// What happens to a watcher.
@@ -59,15 +60,26 @@ final class WatchReader: Sendable {
         self.mailbox = mailbox
     }
 
+    /// Looks after a failure until it is believed: whoever reads while a mount ends is told anything.
+    private static let mostFailures = 5
+    /// Milliseconds between these looks.
+    private static let failurePause = 250
+
     /// Begins; the first reading is at once.
     func start() {
-        queue.async { [self] in
-            do throws(Files.Failure) {
-                mailbox.put(.told(try Files.read(path, limit: StatusCommand.longest)))
-            } catch {
-                return mailbox.put(.failed(error))
-            }
-            queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in start() }
+        queue.async { [self] in look(failures: 0) }
+    }
+
+    private func look(failures before: Int) {
+        let failures: Int
+        do throws(Files.Failure) {
+            mailbox.put(.told(try Files.read(path, limit: StatusCommand.longest)))
+            failures = 0
+        } catch {
+            failures = before + 1
+            guard error.code != ENOENT, failures < Self.mostFailures else { return mailbox.put(.failed(error)) }
         }
+        let pause = failures > 0 ? Self.failurePause : milliseconds
+        queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [self] in look(failures: failures) }
     }
 }

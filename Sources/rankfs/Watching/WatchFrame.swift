@@ -17,6 +17,8 @@ struct WatchFrame {
     private static let labelWidth = 10
     /// Messages shown at most, so that the bars keep their places.
     private static let mostMessages = 5
+    /// Lines of one message at most: remedies stand at the end.
+    private static let mostLines = 3
     /// Bars of preloads at most: as many as connections.
     private static let mostPreloads = 8
     private static let mostReads = 8
@@ -35,7 +37,7 @@ struct WatchFrame {
         let figures = [title(pen)] + figures(pen)
         let bars = reads(pen) + preloads(pen)
         let room = max(0, height - bars.count)
-        let messages = messages(pen).suffix(max(0, room - figures.count))
+        let messages = messages(pen, room: room - figures.count)
         return Array((figures.prefix(room) + messages + bars).prefix(max(0, height)))
     }
 
@@ -94,12 +96,17 @@ struct WatchFrame {
         return waits
     }
 
-    private func messages(_ pen: Pen) -> [String] {
-        document.recent.suffix(Self.mostMessages).map { event in
-            pen.line(
+    /// The newest messages that fit into so many lines, each whole or not at all.
+    private func messages(_ pen: Pen, room: Int) -> [String] {
+        var lines: [String] = []
+        for event in document.recent.suffix(Self.mostMessages).reversed() {
+            let message = pen.paragraph(
                 event.level, "\(clock(event.time)) \(LogText.escaped(event.message))",
-                event.level == "error" ? .red : .yellow)
+                event.level == "error" ? .red : .yellow, most: Self.mostLines)
+            guard lines.count + message.count <= room else { break }
+            lines = message + lines
         }
+        return lines
     }
 
     // MARK: Bars
@@ -176,6 +183,14 @@ struct WatchFrame {
             let line = DisplayText.cut(padded(label) + text, to: room)
             guard let colour, colours, line.hasPrefix(label) else { return line }
             return colour.rawValue + label + ProgressBar.plain + line.dropFirst(label.count)
+        }
+
+        /// A label and a text of several lines, the label in colour.
+        func paragraph(_ label: String, _ text: String, _ colour: Colour, most: Int) -> [String] {
+            let columns = max(2, room - WatchFrame.labelWidth)
+            return DisplayText.wrapped(text, to: columns, most: most).enumerated().map { index, text in
+                index == 0 ? line(label, text, colour) : line("", text)
+            }
         }
 
         /// A label, a bar where there is room, and a text.
