@@ -42,8 +42,8 @@ extension MountSuite {
 
         @Test func whatIsReadIsNamedAsPeopleKnowIt() async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "20000", "--no-chunked"])
-                let mount = try Mount(workplace, of: origin, options: ["connections=3"])
+                let origin = try OriginProcess(workplace, ["--rate", "60000", "--no-chunked"])
+                let mount = try Mount(workplace, of: origin, options: ["connections=3", "top=5"])
                 let picture = try mount.picture(1, in: mount.day())
                 let reader = try workplace.start("/bin/cat", [picture])
                 let path = picture.dropFirst(mount.path.count + 1)
