@@ -134,15 +134,19 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let mount = try Mount(workplace, of: origin)
+                let store = try workplace.folder("other-cache")
+                let other = try Mount(workplace, of: origin, options: ["cache_dir=\(store)"], named: "other")
                 let watch = try workplace.start("rankfs", ["status", mount.path, "--watch", "--json"])
                 #expect(poll { !watch.outputText.isEmpty })
                 mount.killHard()
                 let output = try #require(watch.wait(upTo: 10))
                 #expect(output.status == 69)
                 #expect(output.errors.hasPrefix("rankfs: the process behind \(mount.path) has died; "))
-                // Other tests may have mounted too: what they say is not this test's.
+                // One that is dead does not keep the command from telling of the others.
                 let all = try workplace.run("\(Workplace.programs)/rankfs", "status")
                 #expect(all.status == 69 && all.errors.contains("the process behind \(mount.path) has died"))
+                #expect(all.lines.contains { $0.hasPrefix("\(other.path): pixiv, rankfs ") })
+                #expect(try workplace.run("\(Workplace.programs)/rankfs", "unmount", mount.path).status == 0)
             }
         }
     }
