@@ -34,6 +34,8 @@ struct TokenBucket {
     private let burst: Double
     private let perSecond: Double
     private var tokens: Double
+    /// What of the tokens may go to preloads: they leave half of a burst to readers, and get all that comes back.
+    private var preloadTokens: Double
     private var refilled: ContinuousClock.Instant
     private(set) var closedUntil: Int64?
     private var trust: Trust {
@@ -55,6 +57,7 @@ struct TokenBucket {
         self.closedUntil = closedUntil
         trust = closedUntil == nil ? .everybody : .nobodyYet
         tokens = self.burst
+        preloadTokens = Self.preloadBurst(self.burst)
         refilled = now
     }
 
@@ -81,20 +84,22 @@ struct TokenBucket {
         guard let place = waiters.firstIndex(where: { $0.id == id }) else { return .tooLate }
         let cooling = coolDown(wall)
         if cooling == .zero, case .probing = trust { return waitForProbe(place, now: now) }
+        let untilTurn = untilTurn(place)
         // With tokens for all those ahead nobody needs to wait until they have taken theirs; a probe is the first.
-        if cooling == .zero, tokens >= Double(place + 1), place == 0 || trust == .everybody {
+        if cooling == .zero, untilTurn == .zero, place == 0 || trust == .everybody {
             tokens -= 1
+            if waiters[place].priority == .preload { preloadTokens -= 1 }
             waiters.remove(at: place)
             if trust == .nobodyYet { trust = .probing(id) }
             return .go(GateTicket(id: id, closings: closings))
         }
-        let turn = max(cooling, duration(untilTokens: Double(place + 1)))
+        let turn = max(cooling, untilTurn)
         guard now.advanced(by: turn) <= waiters[place].deadline else {
             waiters.remove(at: place)
             return .tooLate
         }
         // Those behind the first ask at every token, since the first may leave; a step at least, so that nobody spins.
-        let step = place == 0 ? duration(untilTokens: 1) : max(duration(untilTokens: 1), .seconds(1 / perSecond))
+        let step = place == 0 ? untilTurn : max(duration(untilTokens: 1), .seconds(1 / perSecond))
         return .wait(max(cooling, min(turn, step), .microseconds(100)))
     }
 
@@ -153,8 +158,22 @@ struct TokenBucket {
 
     private mutating func refill(_ now: ContinuousClock.Instant) {
         guard now > refilled else { return }
-        tokens = min(burst, tokens + (now - refilled) / .seconds(1) * perSecond)
+        let fresh = (now - refilled) / .seconds(1) * perSecond
+        tokens = min(burst, tokens + fresh)
+        preloadTokens = min(Self.preloadBurst(burst), preloadTokens + fresh)
         refilled = now
+    }
+
+    /// Time until there are tokens for a waiter and all those ahead of it.
+    private func untilTurn(_ place: Int) -> Duration {
+        let turn = duration(untilTokens: Double(place + 1))
+        guard waiters[place].priority == .preload else { return turn }
+        let preloads = Double(waiters[...place].count { $0.priority == .preload })
+        return max(turn, preloadTokens >= preloads ? .zero : .seconds((preloads - preloadTokens) / perSecond))
+    }
+
+    private static func preloadBurst(_ burst: Double) -> Double {
+        max(1, (burst / 2).rounded(.down))
     }
 
     /// Time until there are so many tokens; more than the burst come too, since those ahead take theirs as they come.

@@ -13,7 +13,7 @@ extension PixivSource {
         guard !words.isEmpty, words != ".", words != ".." else { throw .notFound }
         guard page > 0 else { throw .pastTheEnd }
         return try ListAnswers.search(
-            await api.body(Routes.search(words, page: page), deadline: deadline), page: page)
+            await api(forPage: page).body(Routes.search(words, page: page), deadline: deadline), page: page)
     }
 
     package func bookmarksPage(
@@ -21,7 +21,7 @@ extension PixivSource {
     ) async throws(SourceError) -> WorkPage {
         guard user.rawValue > 0 else { throw .notFound }
         guard page > 0 else { throw .pastTheEnd }
-        let body = try await api.body(Routes.bookmarks(of: user, page: page), deadline: deadline)
+        let body = try await api(forPage: page).body(Routes.bookmarks(of: user, page: page), deadline: deadline)
         return try ListAnswers.bookmarks(body, page: page)
     }
 

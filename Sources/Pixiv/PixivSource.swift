@@ -56,6 +56,14 @@ package struct PixivSource: RankingSource {
         try await api.check(cookie, deadline: deadline)
     }
 
+    /// Further pages wait behind what somebody opens: file managers that count entries read every directory that they show to its
+    /// end (Semantics, "Folder manners").
+    func api(forPage page: Int) -> WebAPI {
+        var api = api
+        api.priority = page > 1 ? .preload : .reader
+        return api
+    }
+
     package var worksPerRequest: Int { Limits.worksPerRequest }
 
     package func rankingPage(
@@ -64,7 +72,7 @@ package struct PixivSource: RankingSource {
         let content = mode.content.map { "&content=\($0.rawValue)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
         let path = "/ranking.php?format=json&mode=\(mode.name)\(content)\(date)&p=\(page)"
-        let answer = try await api.ask(path, forMembers: mode.needsSignIn, deadline: deadline)
+        let answer = try await api(forPage: page).ask(path, forMembers: mode.needsSignIn, deadline: deadline)
         switch answer.status {
         case 404: throw RankingAnswer.nothing(page: page)
         case 401: throw .needsSignIn

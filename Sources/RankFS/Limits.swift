@@ -53,8 +53,11 @@ enum Limits {
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 
-    /// Entries of a listing that thumbnails are made of before its further pages are asked: what a window shows at once.
-    static let screenful = 60
+    /// Entries of a listing that thumbnails are made of before its further pages are asked: what a large window shows at once.
+    static let screenful = 100
+
+    /// Entries that thumbnails are made of where a file manager only glances: Dolphin's preview of a directory shows four.
+    static let glance = 8
 
     /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
     static let smallTable = 4096

@@ -55,9 +55,11 @@ extension RankFileSystem {
         }
         if case .following = node { return openFollowing(reply) }
         guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
-        if let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
+        let glance = glance(request, at: node)
+        if glance == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { throw .noSuchName }
+            if let glance { await glance(listing) }
             self.open(node, listing, reply)
         }
     }

@@ -14,30 +14,61 @@ extension RankFileSystem {
     /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, thumbnails are off,
     ///   or it is not the user whose thumbnails they are that looks.
     func answerDesktop(_ request: LookupRequest, in parent: Node, _ reply: EntryReply) -> Bool {
-        guard let seeder = configuration.thumbnails, let user = seeder.user, request.caller.user == user,
-            EntryName.isAnnouncement(request.name), let key = parent.listingKey, refusal(of: parent) == nil
+        guard EntryName.isAnnouncement(request.name), let seeder = seeder(for: request.caller),
+            refusal(of: parent) == nil
         else { return false }
-        // The other names are also looked up in directories that nobody opens: those may cost no request to the service.
-        let mayAsk = EntryName.isOpening(request.name)
-        guard mayAsk || catalog.loadedListing(key) != nil else { return false }
+        let isOpening = EntryName.isOpening(request.name)
+        guard let key = parent.listingKey else {
+            if isOpening { looks.withLock { $0.looked(atParent: parent.path, now: .now) } }
+            return false
+        }
+        // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
+        guard let listing = catalog.loadedListing(key) else { return false }
+        let extent = looks.withLock { looks in
+            isOpening ? looks.looked(at: key, below: parent.parent.path, now: .now) : .whole
+        }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
-            await seeder.wait { await self.seed(key, seeder, mayAsk: mayAsk) }
+            await seeder.wait { await self.seed(listing, seeder, extent, mayAsk: isOpening) }
             reply.absent(timeout: .zero)
         }
         return true
     }
 
+    /// Who seeds for a caller; nil if nobody does.
+    private func seeder(for caller: Caller) -> ThumbnailSeeder? {
+        guard let seeder = configuration.thumbnails, let user = seeder.user, caller.user == user else { return nil }
+        return seeder
+    }
+
+    /// Makes the thumbnails that a file manager will want of a directory that it opens right after its parent.
+    ///
+    /// - Returns: Nil if nothing is to be waited for.
+    func glance(_ request: OpenRequest, at node: Node) -> (@Sendable (Listing) async -> Void)? {
+        guard let seeder = seeder(for: request.caller), node.listingKey != nil,
+            looks.withLock({ $0.opened(below: node.parent.path, now: .now) })
+        else { return nil }
+        return { listing in
+            await seeder.wait { await self.seed(listing, seeder, .beginning, mayAsk: false) }
+        }
+    }
+
     /// Returns when the first screenful is there; what is not told, or not to be had, is left to the file manager.
-    private func seed(_ key: ListingKey, _ seeder: ThumbnailSeeder, mayAsk: Bool) async {
-        guard let listing = try? await listing(key) else { return }
+    private func seed(
+        _ listing: Listing, _ seeder: ThumbnailSeeder, _ extent: LookRecognition.Extent, mayAsk: Bool
+    ) async {
+        let path = listing.key.path
+        if extent == .beginning {
+            let known = Array(listing.entries.prefix(Limits.glance))
+            return await seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing))
+        }
         let known = mayAsk ? try? await listing.entries(reaching: Limits.screenful - 1) : listing.entries
         guard let known else { return }
-        await seeder.seed(key.path, thumbnailJobs(known, of: listing))
+        await seeder.seed(path, thumbnailJobs(known, of: listing))
         guard mayAsk, !listing.isComplete else { return }
         // The file manager reads the whole directory too.
         Task {
             guard let all = try? await listing.entries(reaching: .max) else { return }
-            await seeder.seed(key.path, thumbnailJobs(all, of: listing))
+            await seeder.seed(path, thumbnailJobs(all, of: listing))
         }
     }
 

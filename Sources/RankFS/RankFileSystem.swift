@@ -83,6 +83,7 @@ package final class RankFileSystem: FileSystem {
     let walks = Mutex(WalkRecognition())
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
+    let looks = Mutex(LookRecognition())
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomLink())
     let animations: AnimationFiles

@@ -19,8 +19,8 @@ package actor ThumbnailSeeder {
         package var bytes: Int64 = 0
     }
 
-    /// Pictures that a window shows at once: what the look may wait for.
-    static let screenful = 60
+    /// Pictures that a large window shows at once: what the look may wait for.
+    static let screenful = 100
     /// How long a look may wait for it; file managers show an empty window meanwhile.
     static let patience: Duration = .seconds(2)
     /// Previews asked for at once for a screenful: the image host's eight connections less those of a reader.

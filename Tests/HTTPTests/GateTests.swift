@@ -58,6 +58,27 @@ struct GateTests {
         #expect(await waiting.value == .cancelled)
     }
 
+    @Test func preloadsLeaveHalfOfABurstToReaders() async {
+        let gate = gate(burst: 6)
+        for _ in 0..<3 { #expect(await pass(gate, .preload).value == nil) }
+        let fourth = pass(gate, .preload)
+        await clock.waitForSleepers(1)
+        for _ in 0..<3 { #expect(await pass(gate).value == nil) }
+        // What comes back goes to whoever waits: nobody is kept from it for a reader who is not there.
+        clock.advance(by: .milliseconds(1001))
+        #expect(await fourth.value == nil)
+        #expect(gate.state.tokens < 1)
+    }
+
+    @Test func preloadsThatWaitDoNotDelayReaders() async {
+        let gate = gate(burst: 6)
+        for _ in 0..<3 { #expect(await pass(gate, .preload).value == nil) }
+        let waiting = (0..<20).map { _ in pass(gate, .preload, seconds: 600) }
+        await clock.waitForSleepers(20)
+        #expect(await pass(gate, seconds: 0).value == nil)
+        for task in waiting { task.cancel() }
+    }
+
     @Test func aCancelledWaiterTakesNoToken() async {
         let gate = gate()
         #expect(await pass(gate).value == nil)

@@ -30,6 +30,11 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace)
                 let mount = try mount(workplace, origin)
                 let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
+                // In a directory that nobody has listed it costs nothing.
+                let requests = origin.requests.count
+                look(mount.day())
+                #expect(origin.requests.count == requests)
+                _ = try mount.names(mount.day())
                 look(mount.day())
                 for size in ["normal", "large"] {
                     #expect(poll(upTo: 60) { thumbnails(workplace, size).count == entries.count }, "\(size)")
@@ -101,6 +106,31 @@ extension MountSuite {
                 #expect(second.unmount())
                 let off = try mount(["thumbnails=off"])
                 #expect(access(off.day() + "/.sh_thumbnails", F_OK) != 0)
+            }
+        }
+
+        /// Semantics: "Folder manners".
+        @Test func anItemCountCostsTheBeginningsOnly() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let top = 11
+                let mount = try Mount(workplace, of: origin, options: ["top=\(top)", "days=3"])
+                let parent = "\(mount.path)/ranking/daily"
+                func previews() -> Int { origin.downloads.filter { $0.path.hasPrefix("/c/480x960/") }.count }
+                // As Caja does: a look at the parent, then each child listed, looked at and each entry asked for.
+                look(parent)
+                let days = try mount.names(parent).filter { $0 != "latest" }
+                #expect(days.count == 3)
+                for day in days {
+                    #expect(try workplace.run("ls", "-l", "\(parent)/\(day)").status == 0)
+                    look("\(parent)/\(day)")
+                }
+                let counted = previews()
+                #expect((1...top + 2 * 8).contains(counted), "\(counted)")
+                #expect(origin.downloads.allSatisfy { $0.path.hasPrefix("/c/480x960/") || $0.range == "bytes=0-0" })
+                // Who then opens the last one finds all of its thumbnails.
+                look("\(parent)/\(days[2])")
+                #expect(poll { previews() > counted })
             }
         }
 

@@ -122,7 +122,9 @@ import Testing
         #expect(Set(transport.urls) == Set(all.prefix(ThumbnailSeeder.atOnce).map(\.preview.url)))
         await answer(ThumbnailSeeder.screenful)
         await seeding
-        #expect(Set(transport.urls.prefix(ThumbnailSeeder.screenful)) == Set(all.prefix(60).map(\.preview.url)))
+        #expect(
+            Set(transport.urls.prefix(ThumbnailSeeder.screenful))
+                == Set(all.prefix(ThumbnailSeeder.screenful).map(\.preview.url)))
         await transport.waitForRequests(ThumbnailSeeder.screenful + ThumbnailSeeder.restAtOnce)
         #expect(transport.requests.count == ThumbnailSeeder.screenful + ThumbnailSeeder.restAtOnce)
         await answer(all.count, from: ThumbnailSeeder.screenful)
