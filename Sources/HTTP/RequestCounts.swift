@@ -52,7 +52,7 @@ package struct RequestCounts: Hashable, Sendable {
 
     mutating func failed(_ error: HTTPError) {
         switch error {
-        case .unreachable, .untrusted: unreachable += 1
+        case .unreachable, .untrusted, .offline: unreachable += 1
         case .timedOut: timedOut += 1
         case .broken: broken += 1
         case .invalidAnswer, .tooLarge, .redirectRefused, .refused: invalid += 1

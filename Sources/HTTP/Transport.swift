@@ -137,5 +137,7 @@ package enum HTTPError: Error, Hashable, Sendable {
     case untrusted(String)
     /// The request itself is wrong: a URL that does not parse or names a host that is not allowed.
     case refused(String)
+    /// Requests are switched off.
+    case offline
     case cancelled
 }

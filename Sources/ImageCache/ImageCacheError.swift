@@ -5,6 +5,8 @@ package enum ImageCacheError: Error, Hashable, Sendable {
     /// No answer from the network.
     case unreachable(String)
     case timedOut
+    /// Requests are switched off.
+    case offline
     /// The service says the picture is gone (404, 410).
     case gone
     /// The service refuses it (403 with a Referer, a placeholder in place of the picture).
@@ -42,6 +44,7 @@ extension ImageCacheError {
         switch self {
         case .unreachable(let reason): "the image host cannot be reached (\(reason))"
         case .timedOut: "the image host does not answer"
+        case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
         case .refused(let reason), .damaged(let reason), .unusable(let reason): reason
         case .limited: "the image host asks to slow down"

@@ -196,6 +196,19 @@ final class Store: Sendable {
         return footer.length
     }
 
+    /// Checks a stored file by the name alone, its bytes too, and returns the length of its picture.
+    static func check(_ descriptor: Int32, named name: FileKey) throws(BrokenFile) -> Int64 {
+        var key = ""
+        if let size = try? Files.size(descriptor), size >= Int64(Footer.size),
+            let bytes = try? Files.read(descriptor, at: size - Int64(Footer.size), count: Footer.size)
+        {
+            key = Footer(bytes)?.key ?? ""
+        }
+        let length = try check(descriptor, key: key, verify: true)
+        guard FileKey(key: key) == name else { throw BrokenFile(reason: "it holds another picture") }
+        return length
+    }
+
     /// XXH3-64 of the first `length` bytes of a file.
     static func hash(_ descriptor: Int32, length: Int64) throws(FileError) -> UInt64 {
         guard let state = unsafe XXH3_createState() else { throw FileError("hashing", ENOMEM) }

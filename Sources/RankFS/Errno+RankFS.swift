@@ -73,7 +73,7 @@ extension Failure {
         case .needsSignIn: EACCES
         // Not EAGAIN: readers would take it for a non-blocking descriptor and spin.
         case .limited, .unreadable: EIO
-        case .unreachable: EHOSTUNREACH
+        case .unreachable, .offline: EHOSTUNREACH
         case .timedOut: ETIMEDOUT
         case .cancelled: EINTR
         }
@@ -81,7 +81,7 @@ extension Failure {
 
     private static func code(of error: ImageCacheError) -> Int32 {
         switch error {
-        case .unreachable: EHOSTUNREACH
+        case .unreachable, .offline: EHOSTUNREACH
         case .timedOut: ETIMEDOUT
         case .gone: ENOENT
         case .refused: EACCES
@@ -128,6 +128,7 @@ extension Failure {
         case .limited(let wait): limited(wait)
         case .unreachable(let reason): unreachable(reason)
         case .timedOut: timedOut
+        case .offline: offline
         case .unreadable(let reason):
             "the service's answer makes no sense (\(Reporter.printable(reason))); "
                 + "try again later, or look for a newer rankfs"
@@ -139,6 +140,7 @@ extension Failure {
         case .cancelled: nil
         case .unreachable(let reason): unreachable(reason)
         case .timedOut: timedOut
+        case .offline: offline
         case .gone: "the image host says that the picture is gone; it may have been deleted by its author"
         case .refused(let reason):
             "the image host refuses the picture (\(Reporter.printable(reason))); "
@@ -157,6 +159,9 @@ extension Failure {
     }
 
     private static let timedOut = "the service did not answer in time; check the network, then read it again"
+
+    private static let offline =
+        "it is not stored, and the option offline lets no request leave; mount with offline=off"
 
     private static func limited(_ wait: Int64?) -> String {
         "the service asks to slow down; try again \(wait.map { "in \($0) s" } ?? "in a few minutes")"

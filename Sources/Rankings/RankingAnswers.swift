@@ -59,6 +59,8 @@ package enum SourceError: Error, Hashable, Sendable {
     case timedOut
     /// An answer that makes no sense.
     case unreadable(String)
+    /// Requests are switched off.
+    case offline
     /// The asking task was cancelled.
     case cancelled
 }

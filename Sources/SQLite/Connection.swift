@@ -138,6 +138,14 @@ package final class Connection {
         return finding == "ok" ? nil : finding ?? "no answer"
     }
 
+    /// What `PRAGMA integrity_check` finds wrong, indexes included; nil for a sound file.
+    ///
+    /// Reads the whole file more than once.
+    package func integrityCheck() throws(DatabaseError) -> String? {
+        let finding = try first("PRAGMA integrity_check(1)") { row in row.text(0) }
+        return finding == "ok" ? nil : finding ?? "no answer"
+    }
+
     private func opened() throws(DatabaseError) -> DatabaseHandle {
         guard let handle else { throw DatabaseError(code: .misuse, message: "the database is closed") }
         return handle

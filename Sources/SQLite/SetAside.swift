@@ -67,6 +67,36 @@ extension Connection {
         return target
     }
 
+    /// Reads a whole database for damage, and renames it like `openOrSetAside` if there is any.
+    ///
+    /// - Parameter path: A database that no other process uses.
+    /// - Returns: What was set aside; nil for a sound file or none.
+    /// - Throws: `DatabaseError` if it cannot be read for other reasons, or not be renamed.
+    package static func setAsideIfDamaged(_ path: String) throws(DatabaseError) -> SetAside? {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return nil }
+        guard isFile(path) else {
+            return SetAside(path: try moveAside(path), reason: "something else lies in its place")
+        }
+        let reason: String
+        do throws(DatabaseError) {
+            let connection = try Connection(path: path)
+            defer { connection.close() }
+            guard let finding = try connection.integrityCheck() else { return nil }
+            reason = finding
+        } catch {
+            guard error.code.meansDamage else { throw error }
+            reason = error.description
+        }
+        return SetAside(path: try moveAside(path), reason: reason)
+    }
+
+    /// Whether an ordinary file has this name, and no link.
+    package static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Why a file cannot be used as it is.
     private enum Unusable: Error {
         case damaged(reason: String)

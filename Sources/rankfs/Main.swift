@@ -40,9 +40,9 @@ enum Main {
         case .watch(let mountPoint, let json):
             try StatusCommand.watch(
                 mountPoint: mountPoint, json: json, variables: ProcessEnvironment.variables())
-        case .cacheInfo(let request):
+        case .cache(let action, let request):
             let (settings, _, home) = try load(request)
-            try CacheInfoCommand.run(request, settings: settings, home: home)
+            try CacheCommand(request, settings: settings, home: home).run(action)
         case .login(let request, let file):
             let (settings, _, home) = try load(request)
             try LoginCommand.run(file: file, settings: settings, home: home)

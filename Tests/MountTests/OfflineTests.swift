@@ -46,6 +46,41 @@ extension MountSuite {
             }
         }
 
+        /// The option: nothing is asked, and nothing waits.
+        @Test func withTheOptionNoRequestLeaves() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let names = try mount.names(mount.day())
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                let first = try read("\(mount.day())/\(names[0])").get()
+                #expect(mount.unmount())
+                let before = origin.requests.count
+                mount = try Mount(workplace, of: origin, options: ["offline=on"])
+                #expect(try mount.names(mount.day()) == names)
+                #expect(try read("\(mount.day())/\(names[0])").get() == first)
+                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                // More than the bucket holds, so that one that was passed would make the others wait.
+                for number in 1...50 {
+                    guard case .failure(let failure) = read("\(mount.path)/works/\(number)/p0.png") else {
+                        throw Failure("a work was had from nowhere")
+                    }
+                    #expect(failure.errno == EHOSTUNREACH)
+                }
+                for index in 5..<9 {
+                    guard case .failure(let failure) = read("\(mount.day())/\(names[index])") else {
+                        throw Failure("a picture was had from nowhere")
+                    }
+                    #expect(failure.errno == EHOSTUNREACH)
+                }
+                _ = access("\(mount.day())/.hidden", F_OK)
+                let network = try mount.status()["network"] as? [String: Any]
+                #expect(network?["offline"] as? Bool == true)
+                #expect(mount.unmount())
+                #expect(origin.requests.count == before)
+            }
+        }
+
         private func expectUnreachable(_ result: Result<Data, ReadFailure>) throws {
             guard case .failure(let failure) = result else {
                 return #expect(Bool(false), "an unread picture was read offline")

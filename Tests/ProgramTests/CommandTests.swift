@@ -27,14 +27,16 @@ import Testing
         #expect(try CommandParser.parse(["status", "--watch"]) == .watch(mountPoint: nil, json: false))
         #expect(try CommandParser.parse(["status", "/m", "--json", "--watch"]) == .watch(mountPoint: "/m", json: true))
         #expect(try CommandParser.parse(["demo"]) == .demo(MountRequest(source: .demo, foreground: true)))
-        #expect(try CommandParser.parse(["cache", "info", "demo"]) == .cacheInfo(MountRequest(source: .demo)))
+        #expect(try CommandParser.parse(["cache", "info", "demo"]) == .cache(.info, MountRequest(source: .demo)))
+        #expect(try CommandParser.parse(["cache", "clear"]) == .cache(.clear, MountRequest()))
     }
 
     @Test(arguments: [
         ["nonsense"], ["mount"], ["mount", ""], ["mount", "demo"], ["mount", "a", "b"], ["mount", "pixiv", "b", "c"],
         ["mount", "-z", "/m"], ["mount", "/m", "-o"], ["mount", "--top"], ["mount", "--nonsense", "/m"],
         ["mount", "--ready-fd", "3", "/m"], ["mount", "--ready-fd=1", "/m"], ["demo", "a", "b"], ["unmount"],
-        ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clear"],
+        ["unmount", "a", "b"], ["unmount", "-x", "a"], ["status", "a", "b"], ["cache"], ["cache", "clean"],
+        ["cache", "clear", "pixiv", "demo"],
         ["-o", "x"], ["mount-guard"], ["demo", "-o", "setuid=root"], ["login", "-o", "remount"],
     ])
     func wrongLinesAreUsageErrors(_ words: [String]) {

@@ -56,7 +56,8 @@ private func offered(_ line: String) throws -> [String] {
     }
 
     @Test(arguments: [
-        ("rankfs unm", ["unmount"]), ("rankfs mount pi", ["pixiv"]), ("rankfs cache ", ["info"]),
+        ("rankfs unm", ["unmount"]), ("rankfs mount pi", ["pixiv"]),
+        ("rankfs cache ", ["info", "verify", "prune", "clear"]),
         ("rankfs cache info d", ["demo"]), ("rankfs mount -o ro d", ["demo"]), ("rankfs status --j", ["--json"]),
         ("rankfs mount -o imag", ["images=", "image_url="]),
         ("rankfs mount -o images=", ["regular", "small", "original"]),

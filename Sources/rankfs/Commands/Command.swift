@@ -7,7 +7,7 @@ enum Command: Hashable, Sendable {
     case unmount(mountPoint: String)
     case status(mountPoint: String?, json: Bool)
     case watch(mountPoint: String?, json: Bool)
-    case cacheInfo(MountRequest)
+    case cache(CacheAction, MountRequest)
     /// The file that holds the cookie; nil to ask on the terminal.
     case login(MountRequest, file: String?)
     /// Something asked of paths inside a mount.

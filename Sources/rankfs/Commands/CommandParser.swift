@@ -183,11 +183,12 @@ struct CommandParser {
     }
 
     private mutating func cache() throws(ProgramError) -> Command {
-        guard positions.first == "info", positions.count <= 2 else {
-            throw ProgramError(.usage, "only `rankfs cache info [SOURCE]` is available in this version.")
+        guard let action = positions.first.flatMap(CacheAction.init(rawValue:)), positions.count <= 2 else {
+            let actions = CacheAction.allCases.map(\.rawValue).joined(separator: "|")
+            throw ProgramError(.usage, "say what to do: rankfs cache \(actions) [SOURCE] [-o OPTIONS].")
         }
         if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
-        return .cacheInfo(request)
+        return .cache(action, request)
     }
 
     private func unmount() throws(ProgramError) -> Command {

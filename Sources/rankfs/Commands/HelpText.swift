@@ -26,7 +26,7 @@ enum HelpText {
           rankfs unmount MOUNTPOINT               unmount; also clears what a crash left
           rankfs status [MOUNTPOINT] [--watch]    what is mounted and what it is doing
           rankfs fetch PATH… [--to FOLDER]        download ahead; with --to copy, and go on after a stop
-          rankfs cache info [SOURCE]              what is stored, also without a mount
+          rankfs cache info|verify|prune|clear    what is stored: look at, check, shrink or remove it
           rankfs login [FILE]                     sign in, with a cookies.txt or by asking
           rankfs logout                           sign out: removes the session
           rankfs pin | unpin PATH…                download pictures and keep them; let them go again
@@ -143,9 +143,18 @@ enum HelpText {
         """
 
     private static let cache = """
-        rankfs cache info [SOURCE] [-o cache_dir=DIR]
+        rankfs cache info|verify|prune|clear [SOURCE] [-o cache_dir=DIR]
 
-        Prints what is stored and whether backups pass it by; works while it is mounted and without a mount.
+          info     prints what is stored and whether backups pass it by; also while it is mounted
+          verify   reads every stored picture and the databases, and removes what is not right
+          prune    brings the cache to cache_size, and to cache_free on the disk, least recently used pictures first
+          clear    removes what is stored of SOURCE: pictures, pinned ones too, unfinished downloads, listings, and the
+                   thumbnails that rankfs wrote for file managers
+
+        verify, prune and clear work on what is not mounted, and only in a directory that rankfs marked as its own. clear leaves
+        the directory, its log, a cool-down that the service asked for, and the session: `rankfs logout` removes that.
+        Exit status: 0 done and all was right, 1 verify found something wrong and removed it, 64 usage, 69 nothing is stored, it is
+        mounted or it is not rankfs's.
 
         """
 }

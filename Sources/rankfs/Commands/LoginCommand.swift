@@ -91,7 +91,8 @@ enum LoginCommand {
         defer { transport.shutdown() }
         let gate = Parts.makeGate(settings, isDemo: false, place: place)
         let source = PixivSource(
-            client: HTTPClient(transport: transport), gate: gate, apiURL: settings.apiURL?.text,
+            client: HTTPClient(transport: transport), gate: settings.isOffline ? OfflineNetwork() : gate,
+            apiURL: settings.apiURL?.text,
             imageURL: settings.imageURL?.text)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
         Patience.wait {
@@ -124,6 +125,9 @@ enum LoginCommand {
         case .timedOut: "the service does not answer, so nothing was stored; check the network and try again."
         case .unreachable(let reason):
             "the session could not be checked, so nothing was stored; check the network and try again: \(reason)"
+        case .offline:
+            "the option offline lets no request leave, so that the session could not be checked and nothing was stored; "
+                + "try again with -o offline=off."
         case .unreadable(let reason): "the session could not be checked, so nothing was stored; try again: \(reason)"
         default: "the session could not be checked, so nothing was stored; try again later."
         }

@@ -17,3 +17,20 @@ extension MountTable.Mount {
     /// Whether it is a mount of rankfs: by the type that `subtype=rankfs` gives.
     var isOwn: Bool { type == "fuse.rankfs" }
 }
+
+/// The mounts of this user by what they say of themselves.
+enum OwnMounts {
+    /// The mount that uses a cache directory; nil if none says so.
+    ///
+    /// Blocks for some seconds a mount that does not answer.
+    static func holding(_ directory: String) -> (mountPoint: String, processID: Int32)? {
+        let wanted = Files.canonical(directory) ?? directory
+        for mountPoint in MountTable.current().ownMountPoints {
+            guard let document = StatusCommand.document(of: mountPoint),
+                Files.canonical(document.cache.directory) == wanted
+            else { continue }
+            return (document.mountPoint, document.pid)
+        }
+        return nil
+    }
+}

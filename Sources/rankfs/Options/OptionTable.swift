@@ -77,7 +77,7 @@ enum OptionTable {
 
     /// Names of options that are described but not in this version.
     static let later: Set<String> = [
-        "metered", "offline",
+        "metered"
     ]
 
     /// Every option, in the order of help.
@@ -161,6 +161,10 @@ enum OptionTable {
     ]
 
     private static let network: [OptionDefinition] = [
+        OptionDefinition(
+            "offline", "WORD", standard: "off",
+            help: "whether no request may leave, so that only what is stored is there: on or off",
+            words: [("on", true), ("off", false)], of: \.isOffline),
         OptionDefinition(
             "proxy", "URL", standard: "none", help: "a proxy, http:// or socks5h://; the environment is not asked",
             mayHoldSecret: true

@@ -22,6 +22,8 @@ struct Settings: Hashable, Sendable {
     var days = 7
     /// Pictures preloaded ahead of a reader.
     var preload = 2
+    /// Whether no request may leave.
+    var isOffline = false
     var proxy: OriginURL?
     /// A browser's, as the service expects it (reference/pixiv-api.md, "ranking.php").
     var userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"

@@ -6,12 +6,15 @@ struct CachePlace: Hashable, Sendable {
     /// The root of it all, private to the user: the image cache's own directory, which marks it against backups.
     let directory: String
 
-    /// The catalog's directory.
-    var catalog: String { directory + "/catalog" }
+    /// The catalog's directory, and what it is called.
+    var catalog: String { "\(directory)/\(Self.catalogName)" }
+    static let catalogName = "catalog"
+    var catalogDatabase: String { catalog + "/catalog.sqlite" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
     /// Which thumbnails in the user's home are of this cache's mounts.
-    var thumbnails: String { directory + "/thumbnails.list" }
+    var thumbnails: String { "\(directory)/\(Self.thumbnailsName)" }
+    static let thumbnailsName = "thumbnails.list"
     var log: String { directory + "/rankfs.log" }
 
     /// The place that settings name, or the default of the source; an origin of one's own has its own default.

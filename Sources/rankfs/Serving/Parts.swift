@@ -15,6 +15,9 @@ import Rankings
 /// Built and closed on the main thread; what it holds is used from any.
 final class Parts: Sendable {
     let transport: CurlTransport
+    /// What requests go through: the transport, or nothing where none may leave.
+    let network: any Transport
+    let isOffline: Bool
     let gate: TokenBucketGate
     let source: PixivSource
     let catalog: Catalog
@@ -41,8 +44,10 @@ final class Parts: Sendable {
         origin = name == .demo && settings.apiURL == nil ? try Self.startOrigin() : nil
         let apiURL = settings.apiURL?.text ?? origin?.url
         let imageURL = settings.imageURL?.text ?? origin?.url
-        let network = min(Self.networkBound, settings.timeout / 2)
-        transport = try Self.makeTransport(settings, origin: origin?.url, network: network)
+        let bound = min(Self.networkBound, settings.timeout / 2)
+        transport = try Self.makeTransport(settings, origin: origin?.url, network: bound)
+        isOffline = settings.isOffline
+        network = isOffline ? OfflineNetwork() : transport
         rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
         // The embedded origin has no users; pixiv's cookie is none of its business.
@@ -50,11 +55,12 @@ final class Parts: Sendable {
             origin == nil
             ? Self.makeKeeper(SessionFiles(settings, home: home), log: log) : SessionKeeper(nil)
         source = PixivSource(
-            client: HTTPClient(transport: transport), gate: gate, apiURL: apiURL, imageURL: imageURL, session: session)
-        cache = try Self.openCache(settings, place: place, network: network, transport: transport, log: log)
+            client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate, apiURL: apiURL,
+            imageURL: imageURL, session: session)
+        cache = try Self.openCache(settings, place: place, network: bound, transport: network, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
-            settings, place: place, network: network, source: source, transport: transport, log: log)
+            settings, place: place, network: bound, source: source, transport: network, log: log)
     }
 
     private static func rate(_ settings: Settings, isDemo: Bool) -> Double {
@@ -112,7 +118,7 @@ final class Parts: Sendable {
     }
 
     private static func openCache(
-        _ settings: Settings, place: CachePlace, network: Duration, transport: CurlTransport, log: Log
+        _ settings: Settings, place: CachePlace, network: Duration, transport: any Transport, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
             directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree,
@@ -147,7 +153,7 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: CurlTransport,
+        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: any Transport,
         log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {

@@ -99,6 +99,8 @@ struct StatusDocument: Codable, Hashable, Sendable {
         /// API requests a second once the tokens are spent.
         var rate: Double?
         var requests: Requests
+        /// Whether no request may leave.
+        var offline = false
     }
 
     /// Requests since the start by what they are for.

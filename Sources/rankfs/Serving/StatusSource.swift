@@ -75,7 +75,7 @@ final class StatusSource: Sendable {
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
                 imageHostClosedUntil: cache.limitedFor.map { now + $0 }, rate: parts.rate,
-                requests: StatusDocument.Requests(parts.transport.requestCounts)),
+                requests: StatusDocument.Requests(parts.transport.requestCounts), offline: parts.isOffline),
             signIn: StatusDocument.SignInFigures(parts.source.signIn),
             thumbnails: (thumbnails?.figures).map { .init(files: $0.files, receivedBytes: $0.bytes) },
             waitingRequests: mounted?.session.waiting ?? 0,

@@ -1,0 +1,173 @@
+import Glibc
+import HTTP
+import ImageCache
+import SQLite
+import Thumbnails
+
+/// What `rankfs cache` does.
+enum CacheAction: String, Hashable, Sendable, CaseIterable {
+    case info
+    case verify
+    case prune
+    case clear
+}
+
+/// `rankfs cache`: looks after what is stored, without a mount.
+///
+/// Only `info` works beside a running mount. The others hold the cache's lock, which a mount has as long as it lasts; a
+/// mount checks, prunes and mends by itself what it uses.
+struct CacheCommand {
+    let source: SourceName
+    let settings: Settings
+    let place: CachePlace
+
+    /// What is listed of a long report.
+    private static let mostLines = 20
+
+    init(_ request: MountRequest, settings: Settings, home: Home) throws(ProgramError) {
+        source = request.source
+        self.settings = settings
+        place = try CachePlace(settings, source: request.source, home: home)
+    }
+
+    func run(_ action: CacheAction) throws(ProgramError) {
+        guard unsafe access(place.directory, F_OK) == 0 else {
+            throw ProgramError(
+                .unavailable, "nothing is stored: \(shown) does not exist; name another one with -o cache_dir=.")
+        }
+        var mistakes = 0
+        do throws(ImageCacheError) {
+            switch action {
+            case .info: try info()
+            case .verify: mistakes = try verify()
+            case .prune: try prune()
+            case .clear: try clear()
+            }
+        } catch {
+            throw problem(error)
+        }
+        // What was wrong has been listed; scripts ask the exit status.
+        if mistakes > 0 { throw ProgramError(.incomplete, "") }
+    }
+
+    private var shown: String { LogText.escaped(place.directory) }
+
+    private func problem(_ error: ImageCacheError) -> ProgramError {
+        switch error {
+        case .busy: ProgramError(.unavailable, busy(OwnMounts.holding(place.directory)))
+        case .unusable(let sentence): ProgramError(.unavailable, "\(LogText.escaped(sentence)).")
+        default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.text).")
+        }
+    }
+
+    /// Who has the lock, and what to do about it.
+    private func busy(_ holder: (mountPoint: String, processID: Int32)?) -> String {
+        guard let holder else {
+            return "another rankfs uses \(shown); wait until it has ended, or unmount what it serves."
+        }
+        let mountPoint = LogText.escaped(holder.mountPoint)
+        return "\(shown) is used by the mount on \(mountPoint) (process \(holder.processID)); unmount it first with "
+            + "`rankfs unmount \(mountPoint)`, or drop single pictures with `rankfs evict`."
+    }
+
+    // MARK: - Actions
+
+    private func info() throws(ImageCacheError) {
+        let found = try ImageCache.inspect(directory: place.directory)
+        let thumbnails = ThumbnailLedger(path: place.thumbnails).survey()
+        Output.print(Self.text(of: found, thumbnails: thumbnails, directory: shown, budget: settings.cacheSize))
+    }
+
+    /// Returns how much was wrong.
+    private func verify() throws(ImageCacheError) -> Int {
+        var found = try ImageCache.verify(directory: place.directory)
+        do throws(DatabaseError) {
+            if let aside = try Connection.setAsideIfDamaged(place.catalogDatabase) {
+                let name = aside.path.split(separator: "/").last ?? ""
+                found.mistakes.append(
+                    CacheVerification.Mistake(
+                        path: "catalog",
+                        reason: "\(aside.reason); it was set aside as \(name), listings are asked for anew"))
+            }
+        } catch {
+            throw .unusable("the listings in \(place.directory) cannot be read (\(error.description)); check the disk")
+        }
+        Output.print(Self.text(of: found, directory: shown))
+        return found.mistakes.count
+    }
+
+    private func prune() throws(ImageCacheError) {
+        try ImageCache.checkIsOwn(directory: place.directory)
+        let before = try ImageCache.inspect(directory: place.directory)
+        let cache = try ImageCache(
+            ImageCache.Configuration(
+                directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree, preload: 0,
+                timeout: settings.timeout, networkTimeout: settings.timeout, now: WallClock.now),
+            transport: OfflineNetwork()
+        ) { event in
+            if case .notStoring(let reason) = event {
+                Output.complain("the cache may not grow further: \(reason).", as: "rankfs")
+            }
+        }
+        Patience.wait {
+            await cache.prune()
+            await cache.close()
+        }
+        let after = try ImageCache.inspect(directory: place.directory)
+        Output.print(Self.text(pruned: before, to: after, directory: shown, budget: settings.cacheSize))
+    }
+
+    private func clear() throws(ImageCacheError) {
+        // Thumbnails of pictures that are gone would be of no use to anybody; the notes of them lie in the same directory.
+        try ImageCache.checkIsOwn(directory: place.directory)
+        let thumbnails = ThumbnailLedger(path: place.thumbnails).clear()
+        let removal = try ImageCache.clear(
+            directory: place.directory, others: [CachePlace.catalogName, CachePlace.thumbnailsName])
+        Output.print(Self.text(of: removal, thumbnails: thumbnails, directory: shown))
+    }
+
+    // MARK: - Texts
+
+    /// What was found, for people.
+    static func text(
+        of found: CacheInspection, thumbnails: ThumbnailLedger.Tally, directory: String, budget: Int64
+    ) -> String {
+        let marks = found.missingMarks.map { LogText.escaped($0) }.joined(separator: ", ")
+        return [
+            "directory  \(directory)",
+            "pictures   \(found.pictures), \(ValueParsers.sizeText(found.bytes)) of \(ValueParsers.sizeText(budget))",
+            "partial    \(found.partialPictures), \(ValueParsers.sizeText(found.partialBytes))",
+            "thumbnails \(thumbnails.files), \(ValueParsers.sizeText(thumbnails.bytes)), for file managers",
+            "backups    " + (marks.isEmpty ? "every mark that keeps them away is set" : "missing marks: \(marks)"),
+        ].joined(separator: "\n")
+    }
+
+    static func text(of found: CacheVerification, directory: String) -> String {
+        var lines = found.mistakes.prefix(mostLines).map { mistake in
+            "removed    \(LogText.escaped(mistake.path)): \(LogText.escaped(mistake.reason))"
+        }
+        if found.mistakes.count > mostLines { lines.append("           and \(found.mistakes.count - mostLines) more") }
+        lines.append(
+            "in order   \(found.pictures) pictures, \(ValueParsers.sizeText(found.bytes)), and "
+                + "\(found.partialPictures) unfinished ones in \(directory)")
+        return lines.joined(separator: "\n")
+    }
+
+    static func text(
+        pruned before: CacheInspection, to after: CacheInspection, directory: String, budget: Int64
+    ) -> String {
+        let pictures = before.pictures - after.pictures
+        let partials = before.partialPictures - after.partialPictures
+        let bytes = before.bytes + before.partialBytes - after.bytes - after.partialBytes
+        return "removed \(pictures) pictures and \(partials) unfinished ones, \(ValueParsers.sizeText(bytes)); "
+            + "\(after.pictures) pictures stay, \(ValueParsers.sizeText(after.bytes)) of "
+            + "\(ValueParsers.sizeText(budget)), in \(directory)"
+    }
+
+    static func text(of removal: CacheRemoval, thumbnails: ThumbnailLedger.Tally, directory: String) -> String {
+        let pinned = removal.pinned > 0 ? " (\(removal.pinned) of them pinned)" : ""
+        return "removed \(removal.pictures) pictures\(pinned), \(ValueParsers.sizeText(removal.bytes)), "
+            + "\(removal.partialPictures) unfinished ones and every listing from \(directory), and "
+            + "\(thumbnails.files) thumbnails for file managers, \(ValueParsers.sizeText(thumbnails.bytes))"
+    }
+}
