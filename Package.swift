@@ -45,6 +45,7 @@ let package = Package(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CLinux"),
 
         library("Rankings", []),
@@ -63,7 +64,7 @@ let package = Package(
             dependencies: [
                 "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
                 "Origin",
-                "CLinux",
+                "CSystemd", "CLinux",
             ],
             swiftSettings: settings),
         .executableTarget(name: "rankfs-bench", dependencies: ["CLinux"], swiftSettings: settings),

@@ -23,6 +23,10 @@ extension Core {
     /// Starts queued preloads while there is room for them.
     mutating func startPreloads(now: ContinuousClock.Instant, actions: inout [Action]) {
         guard !queued.isEmpty, isStoring else { return }
+        guard configuration.mayPreload() else {
+            queued = []
+            return
+        }
         if let rest = preloadsRestUntil, rest > now { return }
         var running = downloads.values.count {
             $0.flight.isPreload && !$0.flight.isRead && $0.flight.phase != .complete

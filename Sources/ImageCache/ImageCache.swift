@@ -33,6 +33,8 @@ package final class ImageCache: Sendable {
         package var connections = 8
         /// The monotonic clock that deadlines and pauses are measured by.
         package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
+        package var mayPreload: @Sendable () -> Bool = { true }
         /// Whether deadlines are looked after by a timer; tests call `tick` themselves.
         package var hasTimer = true
 

@@ -32,6 +32,7 @@ package actor ThumbnailSeeder {
 
     private let maker: ThumbnailMaker
     private let time: TimeSource
+    private let mayAsk: @Sendable () -> Bool
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
     private var screens: [String: Task<Bool, Never>] = [:]
@@ -46,12 +47,15 @@ package actor ThumbnailSeeder {
     /// - Parameters:
     ///   - maker: Makes the thumbnails of one picture.
     ///   - time: For waiting and pacing.
+    ///   - mayAsk: Whether previews may be downloaded now; must not wait.
     ///   - report: Told one line for each directory of which thumbnails were made.
     package init(
-        maker: ThumbnailMaker, time: TimeSource = .system, report: @escaping @Sendable (String) -> Void
+        maker: ThumbnailMaker, time: TimeSource = .system, mayAsk: @escaping @Sendable () -> Bool = { true },
+        report: @escaping @Sendable (String) -> Void
     ) {
         self.maker = maker
         self.time = time
+        self.mayAsk = mayAsk
         self.report = report
         pace = BytePace(now: time.now())
     }
@@ -104,7 +108,7 @@ package actor ThumbnailSeeder {
     /// Makes the thumbnails of one picture, once for all who ask meanwhile, at the pace of what nobody sees yet.
     private func share(_ job: ThumbnailJob) async {
         if let task = shared[job.preview.url] { return await task.value }
-        guard !isClosed else { return }
+        guard !isClosed, mayAsk() else { return }
         let task = Task {
             if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }
             if case .made(let files, let bytes) = await maker.makeShared(job) { count(files, bytes) }
@@ -147,8 +151,9 @@ package actor ThumbnailSeeder {
 
     // MARK: - Some pictures
 
-    /// Makes the thumbnails of some pictures, in order, so many at once; false if the network is in trouble.
+    /// Makes the thumbnails of some pictures, in order, so many at once; false if the network is in trouble or not to be asked.
     private func run(_ jobs: ArraySlice<ThumbnailJob>, of directory: String, atOnce: Int) async -> Bool {
+        guard mayAsk() else { return false }
         var failures = 0
         var files = 0
         var waiting = jobs
@@ -164,7 +169,7 @@ package actor ThumbnailSeeder {
                 case .failed: failures += 1
                 case .present, .useless: break
                 }
-                guard failures < Self.mostFailures, !isClosed, let job = waiting.popFirst() else { continue }
+                guard failures < Self.mostFailures, !isClosed, mayAsk(), let job = waiting.popFirst() else { continue }
                 group.addTask { await maker.make(job) }
             }
         }

@@ -18,7 +18,7 @@ import Testing
         "Origin": ["Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
         "rankfs": [
             "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
-            "Origin", "CLinux", "FoundationEssentials",
+            "Origin", "CSystemd", "CLinux", "FoundationEssentials",
         ],
         "rankfs-origin": ["Origin", "Rankings", "FoundationEssentials"],
         "rankfs-bench": ["Rankings", "CLinux", "FoundationEssentials"],

@@ -22,6 +22,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("orientation", "portrait", "round", { $0.filter.orientation == .portrait }),
     ("recent", "off", "maybe", { !$0.notesRecent }),
     ("thumbnails", "off", "large", { !$0.makesThumbnails }),
+    ("metered", "no", "maybe", { $0.metered == .no }),
     ("offline", "on", "yes", { $0.isOffline }),
     ("proxy", "socks5h://127.0.0.1:9050", "gopher://h", { $0.proxy?.text == "socks5h://127.0.0.1:9050" }),
     ("user_agent", "rank viewer/1", "a\u{1}b", { $0.userAgent == "rank viewer/1" }),
@@ -111,13 +112,13 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
 
     @Test func everyWrongLineOfAFileIsTold() throws {
         let failure = try #require(
-            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\nmetered = yes\n") })
+            error { _ = try load(file: "cach_size = 3M\nnonsense\n= 3\ntop = 2\nnothing_like_it = yes\n") })
         #expect(failure.status == .configuration)
         #expect(
             failure.message.split(separator: "\n") == [
                 "rankfs.conf:1: option cach_size is unknown; did you mean cache_size?",
                 "rankfs.conf:2: expected `key = value`.", "rankfs.conf:3: expected `key = value`.",
-                "rankfs.conf:5: option metered is not available in this version; leave it out.",
+                "rankfs.conf:5: option nothing_like_it is unknown; `rankfs help mount` lists all.",
             ])
     }
 
@@ -128,12 +129,6 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     @Test func unknownVariablesAreTold() throws {
         let warnings = try load(environment: ["RANKFS_TOPP": "1", "HOME": "/x", "RANKFS": "y"]).warnings
         #expect(warnings == ["RANKFS_TOPP is ignored: option topp is unknown; did you mean top?"])
-    }
-
-    @Test(arguments: ["metered"])
-    func optionsOfLaterVersionsSaySo(_ name: String) throws {
-        let failure = try #require(error { _ = try onCommandLine(["-o", "\(name)=x"]) })
-        #expect(failure == ProgramError(.usage, "option \(name) is not available in this version; leave it out."))
     }
 
     @Test func passwordsAreRefusedInPublicAndNeverRepeated() throws {

@@ -138,6 +138,9 @@ enum StatusCommand {
                     ? "  account    the session of \(user) has expired: sign in again with `rankfs login`"
                     : "  account    signed in as \(user)")
         }
+        if document.network.metered {
+            lines.append("  metered    nothing is downloaded ahead, for the network is metered")
+        }
         if document.network.offline { lines.append("  offline    no request leaves; only what is stored is there") }
         for (host, end) in [
             ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),

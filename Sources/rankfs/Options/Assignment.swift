@@ -34,9 +34,6 @@ enum UnknownOption {
     static func sentence(for name: String) -> String {
         let shown = LogText.escaped(name, limit: 80)
         let name = OptionTable.normalised(name)
-        if OptionTable.later.contains(name) {
-            return "option \(shown) is not available in this version; leave it out."
-        }
         let known = OptionTable.all.map(\.name) + MountOptions.passedOn + MountOptions.ownership
         guard let nearest = nearest(to: name, among: known) else {
             return "option \(shown) is unknown; `rankfs help mount` lists all."

@@ -75,11 +75,6 @@ enum OptionTable {
         String(name.map { $0 == "-" ? "_" : $0 })
     }
 
-    /// Names of options that are described but not in this version.
-    static let later: Set<String> = [
-        "metered"
-    ]
-
     /// Every option, in the order of help.
     static let all: [OptionDefinition] = places + contents + filters + network + session + logging
 
@@ -161,6 +156,10 @@ enum OptionTable {
     ]
 
     private static let network: [OptionDefinition] = [
+        OptionDefinition(
+            "metered", "WORD", standard: "auto",
+            help: "whether the network is metered, so that nothing is downloaded ahead: auto, yes or no",
+            words: MeteredRule.allCases.map { ($0.rawValue, $0) }, of: \.metered),
         OptionDefinition(
             "offline", "WORD", standard: "off",
             help: "whether no request may leave, so that only what is stored is there: on or off",

@@ -22,6 +22,8 @@ struct Settings: Hashable, Sendable {
     var days = 7
     /// Pictures preloaded ahead of a reader.
     var preload = 2
+    /// Whether the network is metered, so that nothing is downloaded that nobody asked for.
+    var metered = MeteredRule.auto
     /// Whether no request may leave.
     var isOffline = false
     var proxy: OriginURL?

@@ -18,6 +18,9 @@ final class Parts: Sendable {
     /// What requests go through: the transport, or nothing where none may leave.
     let network: any Transport
     let isOffline: Bool
+    /// Whether what nobody asked for may be downloaded now: not on a metered network, nor offline.
+    let maySpend: @Sendable () -> Bool
+    let meter: MeteredNetwork
     let gate: TokenBucketGate
     let source: PixivSource
     let catalog: Catalog
@@ -47,6 +50,12 @@ final class Parts: Sendable {
         let bound = min(Self.networkBound, settings.timeout / 2)
         transport = try Self.makeTransport(settings, origin: origin?.url, network: bound)
         isOffline = settings.isOffline
+        let meter = MeteredNetwork(settings.metered) { isMetered in
+            log.info(
+                isMetered ? "the network is metered: nothing is downloaded ahead" : "the network is metered no longer")
+        }
+        self.meter = meter
+        maySpend = { [isOffline] in !isOffline && !meter.isMetered }
         network = isOffline ? OfflineNetwork() : transport
         rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
@@ -57,10 +66,13 @@ final class Parts: Sendable {
         source = PixivSource(
             client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate, apiURL: apiURL,
             imageURL: imageURL, session: session)
-        cache = try Self.openCache(settings, place: place, network: bound, transport: network, log: log)
+        cache = try Self.openCache(
+            settings, place: place, network: bound, transport: network, mayPreload: maySpend, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: bound, source: source, transport: network, log: log)
+        // The last thing, for nothing above would end it.
+        meter.start()
     }
 
     private static func rate(_ settings: Settings, isDemo: Bool) -> Double {
@@ -118,12 +130,14 @@ final class Parts: Sendable {
     }
 
     private static func openCache(
-        _ settings: Settings, place: CachePlace, network: Duration, transport: any Transport, log: Log
+        _ settings: Settings, place: CachePlace, network: Duration, transport: any Transport,
+        mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
             directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         configuration.connections = settings.connections
+        configuration.mayPreload = mayPreload
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
         while true {
@@ -182,6 +196,7 @@ final class Parts: Sendable {
             await catalog.close()
             await cache.close()
         }
+        meter.close()
         transport.shutdown()
         origin?.stop()
     }

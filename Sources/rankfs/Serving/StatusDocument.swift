@@ -101,6 +101,8 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var requests: Requests
         /// Whether no request may leave.
         var offline = false
+        /// Whether the network is metered, so that nothing is downloaded ahead.
+        var metered = false
     }
 
     /// Requests since the start by what they are for.

@@ -22,6 +22,6 @@ extension ThumbnailSeeder {
             keep: { try? await cache.keep($0, as: $1) })
         self.init(
             maker: ThumbnailMaker(home: store, shelf: shelf, client: HTTPClient(transport: parts.network)),
-            report: { log.debug($0) })
+            mayAsk: parts.maySpend, report: { log.debug($0) })
     }
 }
