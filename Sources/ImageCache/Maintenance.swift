@@ -112,6 +112,26 @@ extension ImageCache {
         await withCheckedContinuation { continuation in disk.async { continuation.resume() } }
     }
 
+    /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.
+    ///
+    /// - Returns: The names of those that the file system cannot hold.
+    /// - Throws: `.unusable` for any other directory: a mark there would hide it from its owner's backups.
+    package static func mark(directory: String) throws(ImageCacheError) -> [String] {
+        guard let top = try? Files.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY) else {
+            throw .unusable("the cache directory \(directory) cannot be opened")
+        }
+        defer { Glibc.close(top) }
+        var status = stat()
+        guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid(),
+            unsafe faccessat(top, Store.lockName, F_OK, AT_SYMLINK_NOFOLLOW) == 0,
+            unsafe faccessat(top, Store.version, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+        else { throw .unusable("\(directory) is no cache of rankfs") }
+        return Marks.set(on: top).map(\.mark)
+    }
+
+    /// The database that tells what is stored.
+    package static func index(in directory: String) -> String { "\(directory)/\(Store.indexName)" }
+
     /// Refuses a directory that is not rankfs's own or that a daemon uses.
     package static func checkIsOwn(directory: String) throws(ImageCacheError) {
         _ = try OwnDirectory(directory)

@@ -38,7 +38,7 @@ package struct PixivSource: RankingSource {
         apiURL: String?, imageURL: String?, session: SessionKeeper = SessionKeeper(nil)
     ) {
         api = WebAPI(send: send, gate: gate, base: apiURL ?? Self.standardAPI, session: session)
-        images = imageURL ?? "https://i.pximg.net"
+        images = imageURL ?? Self.imageURL
     }
 
     package var name: String { "pixiv" }

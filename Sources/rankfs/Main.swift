@@ -43,6 +43,7 @@ enum Main {
         case .cache(let action, let request):
             let (settings, _, home) = try load(request)
             try CacheCommand(request, settings: settings, home: home).run(action)
+        case .doctor(let request): try DoctorCommand(request: request, home: .current()).run()
         case .login(let request, let file):
             let (settings, _, home) = try load(request)
             try LoginCommand.run(file: file, settings: settings, home: home)
@@ -105,7 +106,7 @@ enum Main {
     }
 
     /// The settings from every place, and the home directory they were looked for in.
-    private static func load(
+    static func load(
         _ request: MountRequest
     ) throws(ProgramError) -> (settings: Settings, warnings: [String], home: Home) {
         let home = Home.current()

@@ -8,6 +8,7 @@ enum Command: Hashable, Sendable {
     case status(mountPoint: String?, json: Bool)
     case watch(mountPoint: String?, json: Bool)
     case cache(CacheAction, MountRequest)
+    case doctor(DoctorRequest)
     /// The file that holds the cookie; nil to ask on the terminal.
     case login(MountRequest, file: String?)
     /// Something asked of paths inside a mount.

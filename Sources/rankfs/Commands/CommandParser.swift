@@ -14,7 +14,7 @@ struct CommandParser {
 
     /// The commands there are, as help lists them.
     static let commands =
-        ["mount", "demo", "unmount", "status", "fetch", "cache", "login", "logout", "version", "help"]
+        ["mount", "demo", "unmount", "status", "fetch", "cache", "login", "logout", "doctor", "version", "help"]
         + MountCommand.allCases.map(\.name)
 
     /// The command of a line without the program's name.
@@ -32,6 +32,9 @@ struct CommandParser {
             try parser.refuseCookies()
             try parser.parseWords(mounts: true)
             return parser.help ? .help(topic: first) : try parser.command(first)
+        case "doctor":
+            try parser.refuseCookies()
+            return try parser.doctor()
         case "unmount", "umount", "status":
             try parser.parseWords(mounts: false)
             if parser.help { return .help(topic: first) }
@@ -189,6 +192,20 @@ struct CommandParser {
         }
         if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
         return .cache(action, request)
+    }
+
+    private mutating func doctor() throws(ProgramError) -> Command {
+        var flags: Set<String> = []
+        let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
+        for flag in ["--fix", "--json"] where words[..<ownEnd].contains(flag) { flags.insert(flag) }
+        words = words[..<ownEnd].filter { !flags.contains($0) } + words[ownEnd...]
+        try parseWords(mounts: true)
+        if help { return .help(topic: "doctor") }
+        guard positions.count <= 1 else {
+            throw ProgramError(.usage, "name at most one source: rankfs doctor [SOURCE] [--fix] [--json] [-o OPTIONS].")
+        }
+        if let source = positions.first { request.source = try SourceName(argument: source) }
+        return .doctor(DoctorRequest(mount: request, fixes: flags.contains("--fix"), json: flags.contains("--json")))
     }
 
     private func unmount() throws(ProgramError) -> Command {

@@ -11,6 +11,7 @@ enum HelpText {
         case "fetch": fetch
         case "cache": cache
         case "login", "logout": session
+        case "doctor": doctor
         case "pin", "unpin", "evict", "refresh", "forget": acts
         case "version": "rankfs version\n\nPrints the version.\n"
         case "help": "rankfs help [COMMAND]\n\nPrints what a command does.\n"
@@ -29,6 +30,7 @@ enum HelpText {
           rankfs cache info|verify|prune|clear    what is stored: look at, check, shrink or remove it
           rankfs login [FILE]                     sign in, with a cookies.txt or by asking
           rankfs logout                           sign out: removes the session
+          rankfs doctor [SOURCE] [--fix]          check what mounts need, and mend what is safe to mend
           rankfs pin | unpin PATH…                download pictures and keep them; let them go again
           rankfs evict PATH…                      drop what is stored of pictures
           rankfs refresh PATH…                    ask the service again for a listing
@@ -139,6 +141,22 @@ enum HelpText {
 
         Waits when the service asks to slow down. Ctrl-C stops at once.
         Exit status: 0 everything is there, 1 a part is not, 64 usage, 69 unavailable, 73 FOLDER cannot be written, 130 stopped.
+
+        """
+
+    private static let doctor = """
+        rankfs doctor [SOURCE] [--fix] [--json] [-o OPTION,…]
+
+        Looks at everything that a mount of SOURCE needs: fuse, the configuration, the cache directory with its marks, space and
+        databases, the session, thumbnails, the clock, proxy, names and hosts, indexers, and what is mounted. One line each:
+          ok       all is well
+          note     worth knowing
+          wrong    with what to do about it
+        Each host is asked once, by the rules of a mount; nothing takes longer than some seconds.
+          --fix    mend what is safe to mend, and say so: set the marks on the cache directory, take others' rights on session
+                   and configuration away, clear mounts whose process has died, remove what a crash left
+          --json   the same for programs
+        Exit status: 0 nothing is wrong (notes are allowed), 1 something is wrong, after --fix: still; 64 usage.
 
         """
 

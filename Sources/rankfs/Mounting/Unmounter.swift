@@ -5,7 +5,7 @@ import Glibc
 /// Takes mounts away: with umount2(2) where that is allowed, with fusermount3(1) where it is not.
 enum Unmounter {
     /// fusermount3 is setuid root; it is never searched for in PATH.
-    private static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
+    static let helpers = ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"]
 
     /// Detaches a mount at once, also a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import ImageCache
 
 /// Where a mount keeps what it stores.
 struct CachePlace: Hashable, Sendable {
@@ -9,6 +10,7 @@ struct CachePlace: Hashable, Sendable {
     /// The catalog's directory, and what it is called.
     var catalog: String { "\(directory)/\(Self.catalogName)" }
     static let catalogName = "catalog"
+    var index: String { ImageCache.index(in: directory) }
     var catalogDatabase: String { catalog + "/catalog.sqlite" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }

@@ -1,0 +1,141 @@
+import FoundationEssentials
+import Fuse
+import Glibc
+
+/// `rankfs doctor`: looks at everything that mounts need, says what is wrong and what to do, and mends what is safe to mend.
+///
+/// Every look is bounded in time: a dead name server, disk or mount costs seconds and is itself a finding.
+struct DoctorCommand {
+    let request: DoctorRequest
+    let home: Home
+
+    /// Looks, mends if asked, and prints.
+    ///
+    /// - Throws: status 1 if something is wrong, and stays so.
+    func run() throws(ProgramError) {
+        let (settings, warnings, mistake) = try load()
+        let place = try CachePlace(settings, source: request.mount.source, home: home)
+        let look = { () -> [Finding] in
+            let configuration = UserProbe.configuration(
+                path: home.configurationFile, mistake: mistake, warnings: warnings, settings: settings)
+            return self.look(settings, place, configuration)
+        }
+        var findings = look()
+        // Asked once: no repair changes what hosts answer.
+        let network = NetworkProbe(settings: settings, variables: home.variables, place: place)
+            .findings(isEmbedded: isEmbedded(settings))
+        var done: [String] = []
+        if request.fixes {
+            done = findings.compactMap(\.repair).uniqued().compactMap { $0.perform() }
+            if !done.isEmpty { findings = look() }
+        }
+        findings += network
+        if request.json {
+            Output.print(Self.json(findings, fixed: done), terminator: "")
+        } else {
+            let isColoured = isatty(1) == 1 && Terminal.wantsColours(home.variables)
+            Output.print(Self.text(findings, fixed: done, isColoured: isColoured))
+        }
+        // What is wrong has been said; scripts ask the exit status.
+        if findings.contains(where: { $0.verdict == .wrong }) { throw ProgramError(.incomplete, "") }
+    }
+
+    /// Looks at everything but the network.
+    private func look(
+        _ settings: Settings, _ place: CachePlace, _ configuration: Finding.ConfigurationLook
+    ) -> [Finding] {
+        let mounts = SystemProbe.mounts()
+        let wantsOthers = request.mount.options.passedOn.contains { $0.hasPrefix("allow_") }
+        var findings = SystemProbe.findings(wantsOthers: wantsOthers) + Finding.configuration(configuration)
+        findings += CacheProbe.findings(place, settings)
+        findings.append(UserProbe.thumbnails(settings, home: home))
+        if !isEmbedded(settings) {
+            let hasExpired = mounts.contains { $0.status?.signIn.state == "expired" && $0.status?.source == "pixiv" }
+            findings += UserProbe.session(settings, home: home, hasExpired: hasExpired)
+        }
+        return findings + mounts.compactMap { Finding.mount($0.path, $0.look) }
+    }
+
+    /// Whether the source is inside the program, which has neither hosts nor sessions.
+    private func isEmbedded(_ settings: Settings) -> Bool {
+        request.mount.source == .demo && settings.apiURL == nil
+    }
+
+    /// The settings, without the configuration file if that is what is wrong.
+    private func load() throws(ProgramError) -> (settings: Settings, warnings: [String], mistake: String?) {
+        do throws(ProgramError) {
+            let (settings, warnings, _) = try Main.load(request.mount)
+            return (settings, warnings, nil)
+        } catch {
+            guard error.status == .configuration else { throw error }
+            let loader = SettingsLoader(
+                environment: [:], commandLine: request.mount.options.assignments,
+                directory: Files.workingDirectory() ?? "/", home: home.directory)
+            return (try loader.load().settings, [], error.message)
+        }
+    }
+
+    // MARK: - Texts
+
+    /// One line a finding: what, of what, why and the remedy.
+    static func text(_ findings: [Finding], fixed: [String], isColoured: Bool) -> String {
+        let width = findings.map(\.subject.count).max() ?? 0
+        let lines = findings.map { finding in
+            let word = finding.verdict.rawValue
+            let shown = isColoured ? "\u{1B}[\(finding.verdict.colour)m\(word)\u{1B}[0m" : word
+            return shown + String(repeating: " ", count: 7 - word.count) + finding.subject
+                + String(repeating: " ", count: width - finding.subject.count + 2) + finding.text
+        }
+        return (fixed.map { "fixed  \($0)" } + lines).joined(separator: "\n")
+    }
+
+    private struct Document: Encodable {
+        struct Entry: Encodable {
+            var verdict: Finding.Verdict
+            var subject: String
+            var text: String
+        }
+
+        var fixed: [String]
+        var findings: [Entry]
+    }
+
+    /// The same for programs, with sorted keys and a final newline.
+    static func json(_ findings: [Finding], fixed: [String]) -> String {
+        let document = Document(
+            fixed: fixed,
+            findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) })
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // Only numbers that are not finite cannot be encoded, and there are none.
+        guard let data = try? encoder.encode(document) else { return "{}\n" }
+        return String(decoding: data, as: UTF8.self) + "\n"
+    }
+}
+
+/// What `rankfs doctor` is asked for.
+struct DoctorRequest: Hashable, Sendable {
+    /// Source and options, as for a mount.
+    var mount = MountRequest()
+    var fixes = false
+    var json = false
+}
+
+extension Finding.Verdict {
+    /// Of a terminal: green, yellow, red (ECMA-48).
+    fileprivate var colour: Int {
+        switch self {
+        case .ok: 32
+        case .note: 33
+        case .wrong: 31
+        }
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements without repetitions, in order.
+    fileprivate func uniqued() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

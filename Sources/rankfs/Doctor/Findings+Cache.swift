@@ -1,0 +1,140 @@
+/// Where pictures and listings are stored.
+extension Finding {
+    /// What a look at the cache directory found.
+    enum DirectoryLook: Hashable, Sendable {
+        /// Not there; whether the nearest folder above it that is there can be written.
+        case missing(canBeMade: Bool)
+        case notADirectory
+        case foreign(user: UInt32)
+        /// The errno.
+        case unwritable(Int32)
+        /// The marks against backups that it lacks, each with why.
+        case usable(missingMarks: [String])
+        /// Not even an error came in time.
+        case silent
+    }
+
+    static func directory(_ path: String, _ look: DirectoryLook) -> [Finding] {
+        let subject = "cache directory"
+        let shown = LogText.escaped(path)
+        switch look {
+        case .missing(canBeMade: true): return [.ok(subject, "\(shown) does not exist yet; the first mount makes it.")]
+        case .missing:
+            return [.wrong(subject, "\(shown) cannot be made: change the rights above it, or set cache_dir.")]
+        case .notADirectory: return [.wrong(subject, "\(shown) is no directory: remove it, or set cache_dir.")]
+        case .foreign(let user):
+            return [
+                .wrong(subject, "\(shown) belongs to user \(user): change its owner with `chown -R`, or set cache_dir.")
+            ]
+        case .unwritable(let code):
+            return [
+                .wrong(
+                    subject,
+                    "\(shown) cannot be written (\(Files.Failure(code: code).text)): change its rights, or set cache_dir."
+                )
+            ]
+        case .silent:
+            return [.wrong(subject, "\(shown) does not answer: look after the file system it is on, or set cache_dir.")]
+        case .usable(let missing): return [.ok(subject, "\(shown) can be written."), marks(path, missing)]
+        }
+    }
+
+    /// Without the tag most backup programs take the cache along; the others matter to one program or another.
+    private static func marks(_ path: String, _ missing: [String]) -> Finding {
+        guard !missing.isEmpty else { return .ok("cache marks", "every mark that keeps backups away is set.") }
+        let text =
+            "missing are \(missing.map { LogText.escaped($0) }.joined(separator: ", ")): `rankfs doctor --fix` and every "
+            + "mount set what the file system can hold."
+        return missing.contains { $0.hasPrefix("CACHEDIR.TAG") }
+            ? .wrong("cache marks", text, repair: .mark(directory: path))
+            : .note("cache marks", text, repair: .mark(directory: path))
+    }
+
+    /// Bytes stored and free, and what the options allow.
+    struct SpaceLook: Hashable, Sendable {
+        var used: Int64
+        var budget: Int64
+        /// Nil if the file system does not tell.
+        var free: Int64?
+        var floor: Int64
+    }
+
+    static func space(_ look: SpaceLook) -> Finding {
+        let subject = "cache space"
+        if let free = look.free, free < look.floor {
+            return .wrong(
+                subject,
+                "only \(ValueParsers.sizeText(free)) of the disk are free, so that pictures are not stored: make room, or "
+                    + "lower cache_free (\(ValueParsers.sizeText(look.floor))).")
+        }
+        if look.used > look.budget {
+            return .note(
+                subject,
+                "\(ValueParsers.sizeText(look.used)) are stored, more than cache_size "
+                    + "(\(ValueParsers.sizeText(look.budget))): `rankfs cache prune` or the next mount shrinks it.")
+        }
+        let free = look.free.map { ", \(ValueParsers.sizeText($0)) of the disk are free" } ?? ""
+        return .ok(
+            subject, "\(ValueParsers.sizeText(look.used)) of \(ValueParsers.sizeText(look.budget)) are used\(free).")
+    }
+
+    /// What a look into a database found.
+    enum DatabaseLook: Hashable, Sendable {
+        case sound
+        case missing
+        case damaged(String)
+        case unreadable(String)
+        /// Reading it took too long.
+        case unfinished
+    }
+
+    static func database(_ name: String, _ look: DatabaseLook) -> Finding? {
+        switch look {
+        case .missing: nil
+        case .sound: .ok("database", "\(name) is sound.")
+        case .damaged(let reason):
+            .wrong(
+                "database",
+                "\(name) is damaged (\(LogText.escaped(reason))): `rankfs cache verify` or the next mount begins a new one."
+            )
+        case .unreadable(let reason):
+            .wrong("database", "\(name) cannot be read (\(LogText.escaped(reason))): check its rights and the disk.")
+        case .unfinished: .note("database", "\(name) is large and was not read whole: `rankfs cache verify` does that.")
+        }
+    }
+
+    /// What lies about in the cache directory.
+    struct LeftoverLook: Hashable, Sendable {
+        /// Temporary files of processes that are gone.
+        var temporaries: [String] = []
+        /// Databases that were set aside.
+        var setAside: [String] = []
+        var logBytes: Int64 = 0
+    }
+
+    /// A log of years at the level info.
+    static let largeLog: Int64 = 64 << 20
+
+    static func leftovers(_ look: LeftoverLook) -> [Finding] {
+        var findings: [Finding] = []
+        if !look.temporaries.isEmpty {
+            let names = look.temporaries.map { LogText.escaped($0) }.joined(separator: ", ")
+            findings.append(
+                .note(
+                    "leftovers", "a crash left \(names): `rankfs doctor --fix` removes that.",
+                    repair: .remove(files: look.temporaries)))
+        }
+        if !look.setAside.isEmpty {
+            let names = look.setAside.map { LogText.escaped($0) }.joined(separator: ", ")
+            findings.append(
+                .note("leftovers", "damaged databases were set aside: remove \(names) if nobody wants them."))
+        }
+        if look.logBytes > largeLog {
+            findings.append(
+                .note(
+                    "log", "it has \(ValueParsers.sizeText(look.logBytes)): unmount and remove it, or set log=warning.")
+            )
+        }
+        return findings
+    }
+}

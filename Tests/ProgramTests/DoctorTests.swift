@@ -1,0 +1,242 @@
+import Testing
+
+@testable import rankfs
+
+/// What `rankfs doctor` makes of what it finds: every case of every look.
+@Suite struct DoctorTests {
+    private typealias Verdict = Finding.Verdict
+
+    /// A sentence says its cause, and its remedy behind a colon wherever something is to be done.
+    private func expect(
+        _ finding: Finding?, _ verdict: Finding.Verdict, _ words: String..., repair: Repair? = nil,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        guard let finding else {
+            Issue.record("nothing was found", sourceLocation: location)
+            return
+        }
+        #expect(finding.verdict == verdict, "\(finding.text)", sourceLocation: location)
+        for word in words { #expect(finding.text.contains(word), "\(finding.text)", sourceLocation: location) }
+        #expect(finding.repair == repair, sourceLocation: location)
+        #expect(!finding.text.contains("\n") && !finding.subject.isEmpty, sourceLocation: location)
+        if verdict == .wrong { #expect(finding.text.contains(": "), "\(finding.text)", sourceLocation: location) }
+    }
+
+    @Test func theSystem() {
+        expect(.device(.opens), .ok)
+        expect(.device(.missing), .wrong, "modprobe fuse")
+        expect(.device(.refused(1)), .wrong, "not permitted", "--device")
+        let plain = Finding.HelperLook(path: "/x/fusermount3", isSetuidRoot: false)
+        expect(.helper(nil, isRoot: false), .wrong, "package fuse3")
+        expect(.helper(nil, isRoot: true), .note, "package fuse3")
+        expect(.helper(plain, isRoot: false), .wrong, "chmod 4755 /x/fusermount3")
+        expect(.helper(plain, isRoot: true), .ok)
+        expect(.helper(.init(path: "/x/fusermount3", isSetuidRoot: true), isRoot: false), .ok)
+        expect(.allowOther(isWanted: true, isAllowed: false, isRoot: false), .wrong, "user_allow_other")
+        expect(.allowOther(isWanted: true, isAllowed: true, isRoot: false), .ok)
+        #expect(Finding.allowOther(isWanted: false, isAllowed: false, isRoot: false) == nil)
+        #expect(Finding.allowOther(isWanted: true, isAllowed: false, isRoot: true) == nil)
+        expect(.versions(kernel: "6.1", library: "3.14"), .ok, "6.1", "3.14")
+    }
+
+    @Test(arguments: [
+        ("user_allow_other\n", true), ("# mine\n  user_allow_other # yes\n", true), ("#user_allow_other\n", false),
+        ("user_allow_other_not\n", false), ("", false),
+    ])
+    func fuseConfigurations(_ text: String, _ isAllowed: Bool) {
+        #expect(Finding.allowsOthers(configuration: text) == isAllowed)
+    }
+
+    @Test func mounts() {
+        expect(.mount("/m", .answers(version: Version.text)), .ok, "/m")
+        expect(.mount("/m", .answers(version: "0.0.1")), .note, "0.0.1", "unmount")
+        expect(.mount("/m", .answers(version: nil)), .note, "another version")
+        expect(.mount("/m", .dead), .wrong, "rankfs unmount /m", repair: .detach(mountPoint: "/m"))
+        expect(.mount("/m", .silent), .wrong, "does not answer")
+        #expect(Finding.mount("/m", .hidden) == nil)
+    }
+
+    @Test func indexers() {
+        #expect(Finding.locate(configuration: nil) == nil)
+        expect(.locate(configuration: "PRUNEFS = \"NFS nfs FUSE.RANKFS proc\"\n"), .ok)
+        expect(.locate(configuration: "PRUNEFS=\"nfs fuse.rankfs2\"\nPRUNEPATHS=\"fuse.rankfs\"\n"), .note, "PRUNEFS")
+        expect(.locate(configuration: "# PRUNEFS=\"fuse.rankfs\"\n"), .note, "PRUNEFS")
+        #expect(Finding.indexers(running: ["bash"]).isEmpty)
+        #expect(Finding.indexers(running: ["baloo_file"]).map(\.verdict) == [.note])
+        #expect(Finding.indexers(running: ["localsearch-3"]).map(\.verdict) == [.ok])
+    }
+
+    @Test func theCacheDirectory() {
+        func only(_ look: Finding.DirectoryLook) -> Finding? {
+            let found = Finding.directory("/c", look)
+            return found.count == 1 ? found[0] : nil
+        }
+        expect(only(.missing(canBeMade: true)), .ok)
+        expect(only(.missing(canBeMade: false)), .wrong, "cache_dir")
+        expect(only(.notADirectory), .wrong, "remove it")
+        expect(only(.foreign(user: 7)), .wrong, "user 7", "chown")
+        expect(only(.unwritable(30)), .wrong, "Read-only")
+        expect(only(.silent), .wrong, "does not answer")
+        let fine = Finding.directory("/c", .usable(missingMarks: []))
+        #expect(fine.map(\.verdict) == [.ok, .ok])
+        let untagged = Finding.directory("/c", .usable(missingMarks: [".nomedia: missing", "CACHEDIR.TAG: missing"]))
+        expect(untagged.last, .wrong, ".nomedia", "--fix", repair: .mark(directory: "/c"))
+        expect(
+            Finding.directory("/c", .usable(missingMarks: ["nodump flag: not set"])).last, .note, "nodump",
+            repair: .mark(directory: "/c"))
+    }
+
+    @Test func whatIsInTheCache() {
+        expect(.space(.init(used: 1, budget: 2, free: 3, floor: 3)), .ok)
+        expect(.space(.init(used: 1, budget: 2, free: nil, floor: 3)), .ok)
+        expect(.space(.init(used: 1, budget: 2, free: 2, floor: 3)), .wrong, "cache_free")
+        expect(.space(.init(used: 3, budget: 2, free: 2, floor: 3)), .wrong, "cache_free")
+        expect(.space(.init(used: 3, budget: 2, free: 9, floor: 3)), .note, "cache prune")
+        expect(.database("it", .sound), .ok)
+        #expect(Finding.database("it", .missing) == nil)
+        expect(.database("it", .damaged("page 3")), .wrong, "page 3", "cache verify")
+        expect(.database("it", .unreadable("locked")), .wrong, "locked")
+        expect(.database("it", .unfinished), .note, "cache verify")
+        #expect(Finding.leftovers(.init()).isEmpty)
+        let all = Finding.leftovers(.init(temporaries: ["/c/a"], setAside: ["/c/b"], logBytes: Finding.largeLog + 1))
+        #expect(all.map(\.verdict) == [.note, .note, .note])
+        expect(all.first, .note, "/c/a", repair: .remove(files: ["/c/a"]))
+        #expect(Finding.leftovers(.init(logBytes: Finding.largeLog)).isEmpty)
+    }
+
+    // MARK: - Network
+
+    private func asked(_ look: Finding.HostLook, _ host: String = "a.example") -> Finding.Asked {
+        Finding.Asked(host: host, look: look)
+    }
+
+    private static let silences: [Finding.HostLook] = [.unresolved, .unreachable("no route."), .timedOut]
+    private static let sounds: [Finding.HostLook] = [
+        .untrusted("expired."), .nonsense("no HTTP."), .answered(status: 200, ahead: nil),
+    ]
+
+    @Test func withoutANetworkThereIsOneFinding() {
+        for api in Self.silences {
+            for image in Self.silences {
+                let found = Finding.network(api: asked(api), image: asked(image, "b.example"))
+                #expect(found.map(\.verdict) == [.wrong], "\(api) \(image)")
+                expect(found.first, .wrong, "a.example", "b.example", "what is stored works")
+            }
+            for image in Self.sounds {
+                #expect(Finding.network(api: asked(api), image: asked(image)).count == 2)
+                #expect(Finding.network(api: asked(image), image: asked(api)).count == 2)
+            }
+        }
+        #expect(
+            Finding.network(api: asked(.timedOut), image: asked(.timedOut)).first?.text.contains("neither") == false)
+    }
+
+    @Test(arguments: [
+        (200, Finding.Verdict.ok, Finding.Verdict.ok), (301, .wrong, .ok), (403, .wrong, .ok), (404, .wrong, .ok),
+        (407, .wrong, .wrong), (429, .wrong, .wrong), (500, .wrong, .wrong), (503, .wrong, .wrong),
+    ])
+    func statuses(_ status: Int, _ api: Finding.Verdict, _ image: Finding.Verdict) {
+        let look = Finding.HostLook.answered(status: status, ahead: nil)
+        let found = Finding.network(api: asked(look), image: asked(look))
+        #expect(found.map(\.verdict) == [api, image])
+        for finding in found where finding.verdict == .wrong { #expect(finding.text.contains("status \(status)")) }
+    }
+
+    @Test func oneHostAloneIsToldOf() {
+        let fine = asked(.answered(status: 200, ahead: nil))
+        for look in Self.silences + [.untrusted("expired."), .nonsense("no HTTP.")] {
+            expect(Finding.network(api: asked(look), image: fine).first, .wrong, "a.example")
+            expect(Finding.network(api: fine, image: asked(look)).last, .wrong, "a.example")
+        }
+    }
+
+    @Test(arguments: [(0, true), (300, true), (-300, true), (301, false), (-301, false), (86_400 * 400, false)])
+    func clocks(_ ahead: Int64, _ isRight: Bool) {
+        let found = Finding.network(
+            api: asked(.untrusted("x.")), image: asked(.answered(status: 404, ahead: ahead)))
+        #expect(found.count == 3)
+        expect(found.last, isRight ? .ok : .wrong, isRight ? "agrees" : ahead > 0 ? "fast" : "slow")
+    }
+
+    @Test func aroundTheNetwork() {
+        #expect(Finding.proxy(option: nil, variables: []) == nil)
+        expect(.proxy(option: "p:1", variables: ["http_proxy"]), .ok, "p:1")
+        expect(.proxy(option: nil, variables: ["http_proxy"]), .note, "http_proxy")
+        #expect(Finding.coolDown(until: nil, now: 5) == nil && Finding.coolDown(until: 5, now: 5) == nil)
+        expect(.coolDown(until: 65, now: 5), .note, "1 min")
+        expect(.offline, .note, "offline=off")
+        expect(.embedded, .ok)
+    }
+
+    @Test(arguments: MeteredRule.allCases, [nil, 0, 1, 2, 3, 4, 5] as [UInt32?])
+    func metered(_ rule: MeteredRule, _ told: UInt32?) {
+        let isMetered = rule == .yes || rule == .auto && [1, 3].contains(told)
+        #expect(rule.isMetered(told: told) == isMetered)
+        #expect(Finding.metered(rule, told: told).verdict == (isMetered ? .note : .ok))
+    }
+
+    // MARK: - The user's own
+
+    @Test func configurations() {
+        let protect = Repair.protect(file: "/f")
+        func found(
+            _ mode: UInt32?, mistake: String? = nil, warnings: [String] = [], password: Bool = false
+        ) -> [Finding] {
+            Finding.configuration(
+                .init(path: "/f", mode: mode, mistake: mistake, warnings: warnings, hasPassword: password))
+        }
+        #expect(found(nil).map(\.verdict) == [.ok] && found(0o644).map(\.verdict) == [.ok])
+        #expect(found(0o600, password: true).map(\.verdict) == [.ok])
+        #expect(found(0o644, mistake: "/f:1: a.\n/f:2: b.").map(\.text) == ["/f:1: a.", "/f:2: b."])
+        #expect(found(0o664).map(\.repair) == [protect] && found(0o646).map(\.verdict) == [.wrong])
+        #expect(found(0o640, password: true).map(\.repair) == [protect])
+        #expect(found(0o600, warnings: ["X is ignored."]).map(\.verdict) == [.note])
+    }
+
+    @Test func sessions() {
+        func found(_ look: Finding.SessionLook?, missing: String? = nil, expired: Bool = false) -> [Finding] {
+            Finding.session(look.map { [("/s", $0)] } ?? [], missing: missing, hasExpired: expired)
+        }
+        expect(found(nil).first, .ok, "nobody")
+        expect(found(.usable(user: 7)).first, .ok, "7")
+        expect(found(.usable(user: 7), expired: true).first, .wrong, "rankfs login")
+        expect(found(.exposed).first, .wrong, "chmod 600", repair: .protect(file: "/s"))
+        expect(found(.unusable("is empty")).first, .wrong, "is empty", "rankfs login")
+        #expect(found(.usable(user: 7), missing: "/c").map(\.verdict) == [.wrong, .ok])
+    }
+
+    @Test func thumbnails() {
+        expect(.thumbnails("/t", .off), .ok, "off")
+        expect(.thumbnails("/t", .missing), .ok)
+        expect(.thumbnails("/t", .foreign), .wrong, "chown")
+        expect(.thumbnails("/t", .unwritable), .wrong, "chmod")
+        expect(.thumbnails("/t", .usable), .ok, "/t")
+    }
+
+    // MARK: - The command
+
+    @Test func texts() throws {
+        let findings = [Finding.ok("a", "Fine."), .wrong("long subject", "Bad: mend it.")]
+        #expect(
+            DoctorCommand.text(findings, fixed: ["Done."], isColoured: false).split(separator: "\n") == [
+                "fixed  Done.", "ok     a             Fine.", "wrong  long subject  Bad: mend it.",
+            ])
+        #expect(DoctorCommand.text(findings, fixed: [], isColoured: true).contains("\u{1B}[31mwrong\u{1B}[0m  long"))
+        let json = DoctorCommand.json(findings, fixed: [])
+        #expect(json.contains("\"verdict\" : \"wrong\"") && json.hasSuffix("}\n"))
+    }
+
+    @Test func commandLines() throws {
+        #expect(try CommandParser.parse(["doctor"]) == .doctor(DoctorRequest()))
+        #expect(
+            try CommandParser.parse(["doctor", "demo", "--fix", "--json"])
+                == .doctor(DoctorRequest(mount: MountRequest(source: .demo), fixes: true, json: true)))
+        let request = try #require(
+            { if case .doctor(let request) = $0 { request } else { nil as DoctorRequest? } }(
+                try CommandParser.parse(["doctor", "-o", "cache_dir=/c,allow_other"])))
+        #expect(request.mount.options.passedOn == ["allow_other"])
+        for words in [["doctor", "a"], ["doctor", "pixiv", "demo"], ["doctor", "--fixx"]] {
+            #expect(throws: ProgramError.self) { try CommandParser.parse(words) }
+        }
+    }
+}
