@@ -29,11 +29,11 @@ final class InodeTable: Sendable {
     }
 
     private let state = Mutex(State())
-    private let hash: @Sendable (String) -> UInt64
+    private let ownNumber: @Sendable (Node) -> UInt64
 
-    /// - Parameter hash: The number of an identity; another one than the usual only in tests.
-    init(hash: @escaping @Sendable (String) -> UInt64 = InodeNumber.of) {
-        self.hash = hash
+    /// - Parameter ownNumber: The number of a node; another one than the usual only in tests.
+    init(ownNumber: @escaping @Sendable (Node) -> UInt64 = { $0.inodeNumber }) {
+        self.ownNumber = ownNumber
         state.withLock { $0.slots[Self.root] = Slot(node: .root, lookups: 1) }
     }
 
@@ -51,7 +51,7 @@ final class InodeTable: Sendable {
     func number(of node: Node) -> UInt64 {
         if case .root = node { return Self.root }
         let identity = node.identity
-        let own = hash(identity)
+        let own = ownNumber(node)
         return state.withLock { $0.number(identity, own: own) }
     }
 
@@ -61,7 +61,7 @@ final class InodeTable: Sendable {
     func adopt(_ node: Node) -> UInt64 {
         if case .root = node { return Self.root }
         let identity = node.identity
-        let own = hash(identity)
+        let own = ownNumber(node)
         return state.withLock { state in
             let number = state.number(identity, own: own)
             if var slot = state.slots[number] {

@@ -70,6 +70,26 @@ extension Node {
         return "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(rendition)"
     }
 
+    /// The inode number, unless another identity has it already.
+    var inodeNumber: UInt64 {
+        switch self {
+        case .day(let mode, let day):
+            InodeNumber.of(identity, in: Node.mode(mode).identity, order: .day(day))
+        case .picture(let listing, let index):
+            Self.inodeNumber(of: listing.entries[Int(index)], in: listing.key)
+        default: InodeNumber.of(identity)
+        }
+    }
+
+    /// The inode number of a picture: in the order in which its directory lists it.
+    static func inodeNumber(of entry: ListingEntry, in key: ListingKey) -> UInt64 {
+        let picture = entry.picture
+        let order: InodeOrder =
+            entry.rank > 0
+            ? .rank(Int(entry.rank), page: picture.page) : .newestFirst(picture.work, page: picture.page)
+        return InodeNumber.of(identity(of: picture, in: key), in: key.path, order: order)
+    }
+
     /// The path below the mount point, for messages.
     var path: String {
         switch self {

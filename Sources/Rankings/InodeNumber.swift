@@ -19,6 +19,25 @@ package enum InodeNumber {
         return kept(mixed(hash))
     }
 
+    /// The number of an entry of a directory that has an order: it grows in that order.
+    ///
+    /// cp(1) and others read a directory's files in the order of their inode numbers, hoping for a disk's order; what is downloaded
+    /// ahead should be what they read next. The number is the directory's hash, the place in the order, and the identity's
+    /// hash, which tells apart what has the same place. Of a million pairs of entries with the same place in two directories
+    /// that both exist, fewer than one share a number.
+    ///
+    /// - Parameters:
+    ///   - identity: As for ``of(_:)``.
+    ///   - directory: The identity of the directory.
+    ///   - order: The place in it.
+    /// - Returns: A number with the promises of ``of(_:)``.
+    package static func of(_ identity: String, in directory: String, order: InodeOrder) -> UInt64 {
+        let (place, width) = order.bits
+        let low = (64 - width) / 2
+        let upper = (of(directory) >> UInt64(width + low)) << UInt64(width + low)
+        return kept(upper | (place << UInt64(low)) | (of(identity) & ((1 << UInt64(low)) - 1)))
+    }
+
     /// Moves the few numbers that are not to be used to others; all other numbers stay.
     static func kept(_ hash: UInt64) -> UInt64 {
         var number = hash

@@ -117,7 +117,7 @@ import Testing
                 }
             }
             await count("\(day)/\(Workbench.name(7))")
-            let inode = try #require(counts.keys.first { InodeNumber.of(day) == $0 })
+            let inode = try #require(counts.keys.first { Node.day(.daily, Workbench.day).inodeNumber == $0 })
             for size in [300, 4096] {
                 for entry in try await bench.list(inode, size: size) where entry.attributes != nil {
                     counts[entry.inode, default: 0] += 1

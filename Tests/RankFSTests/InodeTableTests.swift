@@ -18,7 +18,7 @@ import Testing
         #expect(nodes.reversed().map(second.adopt) == numbers.reversed())
         #expect(Set(numbers).count == nodes.count)
         #expect(first.number(of: .root) == 1)
-        #expect(numbers == nodes.map { InodeNumber.of($0.identity) })
+        #expect(numbers == nodes.map(\.inodeNumber))
     }
 
     @Test func identitiesAreThoseOfTheContract() {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func identitiesThatShareANumberStayApart() {
-        let table = InodeTable(hash: { _ in .max })
+        let table = InodeTable(ownNumber: { _ in .max })
         let first = table.adopt(daily)
         let second = table.adopt(.users)
         let third = table.adopt(.rankings)

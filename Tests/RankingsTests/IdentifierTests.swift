@@ -57,7 +57,7 @@ import Testing
 
     @Test(arguments: [
         "", "_", "___", "1_p0_regular", "1_p0_regular_2_3", "1_0_regular_2", "1_q0_regular_2", "1_p_regular_2",
-        "1_p0_large_2", "1_p0_Regular_2", "_p0_regular_2", "1_p0_regular_", "x_p0_regular_2", "1_p0_regular_2 ",
+        "1_p0_huge_2", "1_p0_Regular_2", "_p0_regular_2", "1_p0_regular_", "x_p0_regular_2", "1_p0_regular_2 ",
         " 1_p0_regular_2", "+1_p0_regular_2", "01_p0_regular_2", "1_p00_regular_2", "1_p+0_regular_2",
         "1_p0_regular_+2", "-0_p0_regular_2", "9223372036854775808_p0_regular_2", "1_p0_regular_2\n", "１_p0_regular_2",
         "../1_p0_regular_2", "1_p0_regular_2\u{0}",

@@ -28,6 +28,35 @@ struct InodeNumberTests {
         #expect(ones.allSatisfy { abs($0 - count / 2) < 1600 })
     }
 
+    @Test("numbers of a directory with an order grow in that order")
+    func ordered() {
+        let day = "ranking/daily/2024-05-01"
+        func ranked(_ rank: Int, _ page: Int, _ upload: Int = 1) -> UInt64 {
+            InodeNumber.of("\(day)/\(5 + rank)_p\(page)_\(upload)", in: day, order: .rank(rank, page: page))
+        }
+        let ranks = (1...5000).flatMap { rank in (0..<3).map { ranked(rank, $0) } }
+        #expect(ranks == ranks.sorted() && Set(ranks).count == ranks.count)
+        #expect(ranked(7, 0, 1) != ranked(7, 0, 2), "another upload")
+        #expect(ranked(7, 0) == 11_075_578_542_439_256_631, "the same for ever")
+        let works = stride(from: 200_000_000 as Int64, to: 90_000_000, by: -99_991).flatMap { id in
+            (0..<2).map { page in
+                InodeNumber.of(
+                    "users/1/\(id)_p\(page)_1", in: "users/1", order: .newestFirst(WorkID(rawValue: id), page: page))
+            }
+        }
+        #expect(works == works.sorted() && Set(works).count == works.count)
+        let days = (13000..<22000).map { ordinal in
+            InodeNumber.of("d\(ordinal)", in: "ranking/daily", order: .day(Day(ordinal: ordinal)))
+        }
+        #expect(days == days.sorted() && Set(days).count == days.count)
+        for order in [
+            InodeOrder.rank(.max, page: .max), .newestFirst(WorkID(rawValue: .max), page: -1), .rank(-1, page: 0),
+        ] {
+            #expect(InodeNumber.of("a", in: "b", order: order) >= InodeNumber.smallest)
+            #expect(InodeNumber.of("a", in: "b", order: order) >> 56 == InodeNumber.of("b") >> 56)
+        }
+    }
+
     @Test("reserved numbers are moved, others stay")
     func reserved() {
         for hash in [0, 1, 4095, UInt64.max] {
