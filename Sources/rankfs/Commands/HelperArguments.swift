@@ -9,8 +9,10 @@ struct HelperArguments: Hashable, Sendable {
     /// The names under which the program is a mount helper.
     static let names: Set<String> = ["mount.rankfs", "mount.fuse.rankfs"]
 
-    /// Whether these are a helper's arguments although the program goes by its own name: mount.fuse3(8) starts it so, for
-    /// the type `fuse.rankfs` and for a source written `rankfs#pixiv`. `demo` without its colon is the command.
+    /// Whether these are a helper's arguments although the program goes by its own name.
+    ///
+    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#pixiv`. `demo` without its colon is
+    /// the command.
     static func isGiven(_ arguments: [String]) -> Bool {
         arguments.count > 1 && !CommandParser.commands.contains(arguments[0])
             && (try? SourceName(argument: arguments[0])) != nil && arguments[1].hasPrefix("/")
