@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -58,6 +59,11 @@ extern int getresgid(gid_t *real, gid_t *effective, gid_t *saved);
 // prctl(2) with one number, the others zero.
 static inline int rankfs_prctl(int operation, unsigned long argument) {
     return prctl(operation, argument, 0ul, 0ul, 0ul);
+}
+
+// Names the process for ps(1) and the kernel's log (PR_SET_NAME).
+static inline void rankfs_name_process(const char *name) {
+    prctl(PR_SET_NAME, name, 0ul, 0ul, 0ul);
 }
 
 // Empties the calling thread's capability sets, which needs no privilege; returns 0, or -1 with errno (capset(2)).

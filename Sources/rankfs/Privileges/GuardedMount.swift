@@ -59,12 +59,13 @@ struct GuardedMount: Hashable, Sendable {
     func serve() {
         let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
+        let path: String
         let folder: Int32
         do throws(ProgramError) {
             guard let request = MountGuard.receive(on: connection) else { return }
             var remarks: [String] = []
             if request == Self.bytes(.clear), clear() { remarks.append("cleared a dead mount of \(name)'s") }
-            let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
+            path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
             folder = try open(path)
             MountGuard.send(MountGuard.packet([path] + remarks), on: connection)
         } catch {
@@ -76,12 +77,14 @@ struct GuardedMount: Hashable, Sendable {
         } catch {
             return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
         }
-        let mounted = Self.top(at: folder)
+        // An automounter would not unmount a folder that is in use.
+        close(folder)
+        let mounted = MountTable.current().stack(at: path).last
         MountGuard.send(MountGuard.packet(), on: connection)
         // Not before mounting: automounters let only their own process group through to the folder.
         _ = setsid()
         while MountGuard.receive(on: connection) != nil {}
-        Self.detach(mounted, folder: folder)
+        Self.detach(mounted, at: path)
     }
 
     private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
@@ -105,6 +108,9 @@ struct GuardedMount: Hashable, Sendable {
         if null > MountGuard.Inherited.device { close(null) }
     }
 
+    /// AUTOFS_SUPER_MAGIC of linux/magic.h: folders that a system's automounter made to be mounted on.
+    private static let autofs = 0x187
+
     /// The folder, so that what is mounted on is what was looked at.
     ///
     /// Who may write to a path could have put a link to another folder there, and what the user serves would cover that one.
@@ -116,7 +122,8 @@ struct GuardedMount: Hashable, Sendable {
         guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
             Files.target(ofDescriptor: folder) == path
         else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
-        let isAutomounters = MountTable.current().stack(at: path).last?.type == "autofs"
+        var fileSystem = statfs()
+        let isAutomounters = unsafe fstatfs(folder, &fileSystem) == 0 && fileSystem.f_type == Self.autofs
         guard status.st_uid == user || isAutomounters else {
             throw ProgramError(
                 .mountFailure,
@@ -144,22 +151,16 @@ struct GuardedMount: Hashable, Sendable {
         }
     }
 
-    /// What is seen where the folder is.
-    private static func top(at folder: Int32) -> MountTable.Mount? {
-        Files.target(ofDescriptor: folder).flatMap { MountTable.current().stack(at: $0).last }
-    }
-
     /// Takes the mount away if it is still there, and is this one.
-    private static func detach(_ mounted: MountTable.Mount?, folder: Int32) {
+    private static func detach(_ mounted: MountTable.Mount?, at path: String) {
         let device = MountGuard.Inherited.device
         // A connection that the kernel has closed has been unmounted, and its device number may be another's by now.
         var connection = pollfd(fd: device, events: 0, revents: 0)
         let isUnmounted = unsafe poll(&connection, 1, 0) == 1 && connection.revents & Int16(POLLERR) != 0
-        let isOnTop = !isUnmounted && mounted != nil && top(at: folder)?.device == mounted?.device
+        let isOnTop =
+            !isUnmounted && mounted != nil && MountTable.current().stack(at: path).last?.device == mounted?.device
         // Before the folder is touched again: whoever still waits for an answer gets an error.
         close(device)
-        if isOnTop, let path = Files.target(ofDescriptor: folder) {
-            unsafe _ = umount2(path, Int32(MNT_DETACH | UMOUNT_NOFOLLOW))
-        }
+        if isOnTop { unsafe _ = umount2(path, Int32(MNT_DETACH | UMOUNT_NOFOLLOW)) }
     }
 }
