@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -48,6 +47,13 @@ static inline int rankfs_ioctl(int descriptor, unsigned long request) {
 // Opens a path itself, not what a link leads to nor what an automounter would mount there (open(2), O_PATH).
 static inline int rankfs_open_path(const char *path) {
     return open(path, __O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// The type of the file system that an open file is on, a number of linux/magic.h, or -1 with errno (fstatfs(2)).
+static inline long rankfs_file_system_type(int descriptor) {
+    // struct statfs is 120 bytes and begins with the type; its header would bring along types that other modules own.
+    long fields[32] = {0};
+    return syscall(SYS_fstatfs, descriptor, fields) == 0 ? fields[0] : -1;
 }
 
 // What glibc declares for _GNU_SOURCE only; its wrappers change every thread of the process, the bare calls only one.

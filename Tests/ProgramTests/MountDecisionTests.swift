@@ -59,6 +59,15 @@ import Glibc
         #expect(MountPoint.look(at: "/proc", mounts: [], patience: .seconds(30)) == .directory(isEmpty: false))
     }
 
+    @Test func foldersOfOthersBecomeNoCaches() {
+        for names in [[], ["catalog", "rankfs.log"], ["lost+found"], [".busy", "v1", "index.sqlite", "catalog"]] {
+            #expect(CachePlace.mayHoldCache(names), "\(names)")
+        }
+        for names in [["passwd"], ["catalog", "Documents"], ["v1"], ["CACHEDIR.TAG"]] {
+            #expect(!CachePlace.mayHoldCache(names), "\(names)")
+        }
+    }
+
     @Test func cachesInsideTheMountAreRefused() throws {
         var settings = Settings()
         settings.cacheDirectory = "/m/cache"

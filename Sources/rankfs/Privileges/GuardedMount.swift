@@ -122,8 +122,7 @@ struct GuardedMount: Hashable, Sendable {
         guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
             Files.target(ofDescriptor: folder) == path
         else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
-        var fileSystem = statfs()
-        let isAutomounters = unsafe fstatfs(folder, &fileSystem) == 0 && fileSystem.f_type == Self.autofs
+        let isAutomounters = rankfs_file_system_type(folder) == Self.autofs
         guard status.st_uid == user || isAutomounters else {
             throw ProgramError(
                 .mountFailure,

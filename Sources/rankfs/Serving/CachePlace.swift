@@ -34,6 +34,12 @@ struct CachePlace: Hashable, Sendable {
 
     /// Makes the directories and checks that they can be written.
     func prepare() throws(ProgramError) {
+        guard Self.mayHoldCache((try? Files.names(in: directory)) ?? []) else {
+            throw ProgramError(
+                .cannotCreate,
+                "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
+                    + "set cache_dir to an empty or a new folder.")
+        }
         do throws(Files.Failure) {
             for path in [directory, catalog] {
                 try Files.makeDirectories(path)
@@ -46,6 +52,18 @@ struct CachePlace: Hashable, Sendable {
                 "the cache directory \(LogText.escaped(directory)) cannot be written: \(error.text); "
                     + "change its permissions or set cache_dir to another one.")
         }
+    }
+
+    /// Whether a directory with these names is a cache, or may become one.
+    ///
+    /// A cache is private to the user and marked against backups: with `cache_dir=/etc` the system, and with a home its backups,
+    /// would be lost.
+    static func mayHoldCache(_ names: [String]) -> Bool {
+        // The image cache's lock file; a cache that never got so far has only what others put there before.
+        names.contains(".busy")
+            || Set(names).isSubset(of: [
+                "catalog", "cooldown", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
+            ])
     }
 
     /// Refuses a cache that would lie inside its own mount, where no file could be written.
