@@ -112,8 +112,13 @@ extension MountSuite {
                     #expect(refused.errors.contains(reason) && refused.errors.split(separator: "\n").count == 1)
                     #expect(!Workplace.isMounted(mount.path))
                 }
+                // Root's places in the environment are not the user's.
+                let evil = try workplace.folder("evil/rankfs")
+                try Data("nonsense = 1\n".utf8).write(to: URL(filePath: "\(evil)/rankfs.conf"))
                 let checked = try workplace.run(
-                    "env", "-i", mount.helper, "pixiv", mount.path, "-f", "-o", "setuid=nobody")
+                    "env", "-i", "HOME=/root", "XDG_CONFIG_HOME=\(workplace.directory.path)/evil", mount.helper,
+                    "pixiv",
+                    mount.path, "-f", "-o", "setuid=nobody")
                 #expect(checked.status == 0 && !Workplace.isMounted(mount.path))
                 try workplace.run("chown", "root:", mount.path)
                 let refused = try mount.mount()
