@@ -71,7 +71,7 @@ extension MountSuite {
             Line("pixiv", "/dev/null", reason: "not a folder"), Line("pixiv", "/dev/fd/0", reason: "not a folder"),
             Line("pixiv", "/proc/self/fd/0", reason: "not a folder"), Line("pixiv", "T/..", reason: "not empty"),
             Line("pixiv", "M\u{202e}", reason: "does not exist"), Line("pixiv", "", reason: "give a source"),
-            Line("pixiv", "/" + String(repeating: "d/", count: 4000), reason: "does not exist"),
+            Line("pixiv", "/" + String(repeating: "d/", count: 100), reason: "does not exist"),
             Line("pixiv", reason: "give a source"), Line("M", reason: "give a source"), Line(reason: "give a source"),
             Line("pixiv", "M", "M", reason: "give a source"), Line("pixiv", "M", "-N", "1", reason: "not an option"),
             Line("pixiv", "M", "-o", reason: "needs a value"), Line("pixiv", "M", "-z", reason: "not an option"),
