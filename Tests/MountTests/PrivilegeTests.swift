@@ -129,6 +129,7 @@ extension MountSuite {
                 try workplace.run("chown", "nobody:", mount.path)
                 #expect(try mount.mount(",log_file=\(log)").status == 0)
                 #expect(!FileManager.default.fileExists(atPath: "/etc/rankfs-test.log"))
+                #expect(try workplace.run("umount", mount.path).status == 0)
             }
         }
     }

@@ -49,9 +49,10 @@ enum SourceName: String, Hashable, Sendable, CaseIterable {
         let name = argument.hasSuffix(":") ? String(argument.dropLast()) : argument
         guard let source = SourceName(rawValue: name) else {
             let known = SourceName.allCases.map(\.rawValue).joined(separator: " and ")
-            throw ProgramError(
-                .usage,
-                "\(LogText.escaped(argument, limit: 80)) is not a source that can be mounted; there are \(known).")
+            // A URL with a password, or a cookie in the wrong place, is not to be repeated in a journal.
+            let mayBeSecret = argument.contains("@") || argument.contains("=")
+            let shown = mayBeSecret ? "what was named" : LogText.escaped(argument, limit: 80)
+            throw ProgramError(.usage, "\(shown) is not a source that can be mounted; there are \(known).")
         }
         self = source
     }
