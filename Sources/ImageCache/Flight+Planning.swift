@@ -9,11 +9,12 @@ extension Flight {
         guard phase == .running, retryAt == nil, isWanted else { return [] }
         var starts: [SegmentStart] = []
         for range in waitingRanges() {
-            if let start = start(for: range, nextID: &nextID) { starts.append(start) }
+            if let start = start(for: range, helpers: idle - starts.count, nextID: &nextID) { starts.append(start) }
         }
         while wantsWhole, idle - starts.count > 0 || segments.isEmpty {
-            guard let gap = firstGap(from: 0) ?? shortenPlainRequest(idle: idle - starts.count) else { break }
-            starts.append(begin(fillRange(of: gap), nextID: &nextID))
+            let helpers = idle - starts.count
+            guard let gap = firstGap(from: 0) ?? shortenPlainRequest(idle: helpers) else { break }
+            starts.append(begin(fillRange(of: gap, helpers: helpers), nextID: &nextID))
         }
         return starts
     }
@@ -25,7 +26,7 @@ extension Flight {
     }
 
     /// The request that a waiting read needs, or nil if one under way will bring its bytes soon.
-    private mutating func start(for range: Range<Int64>, nextID: inout UInt64) -> SegmentStart? {
+    private mutating func start(for range: Range<Int64>, helpers: Int, nextID: inout UInt64) -> SegmentStart? {
         let missing = present.firstMissing(from: range.lowerBound)
         guard missing < range.upperBound else { return nil }
         let isSmall = total.map { $0 <= FlightLimits.alwaysWhole } ?? true
@@ -39,7 +40,7 @@ extension Flight {
         }
         guard !(isSmall && !segments.isEmpty), let gap = firstGap(from: missing, containing: true) else { return nil }
         if isSmall || ignoresRanges || missing - gap.lowerBound <= FlightLimits.near {
-            return begin(fillRange(of: gap), nextID: &nextID)
+            return begin(fillRange(of: gap, helpers: helpers), nextID: &nextID)
         }
         return begin(seekRange(to: missing, in: gap), nextID: &nextID)
     }
@@ -57,10 +58,12 @@ extension Flight {
         return lower..<min(gap.upperBound, upper)
     }
 
-    /// The part of a gap that one request fetches: all of it, or one chunk of a large picture.
-    private func fillRange(of gap: Range<Int64>) -> Range<Int64> {
+    /// The part of a gap that one request fetches: all of it, or of a large picture an equal share for each idle connection.
+    private func fillRange(of gap: Range<Int64>, helpers: Int) -> Range<Int64> {
         guard let total, total > FlightLimits.splitAbove, !ignoresRanges else { return gap }
-        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound + chunk)
+        let length = min(gap.upperBound, total) - gap.lowerBound
+        let share = Self.share(of: length, for: helpers)
+        return gap.lowerBound..<min(gap.upperBound, gap.lowerBound + min(share, FlightLimits.largestChunk))
     }
 
     /// Leaves the end of a large picture to idle connections if one plain request, made before its length was known, is to
@@ -78,9 +81,11 @@ extension Flight {
     }
 
     /// An equal share of a large picture for each connection, but not too small a one.
-    private var chunk: Int64 {
+    private var chunk: Int64 { Self.share(of: total ?? 0, for: connections) }
+
+    private static func share(of length: Int64, for connections: Int) -> Int64 {
         let grain = FlightLimits.chunkGrain
-        let share = ((total ?? 0) / Int64(connections) + grain - 1) / grain * grain
+        let share = (length / Int64(max(1, connections)) + grain - 1) / grain * grain
         return max(FlightLimits.smallestChunk, share)
     }
 

@@ -4,8 +4,8 @@
 struct PreloadPolicy: Sendable {
     /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
-    /// The largest window; as many as there are connections.
-    static let widest = 8
+    /// The largest window: while a large picture holds up the reader, the connections that are done with the next ones find work.
+    static let widest = 24
     /// Quick steps in a row that make a bulk walk even where every picture was there already.
     static let stepsOfABulkWalk = 2
     /// Directories remembered; a walk is 80 bytes.

@@ -121,23 +121,24 @@ import Testing
 
     @Test func aFarSeekIntoARunningDownloadStartsARangeAndAsksNoByteTwice() async throws {
         let bench = try Bench()
-        let bytes = Sample.jpeg(3 << 20)
+        // The largest that comes with one request, as far as the reader knows.
+        let bytes = Sample.jpeg(1_500_000)
         let open = try bench.open(Sample.picture(1, size: Int64(bytes.count)))
         async let head = open.bytes(offset: 0, count: 4096)
         let whole = await bench.transport.waitForRequest(at: 0)
         whole.headOnly(length: bytes.count)
         whole.body(Array(bytes[..<8192]))
         _ = try await head
-        async let far = open.bytes(offset: 2 << 20, count: 4096)
+        async let far = open.bytes(offset: 1 << 19, count: 4096)
         let range = await bench.transport.waitForRequest(at: 1)
-        #expect(range.request.range?.first == 2 << 20)
+        #expect(range.request.range?.first == 1 << 19)
         #expect(range.request.ifRange == Bench.version)
         range.answer(bytes)
-        #expect(try await far.content == Array(bytes[(2 << 20)..<((2 << 20) + 4096)]))
+        #expect(try await far.content == Array(bytes[(1 << 19)..<((1 << 19) + 4096)]))
         // The running request ends where the other began.
         #expect(!whole.body(Array(bytes[8192...])))
         let received = bench.cache.status().downloads.first?.received
-        #expect(received == Int64(2 << 20) + FlightLimits.seekWindow)
+        #expect(received == Int64(1 << 19) + FlightLimits.seekWindow)
         open.close()
     }
 

@@ -176,7 +176,26 @@ import Testing
         #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
     }
 
-    @Test(arguments: [4 << 20, 12 << 20] as [Int64])
+    /// A large picture is shared among the connections that are idle, and asked for piece by piece while none is.
+    @Test func aLargePictureIsSharedAmongIdleConnections() {
+        let total: Int64 = 3 << 20
+        func plan(idle: Int, total: Int64 = total) -> [Range<Int64>?] {
+            var flight = Flight(format: .jpeg, total: total, connections: 8, now: Self.now)
+            flight.isPreload = true
+            var nextID: UInt64 = 1
+            return flight.plan(idle: idle, nextID: &nextID).map(\.asked)
+        }
+        #expect(plan(idle: 0) == [0..<FlightLimits.largestChunk])
+        #expect(plan(idle: 2) == [0..<(3 << 19), (3 << 19)..<total])
+        #expect(plan(idle: 7).count == 6, "never below the smallest piece")
+        #expect(plan(idle: 7, total: FlightLimits.splitAbove) == [nil])
+        for idle in 1...7 {
+            let ranges = plan(idle: idle).compactMap(\.self)
+            #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
+        }
+    }
+
+    @Test(arguments: [1 << 20, 12 << 20] as [Int64])
     func aPreloadWhoseLengthComesWithTheAnswerIsSharedIfLarge(total: Int64) {
         var flight = Flight(format: .jpeg, total: nil, connections: 8, now: Self.now)
         flight.isPreload = true

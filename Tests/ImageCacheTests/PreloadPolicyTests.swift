@@ -42,7 +42,7 @@ import Testing
         var policy = PreloadPolicy(ordinary: 2)
         let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
         #expect(
-            quick.map(width) == [2, 4, 8, 8, 8])
+            quick.map(width) == [2, 4, 8, 16, PreloadPolicy.widest])
         let slow = walk([6], pause: .seconds(9), policy: &policy)
         #expect(slow.map(width) == [2])
     }
