@@ -4,6 +4,8 @@
 struct PreloadPolicy: Sendable {
     /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
+    /// The window that a bulk walk comes to at once: as many as there are connections.
+    static let wide = 8
     /// The largest window: while a large picture holds up the reader, the connections that are done with the next ones find work.
     static let widest = 24
     /// Quick steps in a row that make a bulk walk even where every picture was there already.
@@ -100,7 +102,8 @@ struct PreloadPolicy: Sendable {
         walk.quickSteps += 1
         // Catching up with the preloads proves that they are too few; otherwise it takes a second quick step.
         if !wasThere || walk.quickSteps >= Self.stepsOfABulkWalk {
-            walk.width = min(Self.widest, walk.width * 2)
+            // Beyond that never more ahead than were read in a row, for nobody tells how long the walk is.
+            walk.width = min(walk.width * 2, max(Self.wide, walk.quickSteps), Self.widest)
         }
     }
 

@@ -42,9 +42,17 @@ import Testing
         var policy = PreloadPolicy(ordinary: 2)
         let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
         #expect(
-            quick.map(width) == [2, 4, 8, 16, PreloadPolicy.widest])
+            quick.map(width) == [2, 4, 8, 8, 8])
         let slow = walk([6], pause: .seconds(9), policy: &policy)
         #expect(slow.map(width) == [2])
+    }
+
+    @Test func aLongWalkLooksAsFarAheadAsItHasCome() {
+        var policy = PreloadPolicy(ordinary: 2)
+        let widths = walk(Array(1...40), pause: .milliseconds(5), wasThere: false, policy: &policy).map(width)
+        #expect(widths.prefix(9) == [2, 4, 8, 8, 8, 8, 8, 8, 8])
+        #expect(widths[12] == 12 && widths[20] == 20)
+        #expect(widths.max() == PreloadPolicy.widest && widths.last == PreloadPolicy.widest)
     }
 
     @Test func aQuickStepOntoAPreloadedPictureIsNoBulkWalkYet() {

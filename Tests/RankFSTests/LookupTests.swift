@@ -41,7 +41,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ".hidden", ".directory", ".sh_thumbnails", ".Trash-1000", ".metadata", "autorun.inf", "VIDEO_TS", "BDMV",
+        ".hidden", ".directory", ".sh_thumbnails", ".Trash", ".Trash-1000", ".comments", "MovieObject.bdmv",
+        ".metadata", "autorun.inf", "VIDEO_TS", "BDMV",
         "001-Title 1001.xmp", "01-a.jpg", "cover.jpg",
     ])
     func whatDesktopsProbeForInADayCostsNothing(name: String) async throws {
