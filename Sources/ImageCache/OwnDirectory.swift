@@ -42,6 +42,8 @@ final class OwnDirectory {
     }
 
     deinit {
+        // A process that was just started may still have the descriptor, until it becomes another program.
+        _ = flock(lock, LOCK_UN)
         Glibc.close(lock)
         Glibc.close(top)
     }

@@ -14,6 +14,8 @@ final class PictureStore: Sendable {
 
     private struct State {
         var kept: [String: Kept] = [:]
+        /// Paths that somebody draws now, with whom to wait for.
+        var drawn: [String: DispatchGroup] = [:]
         var cost = 0
         var clock: UInt64 = 0
     }
@@ -27,14 +29,34 @@ final class PictureStore: Sendable {
     private static let atOnce = 2
 
     /// The picture, drawn now if need be; nil only without memory.
+    ///
+    /// Ranges of one picture that are asked for together are drawn once.
     func drawn(_ picture: Picture) -> DrawnPicture? {
-        if let kept = find(picture.path) { return kept }
+        let own = DispatchGroup()
+        own.enter()
+        defer { own.leave() }
+        while true {
+            if let kept = find(picture.path) { return kept }
+            guard let other = begin(picture.path, own) else { break }
+            other.wait()
+        }
         drawing.wait()
-        defer { drawing.signal() }
-        if let kept = find(picture.path) { return kept }
+        defer {
+            drawing.signal()
+            state.withLock { _ = $0.drawn.removeValue(forKey: picture.path) }
+        }
         guard let drawn = Painter.draw(picture) else { return nil }
         keep(drawn, at: picture.path)
         return drawn
+    }
+
+    /// Who draws a path already, if anybody does; else it is the caller who does from now on.
+    private func begin(_ path: String, _ group: DispatchGroup) -> DispatchGroup? {
+        state.withLock { state in
+            if let other = state.drawn[path] { return other }
+            state.drawn[path] = group
+            return nil
+        }
     }
 
     private func find(_ path: String) -> DrawnPicture? {
