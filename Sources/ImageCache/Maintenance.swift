@@ -45,6 +45,8 @@ extension ImageCache {
     /// - Throws: `.busy` or `.unusable`.
     package static func verify(directory: String) throws(ImageCacheError) -> CacheVerification {
         let own = try OwnDirectory(directory)
+        // The lock goes with it: not before the work is done.
+        defer { withExtendedLifetime(own) {} }
         var found = CacheVerification()
         var names: [FileKey: Int64] = [:]
         if let version = try? Files.open(Store.version, in: own.top, O_RDONLY | O_DIRECTORY) {
@@ -77,6 +79,8 @@ extension ImageCache {
     /// - Throws: `.busy` or `.unusable`.
     package static func clear(directory: String, others: [String]) throws(ImageCacheError) -> CacheRemoval {
         let own = try OwnDirectory(directory)
+        // The lock goes with it: not before the work is done.
+        defer { withExtendedLifetime(own) {} }
         var removal = CacheRemoval()
         let index = "\(directory)/\(Store.indexName)"
         if Connection.isFile(index), let entries = try? IndexFile(path: index).load().entries {

@@ -23,7 +23,8 @@ extension RankFileSystem {
     private func node(numbered number: UInt64) async -> Node? {
         if let found = fixedNode(numbered: number) { return found }
         let keys = catalog.storedListings.sorted { $0.path > $1.path }
-        let (loaded, others) = (keys.filter { catalog.loadedListing($0) != nil }, keys)
+        let loaded = keys.filter { catalog.loadedListing($0) != nil }
+        let others = keys.filter { catalog.loadedListing($0) == nil }
         for key in loaded + others.prefix(Limits.listingsSearched) {
             guard let listing = await catalog.storedListing(key) else { continue }
             if let found = node(numbered: number, in: listing) { return found }

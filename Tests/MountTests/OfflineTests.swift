@@ -33,16 +33,10 @@ extension MountSuite {
         @Test func aMountWithoutNetworkServesWhatIsStored() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
-                let names = try mount.names(mount.day())
-                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
-                let first = try read("\(mount.day())/\(names[0])").get()
-                #expect(mount.unmount())
+                let (names, first) = try store(workplace, from: origin)
                 origin.stop()
-                mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
-                #expect(try mount.names(mount.day()) == names)
-                #expect(try read("\(mount.day())/\(names[0])").get() == first)
-                #expect(try workplace.run("ls", "-l", mount.day()).status == 0, "sizes are stored too")
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                try expectStored(names, first, mount, workplace)
             }
         }
 
@@ -50,16 +44,10 @@ extension MountSuite {
         @Test func withTheOptionNoRequestLeaves() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
-                let names = try mount.names(mount.day())
-                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
-                let first = try read("\(mount.day())/\(names[0])").get()
-                #expect(mount.unmount())
+                let (names, first) = try store(workplace, from: origin)
                 let before = origin.requests.count
-                mount = try Mount(workplace, of: origin, options: ["offline=on"])
-                #expect(try mount.names(mount.day()) == names)
-                #expect(try read("\(mount.day())/\(names[0])").get() == first)
-                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+                let mount = try Mount(workplace, of: origin, options: ["offline=on"])
+                try expectStored(names, first, mount, workplace)
                 // More than the bucket holds, so that one that was passed would make the others wait.
                 for number in 1...50 {
                     guard case .failure(let failure) = read("\(mount.path)/works/\(number)/p0.png") else {
@@ -79,6 +67,26 @@ extension MountSuite {
                 #expect(mount.unmount())
                 #expect(origin.requests.count == before)
             }
+        }
+
+        /// Lists a day, asks its sizes and reads its first picture, in a mount that is gone afterwards.
+        private func store(
+            _ workplace: Workplace, from origin: OriginProcess
+        ) throws -> (names: [String], first: Data) {
+            let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+            let names = try mount.names(mount.day())
+            #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
+            let first = try read("\(mount.day())/\(names[0])").get()
+            #expect(mount.unmount())
+            return (names, first)
+        }
+
+        private func expectStored(
+            _ names: [String], _ first: Data, _ mount: Mount, _ workplace: Workplace
+        ) throws {
+            #expect(try mount.names(mount.day()) == names)
+            #expect(try read("\(mount.day())/\(names[0])").get() == first)
+            #expect(try workplace.run("ls", "-l", mount.day()).status == 0, "sizes are stored too")
         }
 
         private func expectUnreachable(_ result: Result<Data, ReadFailure>) throws {
