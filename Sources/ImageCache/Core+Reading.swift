@@ -40,7 +40,10 @@ extension Core {
             guard let entry = index[key] else { return .wait }
             return .stored(verify: !entry.isVerified)
         }
-        if let mismatch = join(id, actions: &actions) { return .failed(mismatch) }
+        if let mismatch = join(id, now: now, actions: &actions) { return .failed(mismatch) }
+        if let file = handles[id]?.file, let length = handles[id]?.length {
+            return .bytes(give(file, offset, count, length: length, to: id, now: now, actions: &actions))
+        }
         guard let download = downloads[key], let total = download.flight.total else { return .wait }
         let lower = min(offset, total)
         let range = lower..<min(total, lower + Int64(count))
@@ -53,7 +56,9 @@ extension Core {
     /// Makes an open picture one of a download's readers.
     ///
     /// - Returns: Why it cannot be one.
-    private mutating func join(_ id: UInt64, actions: inout [Action]) -> ImageCacheError? {
+    private mutating func join(
+        _ id: UInt64, now: ContinuousClock.Instant, actions: inout [Action]
+    ) -> ImageCacheError? {
         guard let handle = handles[id], let download = downloads[handle.key],
             !download.flight.handles.contains(id)
         else { return nil }
@@ -61,7 +66,6 @@ extension Core {
             return .damaged("the picture has \(total) bytes where \(size) were promised")
         }
         downloads[handle.key]?.flight.handles.insert(id)
-        if download.flight.total == nil { downloads[handle.key]?.flight.total = handle.picture.size }
         if handle.hasBytes {
             // It has read from an earlier download; no other version may follow.
             downloads[handle.key]?.flight.hasReleased = true
@@ -69,6 +73,11 @@ extension Core {
         }
         updatePriority(handle.key, actions: &actions)
         if download.flight.phase == .complete { hand(handle.key, to: id) }
+        if let size = handle.picture.size {
+            let change = downloads[handle.key]?.flight.learned(total: size)
+            apply(change, to: handle.key, now: now, actions: &actions)
+            if case .failed(let error, _) = change?.outcome { return error }
+        }
         return nil
     }
 
@@ -177,7 +186,7 @@ extension Core {
         if downloads[handle.key] == nil, let error = begin(handle.picture, isPreload: false, now: now, &actions) {
             return actions.append(.resume(continuation, .failed(error)))
         }
-        if let mismatch = join(id, actions: &actions) {
+        if let mismatch = join(id, now: now, actions: &actions) {
             return actions.append(.resume(continuation, .failed(mismatch)))
         }
         let range = offset..<(offset + Int64(count))

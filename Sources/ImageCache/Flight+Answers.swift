@@ -29,6 +29,7 @@ extension Flight {
             guard total != nil || told <= FlightLimits.largestUnknown else {
                 return fail(.damaged("the picture has \(told) bytes, more than any picture should"))
             }
+            if total == nil { edges.learned(total: told) }
             total = told
         }
         var change = FlightChange()
@@ -55,7 +56,7 @@ extension Flight {
         switch result {
         case .success where total == nil && segment.hasAnswer:
             total = segment.next
-            edges.ended(total: segment.next)
+            edges.learned(total: segment.next)
             return settle()
         case .success:
             return segment.next >= segment.end ? FlightChange() : broke(.broken("the picture ended early"), now: now)

@@ -113,6 +113,7 @@ struct Flight: Sendable {
         validator = partial.validator
         present = partial.present
         self.edges = edges
+        if let total { self.edges.learned(total: total) }
         return settle()
     }
 
@@ -129,6 +130,20 @@ struct Flight: Sendable {
     }
 
     // MARK: - Progress
+
+    /// Somebody else found out the length while the bytes of an answer without one are coming.
+    mutating func learned(total length: Int64) -> FlightChange {
+        guard total == nil, phase == .running else {
+            total = total ?? length
+            return FlightChange()
+        }
+        guard segments.values.allSatisfy({ $0.next <= length }), (present.ranges.last?.upperBound ?? 0) <= length
+        else { return fail(.damaged("the answer is longer than the picture")) }
+        total = length
+        for (id, segment) in segments { segments[id]?.end = min(segment.end, length) }
+        edges.learned(total: length)
+        return settle()
+    }
 
     /// Says which bytes of a body to write; advances the request.
     ///

@@ -70,17 +70,14 @@ final class FlightFile: Sendable {
         else { return nil }
         var edges = PictureEdges()
         for range in known.present.ranges {
-            let total = known.total ?? .max
-            for part in [
-                0..<Int64(PictureFormat.headLength), max(0, total - Int64(PictureFormat.tailLength))..<total,
-            ] {
+            // Of a picture whose length nobody told the newest bytes may be the last.
+            let end = known.total ?? range.upperBound
+            for part in [0..<Int64(PictureFormat.headLength), max(0, end - Int64(PictureFormat.tailLength))..<end] {
                 let wanted = part.clamped(to: range)
                 guard !wanted.isEmpty,
                     let bytes = try? Files.read(data.descriptor, at: wanted.lowerBound, count: wanted.count)
                 else { continue }
-                unsafe bytes.withUnsafeBytes {
-                    unsafe edges.note($0, at: wanted.lowerBound, total: known.total ?? .max)
-                }
+                unsafe bytes.withUnsafeBytes { unsafe edges.note($0, at: wanted.lowerBound, total: known.total) }
             }
         }
         state.withLock {

@@ -4,8 +4,9 @@ struct PictureEdges: Sendable {
     private(set) var head: [UInt8] = []
     /// The last bytes by their distance from the end; nil where none came yet.
     private var tail: [UInt8?] = Array(repeating: nil, count: PictureFormat.tailLength)
-    /// The newest bytes of a picture whose length nobody told.
+    /// The newest bytes of a picture whose length nobody has told yet, and where they end.
     private var rolling: [UInt8] = []
+    private var rollingEnd: Int64 = 0
 
     init() {}
 
@@ -34,6 +35,8 @@ struct PictureEdges: Sendable {
             unsafe head.append(contentsOf: available)
         }
         guard let total else {
+            if offset != rollingEnd { rolling = [] }
+            rollingEnd = offset + Int64(bytes.count)
             unsafe rolling.append(contentsOf: bytes.suffix(PictureFormat.tailLength))
             rolling.removeFirst(max(0, rolling.count - PictureFormat.tailLength))
             return
@@ -47,10 +50,12 @@ struct PictureEdges: Sendable {
         }
     }
 
-    /// The length became known: the newest bytes are the last ones.
-    mutating func ended(total: Int64) {
-        for (index, byte) in rolling.reversed().enumerated() {
-            tail[tail.count - 1 - index] = byte
+    /// The length became known, after bytes came that may belong to the end.
+    mutating func learned(total: Int64) {
+        let tailStart = total - Int64(PictureFormat.tailLength)
+        let first = rollingEnd - Int64(rolling.count)
+        for (position, byte) in zip(first..., rolling) where position >= tailStart && position < total {
+            tail[Int(position - tailStart)] = byte
         }
         rolling = []
     }

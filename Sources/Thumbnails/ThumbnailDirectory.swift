@@ -12,7 +12,8 @@ package final class ThumbnailDirectory: Sendable {
     /// Absolute.
     package let path: String
     private let ledger: ThumbnailLedger
-    private let nextName = Atomic<Int>(0)
+    /// Of all stores of this process: their temporary names must differ.
+    private static let nextName = Atomic<Int>(0)
 
     /// Bytes of a thumbnail that is read to see whether it is valid: four times the pixels of a large one.
     private static let longest = 1 << 20
@@ -53,7 +54,7 @@ package final class ThumbnailDirectory: Sendable {
     package func store(_ bytes: [UInt8], as thumbnail: Thumbnail) -> Bool {
         let directory = "\(path)/\(thumbnail.size.directory)"
         guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
-        let name = nextName.wrappingAdd(1, ordering: .relaxed).newValue
+        let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/.rankfs-\(getpid())-\(name).png"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.fileMode)
         guard descriptor >= 0 else { return false }

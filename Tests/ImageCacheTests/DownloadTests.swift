@@ -37,6 +37,64 @@ import Testing
         open.close()
     }
 
+    /// The service leaves lengths out now and then; who knows one from elsewhere joins at any byte.
+    @Test(arguments: [0, 100, 9_970, 9_999, 10_000])
+    func aLengthThatIsLearnedOnTheWayEndsTheDownload(arrived: Int) async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(10_000)
+        let unknowing = try bench.open(Sample.picture(1, size: nil))
+        async let first = unknowing.bytes(offset: 0, count: 50).content
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.head(200, Bench.imageHeaders)
+        request.body(Array(bytes[..<arrived]))
+        let knowing = try bench.open(Sample.picture(1, size: 10_000))
+        let found = try knowing.availableBytes(offset: 0, count: 10_000)
+        #expect(found?.content == (arrived == bytes.count ? bytes : nil))
+        request.body(Array(bytes[arrived...]))
+        request.finish()
+        #expect(try await knowing.bytes(offset: 0, count: 10_000).content == bytes)
+        #expect(try await first == Array(bytes[..<50]))
+        await bench.settle()
+        #expect(bench.cache.state(of: Sample.picture(1, size: nil).id) == .stored(length: 10_000))
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func aShorterLengthThanWhatCameEndsTheDownload() async throws {
+        let bench = try Bench()
+        let unknowing = try bench.open(Sample.picture(1, size: nil))
+        async let first = unknowing.bytes(offset: 0, count: 50)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.head(200, Bench.imageHeaders)
+        request.body(Array(Sample.jpeg(10_000)[..<9_000]))
+        let knowing = try bench.open(Sample.picture(1, size: 8_000))
+        guard case .damaged = await failure(of: { try await knowing.bytes(offset: 0, count: 50) }) else {
+            Issue.record("a picture of another length was served")
+            return
+        }
+        _ = try? await first
+        #expect(bench.cache.state(of: Sample.picture(1, size: nil).id) == .absent)
+    }
+
+    @Test(arguments: [50, 9_970, 9_999])
+    func whatCameWithoutALengthIsResumedWithOne(arrived: Int) async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(10_000)
+        let unknowing = try bench.open(Sample.picture(1, size: nil))
+        let reading = Task { try await unknowing.bytes(offset: 0, count: 10_000) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.head(200, Bench.imageHeaders)
+        request.body(Array(bytes[..<arrived]))
+        reading.cancel()
+        _ = try? await reading.value
+        unknowing.close()
+        let knowing = try bench.open(Sample.picture(1, size: 10_000))
+        async let all = knowing.bytes(offset: 0, count: 10_000).content
+        let second = await bench.transport.waitForRequest(at: 1)
+        #expect(second.request.range?.first == Int64(arrived))
+        second.answer(bytes)
+        #expect(try await all == bytes)
+    }
+
     @Test func theEndIsHeldBackUntilItIsRight() async throws {
         let bench = try Bench()
         var bytes = Sample.jpeg(10_000)
