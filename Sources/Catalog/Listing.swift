@@ -119,6 +119,8 @@ struct ListingState: Sendable {
     var walked: Int64?
     /// How many entries the walk has asked the sizes of.
     var walkedCount = 0
+    /// The orders of the first so many entries; nil before anybody opened one.
+    var orders: BrowsingOrders?
 
     init(table: EntryTable, paging: Paging<PageContent>, fetched: Int64) {
         self.table = table

@@ -116,8 +116,8 @@ extension Core {
             let isComplete = handle.file != nil
             if let neighbours = handle.neighbours {
                 let decision = preload.passed(
-                    neighbours.index, in: neighbours.directory, opened: handle.opened, wasThere: handle.wasThere,
-                    isComplete: isComplete)
+                    neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
+                    wasThere: handle.wasThere, isComplete: isComplete)
                 follow(decision, neighbours, actions: &actions)
             }
             pump(now: now, actions: &actions)

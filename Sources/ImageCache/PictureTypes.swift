@@ -22,17 +22,51 @@ package struct PictureRequest: Sendable {
 package struct Neighbours: Sendable {
     /// Names the directory: readers of two directories are two walks.
     package var directory: UInt64
-    /// The open picture's place in it.
+    /// The open picture's place in it, by name.
     package var index: Int
-    /// The picture at a place, or nil outside the directory or where nothing can be preloaded.
+    /// The same pictures by modification time; nil if nobody goes by that.
+    package var byTime: PictureOrder?
+    /// The picture at a place by name, or nil outside the directory or where nothing can be preloaded.
     ///
     /// Must not wait.
     package var picture: @Sendable (Int) -> PictureRequest?
 
-    package init(directory: UInt64, index: Int, picture: @escaping @Sendable (Int) -> PictureRequest?) {
+    package init(
+        directory: UInt64, index: Int, byTime: PictureOrder? = nil,
+        picture: @escaping @Sendable (Int) -> PictureRequest?
+    ) {
         self.directory = directory
         self.index = index
+        self.byTime = byTime
         self.picture = picture
+    }
+}
+
+/// Another order of a directory's pictures than that of their names.
+package struct PictureOrder: Sendable {
+    /// By place by name: the place in this order.
+    private let places: [Int32]
+    /// By place in this order: the place by name.
+    private let indices: [Int32]
+
+    /// Keeps two arrays, of which each is the inverse of the other.
+    ///
+    /// - Parameters:
+    ///   - places: By place by name, the place in this order.
+    ///   - indices: By place in this order, the place by name.
+    package init(places: [Int32], indices: [Int32]) {
+        self.places = places
+        self.indices = indices
+    }
+
+    /// The place of a picture that has a place by name; nil if it is not in this order.
+    package func place(of index: Int) -> Int? {
+        places.indices.contains(index) ? Int(places[index]) : nil
+    }
+
+    /// The place by name of the picture at a place, or nil outside the directory.
+    package func index(at place: Int) -> Int? {
+        indices.indices.contains(place) ? Int(indices[place]) : nil
     }
 }
 

@@ -163,8 +163,12 @@ extension RankFileSystem {
 extension RankFileSystem {
     /// The pictures around an open one, counted without those that the service withholds.
     func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
-        let place = listing.entries[..<index].reduce(0) { isPreloadable($1) ? $0 + 1 : $0 }
-        return Neighbours(directory: inodes.number(of: .directory(of: listing)), index: place) { [self] wanted in
+        let orders = listing.browsingOrders
+        let place = Int(orders.places[index])
+        return Neighbours(
+            directory: inodes.number(of: .directory(of: listing)), index: place,
+            byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime)
+        ) { [self] wanted in
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
             let entry = listing.entries[index]
             return knownLocation(of: entry).map {
@@ -184,13 +188,8 @@ extension RankFileSystem {
         while left > 0 {
             index += direction
             guard entries.indices.contains(index) else { return nil }
-            if isPreloadable(entries[index]) { left -= 1 }
+            if entries[index].isBrowsed { left -= 1 }
         }
         return index
-    }
-
-    /// Whether somebody who pages on meets an entry: hidden and withheld ones are passed over, and so are archives.
-    private func isPreloadable(_ entry: ListingEntry) -> Bool {
-        !entry.isWithheld && !entry.isHidden && entry.picture.rendition != .archive
     }
 }

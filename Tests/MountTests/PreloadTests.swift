@@ -25,6 +25,39 @@ extension MountSuite {
             }
         }
 
+        @Test func aReaderByTimeFindsTheNextByTime() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["connections=2"])
+                let names = try mount.names(mount.day())
+                let readable = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld })
+                let byTime = readable.indices.sorted {
+                    (readable[$0].1.uploaded, $0) < (readable[$1].1.uploaded, $1)
+                }
+                // Five in a row by time that are apart by name, and that nobody comes to who goes by name.
+                let walk = try #require(
+                    byTime.indices.dropLast(4).map { byTime[$0..<$0 + 5] }.first { walk in
+                        zip(walk, walk.dropFirst()).allSatisfy { abs($0 - $1) > 2 }
+                            && walk.dropFirst().allSatisfy { !(0...2).contains($0 - walk[walk.startIndex]) }
+                    })
+                let pictures = walk.map { readable[$0].1.picture }
+                let paths = walk.map { "\(mount.day())/\(readable[$0].0)" }
+                /// The bodies that were asked for, without those questions for a length that are GETs.
+                func downloads() -> [String] { origin.downloads.filter { $0.bytes != 1 }.map(\.path) }
+
+                _ = try read(paths[0]).get()
+                #expect(poll { downloads().count == 3 && isIdle(mount) })
+                _ = try read(paths[1]).get()
+                #expect(poll { downloads().count == 6 && isIdle(mount) })
+                #expect(downloads().suffix(3) == pictures[1...3])
+                // The third was there before it was opened, and brings the fifth alone.
+                _ = try read(paths[2]).get()
+                #expect(poll { downloads().count == 7 && isIdle(mount) })
+                #expect(downloads().last == pictures[4])
+                #expect(extendedAttribute("user.rankfs.state", of: paths[3]) == "stored")
+            }
+        }
+
         @Test func aReaderOfAWaitingPreloadGoesFirst() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, ["--rate", "150000", "--no-chunked"])

@@ -154,6 +154,27 @@ import Testing
         }
     }
 
+    @Test func neighboursByTimeAreCountedWithoutWhatIsWithheld() async throws {
+        let entries = Workbench.entries(10, withheld: [8]).map { entry in
+            var entry = entry
+            entry.work.uploaded = 1_714_489_200 - Int64((entry.rank ?? 0) * 7 % 10)
+            return entry
+        }
+        try await withDay(entries) { bench in
+            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            for index in [0, 6, 9] {
+                let neighbours = bench.fileSystem.neighbours(listing, index)
+                let order = try #require(neighbours.byTime)
+                let pictures = (0...9).map { place in order.index(at: place).flatMap { neighbours.picture($0) } }
+                let works: [Int64?] = [1007, 1004, 1001, 1005, 1002, 1009, 1006, 1003, 1010, nil]
+                #expect(pictures.map { $0?.id.work.rawValue } == works)
+                let place = order.place(of: neighbours.index)
+                #expect(place.map { works[$0] } == 1001 + Int64(index))
+            }
+            #expect(bench.host.asked.isEmpty)
+        }
+    }
+
     @Test func extendedAttributesAgreeWithTheRecord() async throws {
         try await withDay { bench in
             let inode = try await bench.stat(path(2)).inode

@@ -1,0 +1,70 @@
+internal import Synchronization
+import Rankings
+
+/// The places of a listing's pictures in the orders in which people page through them: by name and by time.
+///
+/// Only what somebody who pages on meets has a place: pictures, neither hidden nor withheld. Places count from 0.
+package struct BrowsingOrders: Sendable, Equatable {
+    /// By index of an entry: how many pictures come before it, which is a picture's own place by name.
+    package let places: [Int32]
+    /// By place by name: the place by time.
+    package let timePlaces: [Int32]
+    /// By place by time: the place by name.
+    package let byTime: [Int32]
+
+    /// Sorts entries; takes 0.1 ms for a thousand.
+    ///
+    /// - Parameter entries: All entries of a listing, in its order.
+    init(_ entries: [ListingEntry]) {
+        var places: [Int32] = []
+        places.reserveCapacity(entries.count)
+        var pictures: [(uploaded: Int64, index: Int32, place: Int32)] = []
+        pictures.reserveCapacity(entries.count)
+        for (index, entry) in entries.enumerated() {
+            let place = Int32(clamping: pictures.count)
+            places.append(place)
+            if entry.isBrowsed { pictures.append((entry.picture.uploaded, Int32(clamping: index), place)) }
+        }
+        pictures.sort {
+            guard $0.uploaded == $1.uploaded else { return $0.uploaded < $1.uploaded }
+            return Self.isNamedBefore(entries[Int($0.index)], entries[Int($1.index)]) ?? ($0.index < $1.index)
+        }
+        var timePlaces = [Int32](repeating: 0, count: pictures.count)
+        for (place, picture) in pictures.enumerated() { timePlaces[Int(picture.place)] = Int32(clamping: place) }
+        self.places = places
+        self.timePlaces = timePlaces
+        byTime = pictures.map(\.place)
+    }
+
+    /// Whether a name sorts before another one as people sort names, numbers by their value; nil if no number tells.
+    private static func isNamedBefore(_ one: ListingEntry, _ other: ListingEntry) -> Bool? {
+        if one.rank != other.rank { return one.rank < other.rank }
+        if one.picture.work != other.picture.work {
+            return one.picture.work.rawValue < other.picture.work.rawValue
+        }
+        return one.picture.page == other.picture.page ? nil : one.picture.page < other.picture.page
+    }
+}
+
+extension ListingEntry {
+    /// Whether somebody who pages on meets it: hidden and withheld ones are passed over, and so are archives.
+    package var isBrowsed: Bool {
+        !isWithheld && !isHidden && picture.rendition != .archive
+    }
+}
+
+extension Listing {
+    /// The places of the pictures known now.
+    ///
+    /// Never waits. Sorted once for as many entries as there are, outside the lock.
+    package var browsingOrders: BrowsingOrders {
+        let (known, entries) = state.withLock { ($0.orders, $0.table.entries) }
+        if let known, known.places.count == entries.count { return known }
+        let orders = BrowsingOrders(entries)
+        state.withLock { state in
+            // Entries are only appended, so the longest is the newest.
+            if (state.orders?.places.count ?? 0) < entries.count { state.orders = orders }
+        }
+        return orders
+    }
+}

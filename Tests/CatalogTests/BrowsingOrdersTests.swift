@@ -1,0 +1,77 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+@Suite struct BrowsingOrdersTests {
+    func entry(
+        _ rank: Int32, work: Int64, page: Int = 0, uploaded: Int64, rendition: Rendition = .regular,
+        isWithheld: Bool = false, isHidden: Bool = false
+    ) -> ListingEntry {
+        ListingEntry(
+            name: "\(rank)-\(work)_p\(page).jpg", rank: rank,
+            picture: PictureID(work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: uploaded),
+            reference: "", isWithheld: isWithheld, isHidden: isHidden)
+    }
+
+    @Test func byTimeAndEqualTimesByName() {
+        let orders = BrowsingOrders([
+            entry(1, work: 40, uploaded: 900), entry(2, work: 30, uploaded: 100), entry(3, work: 20, uploaded: 900),
+            entry(4, work: 10, uploaded: 500), entry(5, work: 50, uploaded: 100),
+        ])
+        #expect(orders.places == [0, 1, 2, 3, 4])
+        #expect(orders.byTime == [1, 4, 3, 0, 2])
+        #expect(orders.timePlaces == [3, 0, 4, 2, 1])
+    }
+
+    @Test func worksWithoutRanksAreNamedByTheirNumbersAndTheirPages() {
+        // Newest first, as authors' works are listed; the times are equal, so the numbers tell, by value and not by digits.
+        let orders = BrowsingOrders([
+            entry(0, work: 1000, uploaded: 7), entry(0, work: 999, page: 0, uploaded: 7),
+            entry(0, work: 999, page: 2, uploaded: 7), entry(0, work: 999, page: 10, uploaded: 7),
+        ])
+        #expect(orders.byTime == [1, 2, 3, 0])
+    }
+
+    @Test func whatNobodyPagesToHasNoPlace() {
+        let orders = BrowsingOrders([
+            entry(1, work: 1, uploaded: 5, isWithheld: true), entry(2, work: 2, uploaded: 4),
+            entry(3, work: 3, uploaded: 3, isHidden: true), entry(4, work: 4, uploaded: 2, rendition: .archive),
+            entry(5, work: 5, uploaded: 1),
+        ])
+        #expect(orders.places == [0, 0, 1, 1, 1])
+        #expect(orders.byTime == [1, 0])
+        #expect(orders.timePlaces == [1, 0])
+    }
+
+    @Test func theTwoDirectionsAreInverse() {
+        let entries = (0..<997).map { number in
+            let time: Int = number * 31 % 997 / 3
+            return entry(Int32(number + 1), work: Int64(number), uploaded: Int64(time))
+        }
+        let orders = BrowsingOrders(entries)
+        #expect(orders.byTime.count == 997)
+        #expect(orders.byTime.enumerated().allSatisfy { orders.timePlaces[Int($1)] == $0 })
+        let sorted = orders.byTime.map { entries[Int($0)] }
+        for (one, next) in zip(sorted, sorted.dropFirst()) {
+            #expect((one.picture.uploaded, one.rank) < (next.picture.uploaded, next.rank))
+        }
+    }
+
+    @Test func noEntriesHaveNoOrder() {
+        #expect(BrowsingOrders([]).byTime.isEmpty)
+    }
+
+    @Test func aListingThatGrowsIsSortedAgain() async throws {
+        let bench = Bench()
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let first = try await listing.entries(reaching: 0)
+        #expect(listing.browsingOrders == BrowsingOrders(listing.entries))
+        #expect(listing.browsingOrders.places.count >= first.count)
+        let all = try await listing.entries(reaching: .max)
+        #expect(all.count > first.count)
+        #expect(listing.browsingOrders == BrowsingOrders(all))
+        await catalog.close()
+    }
+}

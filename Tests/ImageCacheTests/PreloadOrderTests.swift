@@ -1,0 +1,280 @@
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// Walks that go by modification time.
+@Suite(.timeLimit(.minutes(1))) struct PreloadOrderTests {
+    typealias Decision = PreloadPolicy.Decision
+
+    /// An order in which the picture at place `t` by time is at place `t * factor` by name, modulo a prime.
+    static func order(_ count: Int, factor: Int) -> PictureOrder {
+        let indices = (0..<count).map { Int32($0 * factor % count) }
+        var places = [Int32](repeating: 0, count: count)
+        for (place, index) in indices.enumerated() { places[Int(index)] = Int32(place) }
+        return PictureOrder(places: places, indices: indices)
+    }
+
+    /// Neighbours by time are 21 places apart by name, neighbours by name 37 or 60 by time.
+    static let spread = order(97, factor: 21)
+
+    static func byTime(_ places: some Sequence<Int>) -> [Int] { places.compactMap { spread.index(at: $0) } }
+
+    /// A policy and the time that its walks take.
+    struct Walker {
+        var policy = PreloadPolicy(ordinary: 2)
+        var now = ContinuousClock.now
+
+        /// Reads pictures whole, one after the other, with a pause before each; returns what each planned.
+        mutating func walk(
+            _ indices: [Int], _ order: PictureOrder? = spread, pause: Duration = .seconds(1), wasThere: Bool = true
+        ) -> [Decision] {
+            indices.map { index in
+                now += pause
+                var decision = policy.passed(
+                    index, in: 1, byTime: order, opened: now, wasThere: wasThere, isComplete: wasThere)
+                now += .milliseconds(400)
+                if decision == .nothing || decision == .drop { decision = policy.completed(index, in: 1) }
+                policy.finished(index, in: 1, now: now)
+                return decision
+            }
+        }
+    }
+
+    // MARK: - The state machine
+
+    @Test func theSecondPictureByTimeTellsTheOrder() {
+        var walker = Walker()
+        let first = Self.byTime([30])[0]
+        #expect(
+            walker.walk(Self.byTime([30, 31, 32, 31])) == [
+                .plan([first + 1, first + 2]), .plan(Self.byTime([32, 33])), .plan(Self.byTime([33, 34])),
+                .plan(Self.byTime([30, 29])),
+            ])
+    }
+
+    @Test func newestFirstIsADirectionLikeAnother() {
+        var walker = Walker()
+        let plans = walker.walk(Self.byTime([30, 29, 70, 69]))
+        // After a jump it goes on in the direction in which it began.
+        #expect(plans[1] == .plan(Self.byTime([28, 27])))
+        #expect(plans[2] == .plan(Self.byTime([69, 68])))
+        #expect(plans[3] == .plan(Self.byTime([68, 67])))
+    }
+
+    @Test func theTurnDropsWhatWasPlannedByName() {
+        var walker = Walker()
+        _ = walker.walk(Self.byTime([30]))
+        let second = Self.byTime([31])[0]
+        let now = ContinuousClock.now
+        #expect(
+            walker.policy.passed(second, in: 1, byTime: Self.spread, opened: now, wasThere: false, isComplete: false)
+                == .drop)
+        #expect(walker.policy.completed(second, in: 1) == .plan(Self.byTime([32, 33])))
+        #expect(walker.policy.completed(second, in: 1) == .nothing)
+    }
+
+    @Test func aJumpKeepsTheOrder() {
+        var walker = Walker()
+        let plans = walker.walk(Self.byTime([30, 31, 80, 81]))
+        #expect(plans[2] == .plan(Self.byTime([81, 82])))
+        #expect(plans[3] == .plan(Self.byTime([82, 83])))
+    }
+
+    @Test func aStepByNameTurnsBack() {
+        var walker = Walker()
+        let here = Self.byTime([31])[0]
+        let plans = walker.walk(Self.byTime([30, 31]) + [here + 1, here + 2, here + 1])
+        #expect(plans[2] == .plan([here + 2, here + 3]))
+        #expect(plans[3] == .plan([here + 3, here + 4]))
+        #expect(plans[4] == .plan([here, here - 1]))
+        // Forgotten with the order: a jump by name goes on upwards.
+        #expect(walker.walk([5]) == [.plan([6, 7])])
+    }
+
+    @Test func theEndOfTheOrderEndsThePlan() {
+        var walker = Walker()
+        let plans = walker.walk(Self.byTime([94, 95, 96]))
+        #expect(plans.dropFirst() == [.plan(Self.byTime([96])), .plan([])])
+    }
+
+    /// A viewer that reads two ahead and one behind by itself, as gThumb does.
+    @Test func aViewerThatReadsAheadKeepsItsOrder() {
+        var walker = Walker()
+        let plans = walker.walk(Self.byTime([30, 31, 32, 29, 33, 34, 35]))
+        #expect(plans[2] == .plan(Self.byTime([33, 34])))
+        #expect(Array(plans.suffix(3)) == [34...35, 35...36, 36...37].map { .plan(Self.byTime($0)) })
+    }
+
+    @Test func aBulkWalkByTimeWidensToo() {
+        var walker = Walker()
+        let plans = walker.walk(
+            Self.byTime(20...26), pause: .milliseconds(5), wasThere: false)
+        let ahead = [22...23, 23...26, 24...31, 25...32, 26...33, 27...34]
+        #expect(Array(plans.dropFirst()) == ahead.map { .plan(Self.byTime($0)) })
+        #expect(walker.policy.width(of: 1) == 8)
+        // A pause closes the window, as by name.
+        #expect(walker.walk(Self.byTime([27])) == [.plan(Self.byTime([28, 29]))])
+    }
+
+    @Test func aPictureWithoutAPlaceByTimeIsReachedByName() {
+        var walker = Walker()
+        #expect(walker.walk(Self.byTime([30, 31]) + [200]).last == .plan([201, 202]))
+        #expect(walker.walk([5], nil) == [.plan([6, 7])])
+    }
+
+    @Test func aListingThatGrewIsFollowedInItsNewOrder() {
+        var walker = Walker()
+        _ = walker.walk(Self.byTime([30, 31]))
+        let grown = Self.order(101, factor: 21)
+        let here = Self.byTime([31])[0]
+        let place = grown.place(of: here) ?? 0
+        let next = grown.index(at: place + 1) ?? 0
+        #expect(
+            walker.walk([next], grown) == [
+                .plan([2, 3].compactMap { grown.index(at: place + $0) })
+            ])
+    }
+
+    /// Every third picture after every beginning, in every order of eleven pictures that a factor makes.
+    @Test func everyStepFollowsTheRules() {
+        var (turns, stays, returns) = (0, 0, 0)
+        for factor in 2..<11 {
+            let order = Self.order(11, factor: factor)
+            func place(_ index: Int) -> Int { order.place(of: index) ?? -1 }
+            func plan(_ from: Int, _ step: Int, isByTime: Bool) -> Decision {
+                .plan(
+                    [1, 2].compactMap { isByTime ? order.index(at: place(from) + step * $0) : from + step * $0 })
+            }
+            for one in 0..<11 {
+                for two in 0..<11 where two != one {
+                    var walker = Walker()
+                    let plans = walker.walk([one, two], order)
+                    let (byName, byTime) = (two - one, place(two) - place(one))
+                    let isByTime = abs(byName) > 2 && abs(byTime) == 1
+                    let step = isByTime ? byTime : abs(byName) <= 2 ? byName.signum() : 1
+                    #expect(plans == [plan(one, 1, isByTime: false), plan(two, step, isByTime: isByTime)])
+                    guard isByTime else { continue }
+                    turns += 1
+                    for three in 0..<11 where three != two {
+                        var walker = walker
+                        let (thenByName, thenByTime) = (three - two, place(three) - place(two))
+                        let staysByTime = abs(thenByTime) == 1 || abs(thenByName) != 1
+                        let move = staysByTime ? thenByTime : thenByName
+                        let step = abs(move) <= 2 ? move.signum() : byTime
+                        #expect(
+                            walker.walk([three], order) == [plan(three, step, isByTime: staysByTime)])
+                        if staysByTime { stays += 1 } else { returns += 1 }
+                    }
+                }
+            }
+        }
+        #expect(turns > 100 && stays > 100 && returns > 100, "\(turns) \(stays) \(returns)")
+    }
+
+    /// Where the order by time has nothing to tell, it changes nothing: every walk of four pictures among seven.
+    @Test(arguments: [Duration.milliseconds(5), .seconds(1)], [true, false])
+    func theSameOrderOrItsReverseChangesNothing(pause: Duration, wasThere: Bool) {
+        let same = Self.order(7, factor: 1)
+        let reverse = PictureOrder(places: (0..<7).reversed(), indices: (0..<7).reversed())
+        for number in 0..<2401 {
+            var rest = number
+            let indices = (0..<4).map { _ in
+                defer { rest /= 7 }
+                return rest % 7
+            }
+            var walkers = [Walker](repeating: Walker(), count: 3)
+            let expected = walkers[0].walk(indices, nil, pause: pause, wasThere: wasThere)
+            #expect(walkers[1].walk(indices, same, pause: pause, wasThere: wasThere) == expected)
+            #expect(walkers[2].walk(indices, reverse, pause: pause, wasThere: wasThere) == expected)
+        }
+    }
+
+    /// Every walk by steps that are near by name is what it was: no order by time disturbs it, slow or in bulk.
+    @Test(arguments: [Duration.milliseconds(5), .seconds(1)], [true, false])
+    func nearStepsByNameAreNeverDisturbed(pause: Duration, wasThere: Bool) {
+        for number in 0..<4096 {
+            var (rest, index) = (number, 50)
+            let indices = (0..<6).map { _ in
+                defer { rest /= 4 }
+                index += [-2, -1, 1, 2][rest % 4]
+                return index
+            }
+            var (plain, timed) = (Walker(), Walker())
+            let expected = plain.walk(indices, nil, pause: pause, wasThere: wasThere)
+            #expect(timed.walk(indices, pause: pause, wasThere: wasThere) == expected)
+        }
+    }
+
+    // MARK: - The cache
+
+    static let size = 200_000
+
+    static func neighbours(_ index: Int) -> Neighbours {
+        Neighbours(directory: 1, index: index, byTime: spread) { place in
+            (0..<97).contains(place) ? Sample.picture(Int64(place), size: Int64(size)) : nil
+        }
+    }
+
+    static func bytes(_ index: Int) -> [UInt8] { Sample.jpeg(size, seed: UInt64(index)) }
+
+    func open(_ index: Int, _ bench: Bench) throws -> OpenPicture {
+        bench.clock.advance(by: .seconds(1))
+        return try bench.open(Sample.picture(Int64(index), size: Int64(Self.size)), neighbours: Self.neighbours(index))
+    }
+
+    /// Reads a picture whose download is the request of this number.
+    func read(_ index: Int, request: Int, _ bench: Bench) async throws {
+        let picture = try open(index, bench)
+        async let content = picture.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: request).answer(Self.bytes(index))
+        #expect(try await content.content == Self.bytes(index))
+        picture.close()
+    }
+
+    func numbers(_ bench: Bench) -> [Int] {
+        bench.transport.urls.compactMap { Int($0.dropFirst("https://i.example/".count).prefix { $0 != "_" }) }
+    }
+
+    @Test func theNextTwoByTimeAreDownloadedAheadAndTakenOver() async throws {
+        let bench = try Bench(preload: 2)
+        let places = Self.byTime(30...35)
+        try await read(places[0], request: 0, bench)
+        await bench.transport.waitForRequests(3)
+        try await read(places[1], request: 3, bench)
+        let requests = await bench.transport.waitForRequests(4)
+        #expect(
+            numbers(bench).prefix(4) == [places[0], places[0] + 1, places[0] + 2, places[1]],
+            "the order is not known before the second")
+        requests[1].answer(Self.bytes(places[0] + 1))
+        requests[2].answer(Self.bytes(places[0] + 2))
+        let preloads = await bench.transport.waitForRequests(6)[4...]
+        #expect(numbers(bench).suffix(2) == [places[2], places[3]])
+        #expect(preloads.allSatisfy { $0.request.priority == .preload })
+        // The reader comes to the third while it is on its way.
+        let third = try open(places[2], bench)
+        let reader = Task { try await third.bytes(offset: 0, count: Self.size) }
+        await preloads[4].waitForPriority(.reader)
+        preloads[4].answer(Self.bytes(places[2]))
+        #expect(try await reader.value.content == Self.bytes(places[2]))
+        preloads[5].answer(Self.bytes(places[3]))
+        await bench.transport.waitForRequests(7)
+        #expect(numbers(bench).last == places[4])
+        third.close()
+    }
+
+    @Test func theTurnForgetsTheQueueByName() async throws {
+        // One connection for preloads: the second by name waits for the first.
+        let bench = try Bench(preload: 2, connections: 1)
+        let places = Self.byTime(30...33)
+        try await read(places[0], request: 0, bench)
+        let byName = await bench.transport.waitForRequest(at: 1)
+        try await read(places[1], request: 2, bench)
+        byName.answer(Self.bytes(places[0] + 1))
+        await bench.transport.waitForRequest(at: 3).answer(Self.bytes(places[2]))
+        await bench.transport.waitForRequest(at: 4).answer(Self.bytes(places[3]))
+        await bench.settle()
+        #expect(numbers(bench) == [places[0], places[0] + 1, places[1], places[2], places[3]])
+    }
+}
