@@ -19,6 +19,8 @@ enum Failure: Error, Hashable, Sendable {
     case isADirectory
     case notALink
     case noSuchAttribute
+    /// A file manager counts or previews a directory that nobody opened, and not all of it is known.
+    case unasked
     /// An ioctl that means nothing here.
     case noSuchCommand
     /// A ranking that only signed-in users see.
@@ -51,6 +53,8 @@ extension Failure {
         case .notALink: EINVAL
         case .noSuchAttribute: ENODATA
         case .noSuchCommand: ENOTTY
+        // Try again: who is taken for a counting file manager by mistake is not so for long.
+        case .unasked: EBUSY
         case .modeNeedsSignIn, .withheld: EACCES
         case .unlocated, .media: EIO
         case .catalog(let error): Self.code(of: error)
@@ -97,7 +101,7 @@ extension Failure {
     var explanation: String? {
         switch self {
         case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
-            .notALink, .noSuchAttribute, .noSuchCommand:
+            .notALink, .noSuchAttribute, .noSuchCommand, .unasked:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"

@@ -50,16 +50,35 @@ extension RankFileSystem {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
         if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
+        let opening = opening(node, by: request.caller)
         if let names = names(in: node) {
             return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
         }
-        if case .following = node { return openFollowing(reply) }
+        if case .following = node {
+            return opening.isGlance ? refuse(reply, .unasked, subject: node.path) : openFollowing(reply)
+        }
         guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
-        let glance = glance(request, at: node)
-        if glance == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
+        if opening.isGlance { return openForGlance(node, key, opening, request.caller, reply) }
+        let seeder = opening == .visit ? seeder(for: request.caller) : nil
+        if seeder == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { throw .noSuchName }
-            if let glance { await glance(listing) }
+            if let seeder { await self.seed(listing, seeder, .whole) }
+            self.open(node, listing, reply)
+        }
+    }
+
+    /// Shows a file manager that nobody sent a directory of which everything is known; asks for nothing.
+    private func openForGlance(
+        _ node: Node, _ key: ListingKey, _ opening: LookRecognition.Opening, _ caller: Caller, _ reply: OpenReply
+    ) {
+        let seeder = opening == .preview ? seeder(for: caller) : nil
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            // It looks at each entry, too: where sizes are not known that would ask for all of them, and for further pages.
+            guard let listing = await self.catalog.storedListing(key), listing.isComplete,
+                listing.entries.enumerated().allSatisfy({ $1.isHidden || self.knownSize(listing, $0) != nil })
+            else { throw .unasked }
+            if let seeder { await self.seed(listing, seeder, .beginning) }
             self.open(node, listing, reply)
         }
     }

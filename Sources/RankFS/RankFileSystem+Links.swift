@@ -16,7 +16,7 @@ extension RankFileSystem {
         }
         guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path) }
         switch link {
-        case .latest(let mode): readLatest(mode, reply)
+        case .latest(let mode): readLatest(mode, request.caller, reply)
         case .random: later(reply, subject: { link.path }) { reply.target(await self.takeRandomTarget()) }
         case .bookmarks where source.signIn.user == nil:
             refuse(reply, .catalog(.needsSignIn), subject: link.path)
@@ -44,10 +44,14 @@ extension RankFileSystem {
         }
     }
 
-    private func readLatest(_ mode: RankingMode, _ reply: LinkReply) {
+    private func readLatest(_ mode: RankingMode, _ caller: Caller, _ reply: LinkReply) {
         // No day is newer than the calendar's newest, so once that one was told nothing changes before the next noon.
         let newest = Day.newestPublished(atUnixSeconds: configuration.now())
-        if newestDays.withLock({ $0[mode] }) == newest { return reply.target(newest.description) }
+        if newestDays.withLock({ $0[mode] }) == newest || catalog.loadedListing(.ranking(mode, newest)) != nil
+            || isGlancing(at: .mode(mode), caller)
+        {
+            return reply.target(newest.description)
+        }
         later(reply, subject: { Link.latest(mode).path }) { () async throws(Failure) in
             let day: Day
             do throws(CatalogError) { day = try await self.catalog.newestDay(of: mode) } catch {

@@ -27,7 +27,7 @@ extension RankFileSystem {
             return refuse(reply, .nameTooLong, subject: parent.path)
         }
         if answerDesktop(request, in: parent, reply) { return }
-        let finding = find(name, in: parent)
+        let finding = find(name, in: parent, request.caller)
         if answer(reply, finding) { return }
         let subject: @Sendable () -> String = { "\(parent.path)/\(String(decoding: name, as: UTF8.self))" }
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
@@ -77,7 +77,7 @@ extension RankFileSystem {
 // MARK: - Names
 
 extension RankFileSystem {
-    private func find(_ name: [UInt8], in parent: Node) -> Finding {
+    private func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: parent) { return .refused(failure) }
         if configuration.thumbnails != nil, let key = parent.listingKey, EntryName.isSharedThumbnails(name) {
@@ -89,7 +89,7 @@ extension RankFileSystem {
             let file = HelperFile.allCases.first { $0.isBelowHelpers && $0.name.utf8.elementsEqual(name) }
             return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
         case .rankings: return findMode(name)
-        case .mode(let mode): return findDay(name, mode)
+        case .mode(let mode): return findDay(name, mode, caller)
         case .users: return findAuthor(name)
         case .works: return findWork(name)
         case .work(let work): return findInWork(name, work)
@@ -133,7 +133,7 @@ extension RankFileSystem {
         return source.modes.contains(mode.ofAllContents) ? .node(.mode(mode)) : .absent(Limits.changing)
     }
 
-    private func findDay(_ name: [UInt8], _ mode: RankingMode) -> Finding {
+    private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> Finding {
         guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
         if name == "latest" { return .node(.link(.latest(mode))) }
         guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
@@ -141,7 +141,9 @@ extension RankFileSystem {
         let key = ListingKey.ranking(mode, day)
         if day > newest || catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
-        if day < newest || catalog.loadedListing(key) != nil { return .node(.day(mode, day)) }
+        if day < newest || catalog.loadedListing(key) != nil || isGlancing(at: .mode(mode), caller) {
+            return .node(.day(mode, day))
+        }
         return .unknown { () async throws(Failure) in
             try await self.listing(key) == nil ? .absent(Limits.unpublished) : .node(.day(mode, day))
         }

@@ -9,62 +9,75 @@ import Thumbnails
 /// It shows itself by the names that it looks up first; `ls`, `cp` and `rsync` look up none of them
 /// (reference/desktop.md 2.3b).
 extension RankFileSystem {
+    /// What a directory is opened for.
+    func opening(_ node: Node, by caller: Caller) -> LookRecognition.Opening {
+        let path = node.path
+        guard looks.withLock({ $0.matters(opening: path) }) else { return .ordinary }
+        let program = configuration.program(caller.process)
+        let parent: String? = if case .root = node { nil } else { node.parent.path }
+        return looks.withLock { $0.opened(path, below: parent, by: program, now: .now) }
+    }
+
+    /// Whether a program glances at a directory, so that nothing in it is worth a request.
+    func isGlancing(at node: Node, _ caller: Caller) -> Bool {
+        let path = node.path
+        guard looks.withLock({ $0.matters(opening: path) }) else { return false }
+        let program = configuration.program(caller.process)
+        return looks.withLock { $0.isGlancing(at: path, program) }
+    }
+
     /// Answers the look of a desktop once a screenful of thumbnails is there, or the seeder's patience is over.
     ///
-    /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, thumbnails are off,
-    ///   or it is not the user whose thumbnails they are that looks.
+    /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, nobody wants
+    ///   thumbnails, or it is not the user whose thumbnails they are that looks.
     func answerDesktop(_ request: LookupRequest, in parent: Node, _ reply: EntryReply) -> Bool {
-        guard EntryName.isAnnouncement(request.name), let seeder = seeder(for: request.caller),
-            refusal(of: parent) == nil
-        else { return false }
-        let isOpening = EntryName.isOpening(request.name)
-        guard let key = parent.listingKey else {
-            if isOpening { looks.withLock { $0.looked(atParent: parent.path, now: .now) } }
-            return false
-        }
+        guard EntryName.isAnnouncement(request.name) else { return false }
+        let isListed = EntryName.isOpening(request.name)
+        let program = configuration.program(request.caller.process)
+        let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: .now) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
-        guard let listing = catalog.loadedListing(key) else { return false }
-        let extent = looks.withLock { looks in
-            isOpening ? looks.looked(at: key, below: parent.parent.path, now: .now) : .whole
-        }
+        guard isWanted, let seeder = seeder(for: request.caller), refusal(of: parent) == nil,
+            let key = parent.listingKey, let listing = catalog.loadedListing(key)
+        else { return false }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
-            await seeder.wait { await self.seed(listing, seeder, extent, mayAsk: isOpening) }
+            await self.seed(listing, seeder, isListed ? .whole : .known)
             reply.absent(timeout: .zero)
         }
         return true
     }
 
     /// Who seeds for a caller; nil if nobody does.
-    private func seeder(for caller: Caller) -> ThumbnailSeeder? {
+    func seeder(for caller: Caller) -> ThumbnailSeeder? {
         guard let seeder = configuration.thumbnails, let user = seeder.user, caller.user == user else { return nil }
         return seeder
     }
 
-    /// Makes the thumbnails that a file manager will want of a directory that it opens right after its parent.
-    ///
-    /// - Returns: Nil if nothing is to be waited for.
-    func glance(_ request: OpenRequest, at node: Node) -> (@Sendable (Listing) async -> Void)? {
-        guard let seeder = seeder(for: request.caller), node.listingKey != nil,
-            looks.withLock({ $0.opened(below: node.parent.path, now: .now) })
-        else { return nil }
-        return { listing in
-            await seeder.wait { await self.seed(listing, seeder, .beginning, mayAsk: false) }
-        }
+    /// How much of a directory is worth thumbnails.
+    enum SeededPart: Sendable {
+        /// What a preview of the directory shows.
+        case beginning
+        /// The entries that are known.
+        case known
+        /// All, with the pages that nobody has read yet.
+        case whole
     }
 
-    /// Returns when the first screenful is there; what is not told, or not to be had, is left to the file manager.
-    private func seed(
-        _ listing: Listing, _ seeder: ThumbnailSeeder, _ extent: LookRecognition.Extent, mayAsk: Bool
-    ) async {
+    /// Returns when the first screenful is there or the seeder's patience is over; what is not told, or not to be had, is left
+    /// to the file manager.
+    func seed(_ listing: Listing, _ seeder: ThumbnailSeeder, _ part: SeededPart) async {
+        await seeder.wait { await self.seedPatiently(listing, seeder, part) }
+    }
+
+    private func seedPatiently(_ listing: Listing, _ seeder: ThumbnailSeeder, _ part: SeededPart) async {
         let path = listing.key.path
-        if extent == .beginning {
+        if part == .beginning {
             let known = Array(listing.entries.prefix(Limits.glance))
             return await seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing))
         }
-        let known = mayAsk ? try? await listing.entries(reaching: Limits.screenful - 1) : listing.entries
+        let known = part == .whole ? try? await listing.entries(reaching: Limits.screenful - 1) : listing.entries
         guard let known else { return }
         await seeder.seed(path, thumbnailJobs(known, of: listing))
-        guard mayAsk, !listing.isComplete else { return }
+        guard part == .whole, !listing.isComplete else { return }
         // The file manager reads the whole directory too.
         Task {
             guard let all = try? await listing.entries(reaching: .max) else { return }

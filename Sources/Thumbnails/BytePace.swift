@@ -1,7 +1,9 @@
 /// A bound on bytes: a burst, then a steady rate.
 struct BytePace: Sendable {
-    /// Bytes that may go at once: a hundred previews and more, a day as a window shows it.
-    static let burst = 8.0 * 1_048_576
+    /// Bytes that may go at once: the previews of a whole day of 500 pictures.
+    ///
+    /// File managers read the pictures that have no thumbnail yet, which costs ten times the bytes: previews must keep ahead.
+    static let burst = 32.0 * 1_048_576
     /// Bytes a second afterwards: twenty previews, more than anybody scrolls, less than a slow line has.
     static let perSecond = 1_048_576.0
 

@@ -23,10 +23,8 @@ package actor ThumbnailSeeder {
     static let screenful = 100
     /// How long a look may wait for it; file managers show an empty window meanwhile.
     static let patience: Duration = .seconds(2)
-    /// Previews asked for at once for a screenful: the image host's eight connections less those of a reader.
+    /// Previews asked for at once: the image host's eight connections less those of a reader.
     static let atOnce = 6
-    /// Previews asked for at once for what nobody sees yet.
-    static let restAtOnce = 3
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
@@ -138,10 +136,10 @@ package actor ThumbnailSeeder {
 
     private func workOff() async {
         while let (directory, jobs) = rests.last, !isClosed {
-            let isFine = await run(jobs.prefix(Self.restAtOnce), of: directory, atOnce: Self.restAtOnce)
+            let isFine = await run(jobs.prefix(Self.atOnce), of: directory, atOnce: Self.atOnce)
             // The directory may have been looked at again meanwhile, and others with it.
             if let index = rests.firstIndex(where: { $0.directory == directory && $0.jobs.first == jobs.first }) {
-                rests[index].jobs = jobs.dropFirst(Self.restAtOnce)
+                rests[index].jobs = jobs.dropFirst(Self.atOnce)
                 if !isFine || rests[index].jobs.isEmpty { rests.remove(at: index) }
             }
             if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }

@@ -110,29 +110,59 @@ extension MountSuite {
         }
 
         /// Semantics: "Folder manners".
-        @Test func anItemCountCostsTheBeginningsOnly() async throws {
+        ///
+        /// The calls are those of Nautilus: statfs where a person goes, none where it counts.
+        @Test func anItemCountAsksForNothingAndTheNextVisitFindsThumbnails() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let top = 11
-                let mount = try Mount(workplace, of: origin, options: ["top=\(top)", "days=3"])
-                let parent = "\(mount.path)/ranking/daily"
-                func previews() -> Int { origin.downloads.filter { $0.path.hasPrefix("/c/480x960/") }.count }
-                // As Caja does: a look at the parent, then each child listed, looked at and each entry asked for.
-                look(parent)
-                let days = try mount.names(parent).filter { $0 != "latest" }
-                #expect(days.count == 3)
-                for day in days {
-                    #expect(try workplace.run("ls", "-l", "\(parent)/\(day)").status == 0)
-                    look("\(parent)/\(day)")
+                let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=3"])
+                let ranking = "\(mount.path)/ranking"
+                func run(_ steps: String...) throws -> [String] {
+                    let output = try workplace.run(["python3", "-c", Self.manager, ranking] + steps)
+                    guard output.status == 0 else { throw Failure(output.errors) }
+                    return output.lines
                 }
-                let counted = previews()
-                #expect((1...top + 2 * 8).contains(counted), "\(counted)")
-                #expect(origin.downloads.allSatisfy { $0.path.hasPrefix("/c/480x960/") || $0.range == "bytes=0-0" })
-                // Who then opens the last one finds all of its thumbnails.
-                look("\(parent)/\(days[2])")
-                #expect(poll { previews() > counted })
+                let days = try mount.names("\(ranking)/daily").filter { $0 != "latest" }.map { "daily/\($0)" }
+                #expect(days.count == 3)
+                // The modes, then the days of one: counted, with the links in them followed.
+                let modes = try run("visit:.", "count:daily", "count:weekly", "follow:daily/latest")
+                #expect(modes == ["8", "4", "4", String(days[2].suffix(10))])
+                #expect(try run("visit:daily", "count:\(days[0])", "count:\(days[1])") == ["4", "busy", "busy"])
+                #expect(origin.requests.isEmpty)
+                // Who goes there sees everything, with thumbnails, and counts what is known from then on.
+                let entries = try origin.ranking("daily", String(days[1].suffix(10))).prefix(Self.shown)
+                #expect(
+                    try run("visit:daily", "count:\(days[1])", "visit:\(days[1])", "stat:\(days[1])")
+                        == ["4", "busy", "\(entries.count)", "\(entries.count)"])
+                let made = entries.filter { !$0.isWithheld }.count
+                #expect(poll { thumbnails(workplace, "large").count == made })
+                let requests = origin.requests.count
+                #expect(try run("visit:daily", "count:\(days[1])") == ["4", "\(entries.count)"])
+                #expect(origin.requests.count == requests)
+                // What is no file manager is never refused.
+                #expect(try run("plain:daily", "plain:\(days[0])") == ["4", "\(Self.shown)"])
             }
         }
+
+        /// Acts as a file manager in one process; prints what each step counted.
+        private static let manager = """
+            import os, sys
+            for step in sys.argv[2:]:
+                verb, path = step.split(":", 1)
+                path = os.path.normpath(os.path.join(sys.argv[1], path))
+                try:
+                    if verb == "visit": os.statvfs(path)
+                    if verb == "follow":
+                        os.stat(path)
+                        print(os.readlink(path))
+                        continue
+                    names = os.listdir(path)
+                    if verb in ("visit", "count"): os.access(path + "/.hidden", os.F_OK)
+                    if verb == "stat": names = [name for name in names if os.stat(f"{path}/{name}")]
+                    print(len(names))
+                except OSError as error:
+                    print("busy" if error.errno == 16 else error)
+            """
 
         private func files(_ mount: Mount) -> Int? {
             ((try? mount.status())?["thumbnails"] as? [String: Any])?["files"] as? Int
