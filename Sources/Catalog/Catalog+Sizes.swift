@@ -1,3 +1,4 @@
+import HTTP
 package import Rankings
 import SQLite
 internal import Synchronization
@@ -48,7 +49,11 @@ extension Catalog {
         inBackground { [self] in
             let unknown = await learnStoredSizes(of: entries, in: listing)
             for entry in unknown {
-                sizeFlights.start(entry.picture) { await self.probeSize(of: entry, in: listing) }
+                // Whoever waits for one of them overtakes the others.
+                let urgency = Urgency()
+                sizeFlights.start(entry.picture, hurry: urgency.raise) {
+                    await self.probeSize(of: entry, in: listing, urgency)
+                }
             }
         }
     }
@@ -71,7 +76,9 @@ extension Catalog {
         return await probeSize(of: entry, in: listing)
     }
 
-    private func probeSize(of entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
+    private func probeSize(
+        of entry: ListingEntry, in listing: Listing, _ urgency: Urgency? = nil
+    ) async -> Result<Int64, CatalogError> {
         // Somebody may have downloaded or asked it since this was planned.
         if let index = listing.state.withLock({ $0.table.position(of: entry.picture) }),
             let size = listing.size(at: index)
@@ -80,7 +87,7 @@ extension Catalog {
         }
         do throws(CatalogError) {
             if known.withLock({ $0.doubted.contains(entry.picture) }) { throw .sizeNotTold }
-            let size = try await probe.size(at: try location(of: entry))
+            let size = try await probe.size(at: try location(of: entry), urgency: urgency)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             listing.setSize(size, of: entry.picture)
             outbox.add([.size(size, entry.picture)])

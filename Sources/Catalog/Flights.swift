@@ -13,6 +13,8 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let id: UInt64
         /// Whether it goes on without waiters.
         var isKept: Bool
+        /// Told when somebody begins to wait.
+        var hurry: (@Sendable () -> Void)?
         var task: Task<Void, Never>?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
     }
@@ -29,7 +31,8 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private enum Joined {
-        case closed, running
+        case closed
+        case running(hurry: (@Sendable () -> Void)?)
         case new(UInt64)
     }
 
@@ -52,8 +55,8 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return try outcome.get()
     }
 
-    /// Starts the work for a key that nobody waits for yet.
-    func start(_ key: Key, work: @escaping Work) {
+    /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever somebody begins to.
+    func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) {
         let id: UInt64? = state.withLock { state in
             guard !state.isClosed else { return nil }
             if state.flights[key] != nil {
@@ -61,7 +64,7 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 return nil
             }
             let id = state.newID()
-            state.flights[key] = Flight(id: id, isKept: true)
+            state.flights[key] = Flight(id: id, isKept: true, hurry: hurry)
             return id
         }
         if let id { launch(key, id, work) }
@@ -87,9 +90,9 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ) {
         let joined: Joined = state.withLock { state in
             guard !state.isClosed else { return .closed }
-            if state.flights[key] != nil {
+            if let flight = state.flights[key] {
                 state.flights[key]?.waiters[waiter] = continuation
-                return .running
+                return .running(hurry: flight.hurry)
             }
             let id = state.newID()
             state.flights[key] = Flight(id: id, isKept: false, waiters: [waiter: continuation])
@@ -97,7 +100,7 @@ final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         switch joined {
         case .closed: continuation.resume(returning: .failure(.cancelled))
-        case .running: break
+        case .running(let hurry): hurry?()
         case .new(let id): launch(key, id, work)
         }
     }

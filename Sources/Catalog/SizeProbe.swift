@@ -11,15 +11,19 @@ struct SizeProbe: Sendable {
 
     /// The size in bytes.
     ///
+    /// - Parameters:
+    ///   - location: Where the picture is.
+    ///   - urgency: Tells when somebody waits for it; nil if somebody does.
+    /// - Returns: What the host tells, by whichever of the two.
     /// - Throws: `.sizeNotTold` if the host is well but tells none, else `.source`.
-    func size(at location: PictureLocation) async throws(CatalogError) -> Int64 {
+    func size(at location: PictureLocation, urgency: Urgency? = nil) async throws(CatalogError) -> Int64 {
         let deadline = ContinuousClock.now + timeout
         if let size = try await size(
             HTTPRequest(
                 method: .head, url: location.url, headers: location.headers, transferClass: .metadata,
                 deadline: deadline,
                 bodyLimit: 0, purpose: .size),
-            read: SizeAnswer.init(head:))
+            urgency, read: SizeAnswer.init(head:))
         {
             return size
         }
@@ -27,7 +31,7 @@ struct SizeProbe: Sendable {
             HTTPRequest(
                 url: location.url, headers: location.headers, range: (first: 0, last: 0), transferClass: .metadata,
                 deadline: deadline, bodyLimit: Self.probeLimit, purpose: .size),
-            read: SizeAnswer.init(firstByte:))
+            urgency, read: SizeAnswer.init(firstByte:))
         {
             return size
         }
@@ -47,10 +51,12 @@ struct SizeProbe: Sendable {
         }
     }
 
-    private func size(_ request: HTTPRequest, read: (HTTPHead) -> SizeAnswer) async throws(CatalogError) -> Int64? {
+    private func size(
+        _ request: HTTPRequest, _ urgency: Urgency?, read: (HTTPHead) -> SizeAnswer
+    ) async throws(CatalogError) -> Int64? {
         let response: HTTPResponse
         do throws(HTTPError) {
-            response = try await client.send(request)
+            response = try await client.send(request, urgency: urgency)
         } catch {
             if error == .tooLarge { return nil }
             throw .source(SourceError(error))

@@ -40,12 +40,17 @@ package struct HTTPClient: Sendable {
 
     /// Sends a request and collects the answer, with retries (jittered, inside the deadline) for broken connections and 500, 502, 503, 504.
     ///
-    /// Other statuses are returned, not thrown; so is the last answer when the tries are used up. Cancelling the task cancels
-    /// the transfer.
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    /// Cancelling the task cancels the transfer.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - urgency: Decides the priority in the request's place, also while it is under way.
+    /// - Returns: The answer, of whatever status, also the last one when the tries are used up.
+    /// - Throws: What the last try failed with.
+    package func send(_ request: HTTPRequest, urgency: Urgency? = nil) async throws(HTTPError) -> HTTPResponse {
         var triesMade = 0
         while true {
-            let result = await once(request)
+            let result = await once(request, urgency)
             triesMade += 1
             let remaining = request.deadline - time.now()
             guard
@@ -70,12 +75,16 @@ package struct HTTPClient: Sendable {
         }
     }
 
-    private func once(_ request: HTTPRequest) async -> Result<HTTPResponse, HTTPError> {
+    private func once(_ request: HTTPRequest, _ urgency: Urgency?) async -> Result<HTTPResponse, HTTPError> {
         let collector = Collector()
+        var request = request
+        if let urgency { request.priority = urgency.priority }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 collector.wait(continuation)
-                collector.started(transport.start(request, sink: collector))
+                let transfer = transport.start(request, sink: collector)
+                collector.started(transfer)
+                urgency?.follow(transfer)
             }
         } onCancel: {
             collector.cancel()

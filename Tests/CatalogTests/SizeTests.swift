@@ -44,6 +44,24 @@ import Testing
         await restarted.close()
     }
 
+    @Test func whoeverWaitsForASizeOvertakesTheWalk() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
+        let requests = await bench.transport.waitForRequests(500)
+        let work = try #require(listing.entry(at: 300)).picture.work.rawValue
+        let wanted = try #require(requests.first { $0.request.url.contains("\(work)") })
+        #expect(wanted.priority == .preload)
+        let asker = Task { try await listing.resolveSize(at: 300, wholeListing: false) }
+        await wanted.waitForPriority(.reader)
+        #expect(requests.count { $0.priority == .preload } >= 498, "the others stay as they were")
+        for held in requests { Bench.answer(held, size: 9) }
+        #expect(try await walker.value == 9)
+        #expect(try await asker.value == 9)
+        await catalog.close()
+    }
+
     @Test func aWalkGoesOnWithThePagesThatCome() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listing(Bench.key)

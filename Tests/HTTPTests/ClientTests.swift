@@ -92,6 +92,22 @@ struct ClientTests {
         #expect(transport.requests.count == 4)
     }
 
+    @Test func whoComesToWaitMakesARequestUrgentAndItsNextTries() async throws {
+        let (client, request, urgency) = (client(), request(), Urgency())
+        let task = Task { try await client.send(request, urgency: urgency) }
+        let first = await transport.waitForRequest(at: 0)
+        #expect(first.request.priority == .preload)
+        urgency.raise()
+        await first.waitForPriority(.reader)
+        first.fail(.unreachable("x"))
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(400))
+        let second = await transport.waitForRequest(at: 1)
+        #expect(second.request.priority == .reader)
+        second.respond(status: 200)
+        #expect(try await task.value.head.status == 200)
+    }
+
     @Test func cancellingEndsTheTransfer() async throws {
         let task = send(client(), request())
         let held = await transport.waitForRequest(at: 0)
