@@ -55,26 +55,45 @@ extension Core {
     /// Starts what should be under way: first for those who wait, then preloads.
     mutating func pump(now: ContinuousClock.Instant, actions: inout [Action]) {
         guard !isClosed else { return }
-        plan(where: { $0.isRead }, keeping: 0, now: now, actions: &actions)
+        plan(where: { $0.isRead }, idle: idleConnections, others: 0, now: now, actions: &actions)
+        plan(where: { !$0.isRead }, idle: idleForPreloads, others: queued.count, now: now, actions: &actions)
         startPreloads(now: now, actions: &actions)
-        plan(where: { !$0.isRead }, keeping: Self.connectionsForReaders, now: now, actions: &actions)
+    }
+
+    /// Connections that no request uses or waits for.
+    private var idleConnections: Int {
+        configuration.connections - downloads.values.reduce(0) { $0 + $1.flight.segments.count }
+    }
+
+    /// Those of them that preloads may take: some are the readers', but of a single one preloads get what readers leave.
+    var idleForPreloads: Int {
+        let kept = min(Self.connectionsForReaders, configuration.connections - 1)
+        let taken = downloads.values.reduce(0) { $0 + ($1.flight.isRead ? 0 : $1.flight.segments.count) }
+        return min(idleConnections, configuration.connections - kept - taken)
     }
 
     private mutating func plan(
-        where matches: (Flight) -> Bool, keeping kept: Int, now: ContinuousClock.Instant, actions: inout [Action]
+        where matches: (Flight) -> Bool, idle: Int, others: Int, now: ContinuousClock.Instant,
+        actions: inout [Action]
     ) {
-        var idle = configuration.connections - kept - downloads.values.reduce(0) { $0 + $1.flight.segments.count }
+        var idle = idle
         let keys = downloads.filter { matches($0.value.flight) }
         // Those who wait go first, then the older ones.
         let order = keys.sorted {
             ($0.value.flight.waiters.isEmpty ? 1 : 0, $0.value.number)
                 < ($1.value.flight.waiters.isEmpty ? 1 : 0, $1.value.number)
         }
-        for (key, _) in order {
-            guard let starts = downloads[key]?.flight.plan(idle: idle, nextID: &nextID) else { continue }
-            idle -= starts.count
-            for start in starts { actions.append(request(start, for: key, now: now)) }
-        }
+        for (key, _) in order { idle -= plan(key, idle: idle, others: others, now: now, actions: &actions) }
+    }
+
+    /// Makes the requests that a download needs now, while `others` wait for their first one; returns how many.
+    @discardableResult
+    mutating func plan(
+        _ key: FileKey, idle: Int, others: Int, now: ContinuousClock.Instant, actions: inout [Action]
+    ) -> Int {
+        let starts = downloads[key]?.flight.plan(idle: idle, others: others, nextID: &nextID) ?? []
+        for start in starts { actions.append(request(start, for: key, now: now)) }
+        return starts.count
     }
 
     private func request(_ start: SegmentStart, for key: FileKey, now: ContinuousClock.Instant) -> Action {

@@ -34,17 +34,20 @@ extension Core {
         var waiting: [(directory: UInt64, picture: PictureRequest)] = []
         let items = queued
         queued = []
-        for item in items {
+        for (place, item) in items.enumerated() {
             let key = FileKey(item.picture.id)
             if index[key] != nil || failure(of: key, now: now) != nil { continue }
             if downloads[key] != nil { continue }
-            guard running < min(preload.width(of: item.directory), configuration.connections) else {
+            guard running < min(preload.width(of: item.directory), configuration.connections), idleForPreloads > 0
+            else {
                 waiting.append(item)
                 continue
             }
             let size = item.picture.size ?? Self.assumedLength
             guard makeRoom(for: size, isPreload: true, actions: &actions) else { continue }
-            if begin(item.picture, isPreload: true, now: now, &actions) == nil { running += 1 }
+            guard begin(item.picture, isPreload: true, now: now, &actions) == nil else { continue }
+            running += 1
+            plan(key, idle: idleForPreloads, others: items.count - place - 1, now: now, actions: &actions)
         }
         queued = waiting
     }

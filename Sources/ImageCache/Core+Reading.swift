@@ -117,7 +117,7 @@ extension Core {
             if let neighbours = handle.neighbours {
                 let decision = preload.passed(
                     neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
-                    wasThere: handle.wasThere, isComplete: isComplete)
+                    wasThere: handle.wasThere, isComplete: isComplete, isBulk: neighbours.isBulk)
                 follow(decision, neighbours, actions: &actions)
             }
             pump(now: now, actions: &actions)

@@ -3,16 +3,17 @@ extension Flight {
     ///
     /// - Parameters:
     ///   - idle: Connections that nothing uses, over all downloads. A reader's first request does not need one.
+    ///   - others: Downloads that wait for their first connection: it is better left to them than shared.
     ///   - nextID: Numbers for requests; advanced.
     /// - Returns: Requests in the order to start them; they count as under way from now on.
-    mutating func plan(idle: Int, nextID: inout UInt64) -> [SegmentStart] {
+    mutating func plan(idle: Int, others: Int = 0, nextID: inout UInt64) -> [SegmentStart] {
         guard phase == .running, retryAt == nil, isWanted else { return [] }
         var starts: [SegmentStart] = []
         for range in waitingRanges() {
             if let start = start(for: range, helpers: idle - starts.count, nextID: &nextID) { starts.append(start) }
         }
         while wantsWhole, idle - starts.count > 0 || segments.isEmpty {
-            let helpers = idle - starts.count
+            let helpers = idle - others - starts.count
             guard let gap = firstGap(from: 0) ?? shortenPlainRequest(idle: helpers) else { break }
             starts.append(begin(fillRange(of: gap, helpers: helpers), nextID: &nextID))
         }

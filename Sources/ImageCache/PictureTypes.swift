@@ -26,18 +26,21 @@ package struct Neighbours: Sendable {
     package var index: Int
     /// The same pictures by modification time; nil if nobody goes by that.
     package var byTime: PictureOrder?
+    /// Whether the opener copies or packs: it goes from picture to picture without looking.
+    package var isBulk: Bool
     /// The picture at a place by name, or nil outside the directory or where nothing can be preloaded.
     ///
     /// Must not wait.
     package var picture: @Sendable (Int) -> PictureRequest?
 
     package init(
-        directory: UInt64, index: Int, byTime: PictureOrder? = nil,
+        directory: UInt64, index: Int, byTime: PictureOrder? = nil, isBulk: Bool = false,
         picture: @escaping @Sendable (Int) -> PictureRequest?
     ) {
         self.directory = directory
         self.index = index
         self.byTime = byTime
+        self.isBulk = isBulk
         self.picture = picture
     }
 }

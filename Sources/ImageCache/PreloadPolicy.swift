@@ -72,17 +72,18 @@ struct PreloadPolicy: Sendable {
     ///   - opened: When it was opened.
     ///   - wasThere: Whether it was stored when it was opened, so that the reader did not wait.
     ///   - isComplete: Whether all of it is there now.
+    ///   - isBulk: Whether the reader is known to look at nothing, which others have to show by their pace.
     /// - Returns: What to download ahead.
     mutating func passed(
         _ index: Int, in directory: UInt64, byTime: PictureOrder? = nil, opened: ContinuousClock.Instant,
-        wasThere: Bool, isComplete: Bool
+        wasThere: Bool, isComplete: Bool, isBulk: Bool = false
     ) -> Decision {
         guard ordinary > 0 else { return .nothing }
         events += 1
         guard var walk = walks[directory] else {
             forgetOldest()
             walks[directory] = Walk(last: index, width: ordinary, used: events)
-            return isComplete ? plan(directory) : .nothing
+            return isComplete || isBulk ? plan(directory) : .nothing
         }
         walk.used = events
         guard index != walk.last else {
@@ -93,7 +94,7 @@ struct PreloadPolicy: Sendable {
         let (move, isTurn) = step(to: index, byTime: byTime, reach: reach, &walk)
         let isNear = abs(move) <= reach
         if isNear, !isTurn, abs(move) == 1 || move.signum() == walk.step {
-            pace(&walk, move: move, opened: opened, wasThere: wasThere)
+            pace(&walk, move: move, opened: opened, wasThere: wasThere, isBulk: isBulk)
         } else {
             walk.width = ordinary
             walk.quickSteps = 0
@@ -137,7 +138,9 @@ struct PreloadPolicy: Sendable {
     }
 
     /// Widens the window for a reader who makes no pause, and closes it again after one.
-    private func pace(_ walk: inout Walk, move: Int, opened: ContinuousClock.Instant, wasThere: Bool) {
+    private func pace(
+        _ walk: inout Walk, move: Int, opened: ContinuousClock.Instant, wasThere: Bool, isBulk: Bool
+    ) {
         guard let finished = walk.finished, opened - finished <= Self.pauseOfABulkWalk, move.signum() == walk.step
         else {
             walk.quickSteps = 0
@@ -145,8 +148,9 @@ struct PreloadPolicy: Sendable {
             return
         }
         walk.quickSteps += 1
+        if isBulk { walk.width = max(walk.width, Self.wide) }
         // Catching up with the preloads proves that they are too few; otherwise it takes a second quick step.
-        if !wasThere || walk.quickSteps >= Self.stepsOfABulkWalk {
+        if isBulk || !wasThere || walk.quickSteps >= Self.stepsOfABulkWalk {
             // Beyond that never more ahead than were read in a row, for nobody tells how long the walk is.
             walk.width = min(walk.width * 2, max(Self.wide, walk.quickSteps), Self.widest)
         }

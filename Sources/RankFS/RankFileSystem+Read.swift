@@ -5,6 +5,11 @@ import Glibc
 import ImageCache
 import Rankings
 
+extension OpenRequest {
+    /// Whether the opener copies or packs: `cp -r`, `rsync`, `tar` and backup programs follow no links, viewers do.
+    var isBulk: Bool { flags & O_NOFOLLOW != 0 }
+}
+
 extension RankFileSystem {
     package func open(_ request: OpenRequest, reply: OpenReply) {
         guard let node = inodes.node(request.inode) else {
@@ -24,7 +29,7 @@ extension RankFileSystem {
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path) }
             if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
                 do throws(Failure) {
-                    return try open(node, listing, Int(index), location, size, reply)
+                    return try open(node, listing, Int(index), location, size, isBulk: request.isBulk, reply)
                 } catch {
                     return refuse(reply, error, subject: node.path)
                 }
@@ -32,7 +37,7 @@ extension RankFileSystem {
             later(reply, subject: { node.path }) { () async throws(Failure) in
                 let size = try await self.size(listing, Int(index))
                 let location = try self.location(of: entry)
-                try self.open(node, listing, Int(index), location, size, reply)
+                try self.open(node, listing, Int(index), location, size, isBulk: request.isBulk, reply)
             }
         case .made(let file): open(file, inode: request.inode, reply)
         case .sharedThumbnail(let file): open(file, reply)
@@ -42,13 +47,14 @@ extension RankFileSystem {
     }
 
     private func open(
-        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, _ reply: OpenReply
+        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, isBulk: Bool,
+        _ reply: OpenReply
     ) throws(Failure) {
         let request = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size, path: { node.path })
         let picture: OpenPicture
         do throws(ImageCacheError) {
-            picture = try cache.open(request, neighbours: neighbours(listing, index))
+            picture = try cache.open(request, neighbours: neighbours(listing, index, isBulk: isBulk))
         } catch {
             throw .picture(error)
         }
@@ -162,12 +168,12 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     /// The pictures around an open one, counted without those that the service withholds.
-    func neighbours(_ listing: Listing, _ index: Int) -> Neighbours {
+    func neighbours(_ listing: Listing, _ index: Int, isBulk: Bool = false) -> Neighbours {
         let orders = listing.browsingOrders
         let place = Int(orders.places[index])
         return Neighbours(
             directory: inodes.number(of: .directory(of: listing)), index: place,
-            byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime)
+            byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime), isBulk: isBulk
         ) { [self] wanted in
             guard let index = entry(of: listing, steps: wanted - place, from: index) else { return nil }
             let entry = listing.entries[index]

@@ -179,16 +179,18 @@ import Testing
     /// A large picture is shared among the connections that are idle, and asked for piece by piece while none is.
     @Test func aLargePictureIsSharedAmongIdleConnections() {
         let total: Int64 = 3 << 20
-        func plan(idle: Int, total: Int64 = total) -> [Range<Int64>?] {
+        func plan(idle: Int, others: Int = 0, total: Int64 = total) -> [Range<Int64>?] {
             var flight = Flight(format: .jpeg, total: total, connections: 8, now: Self.now)
             flight.isPreload = true
             var nextID: UInt64 = 1
-            return flight.plan(idle: idle, nextID: &nextID).map(\.asked)
+            return flight.plan(idle: idle, others: others, nextID: &nextID).map(\.asked)
         }
         #expect(plan(idle: 0) == [0..<FlightLimits.largestChunk])
         #expect(plan(idle: 2) == [0..<(3 << 19), (3 << 19)..<total])
         #expect(plan(idle: 7).count == 6, "never below the smallest piece")
         #expect(plan(idle: 7, total: FlightLimits.splitAbove) == [nil])
+        #expect(plan(idle: 7, others: 5).count == 2, "others wait for the rest")
+        #expect(plan(idle: 2, others: 9) == [0..<FlightLimits.largestChunk, FlightLimits.largestChunk..<total])
         for idle in 1...7 {
             let ranges = plan(idle: idle).compactMap(\.self)
             #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })

@@ -7,12 +7,14 @@ import Testing
 
     /// Reads pictures whole, one after the other, with a pause before each; returns what each planned.
     func walk(
-        _ places: [Int], pause: Duration, wasThere: Bool = true, directory: UInt64 = 1, policy: inout PreloadPolicy
+        _ places: [Int], pause: Duration, wasThere: Bool = true, directory: UInt64 = 1, isBulk: Bool = false,
+        policy: inout PreloadPolicy
     ) -> [PreloadPolicy.Decision] {
         var now = start
         return places.map { place in
             now += pause
-            var decision = policy.passed(place, in: directory, opened: now, wasThere: wasThere, isComplete: wasThere)
+            var decision = policy.passed(
+                place, in: directory, opened: now, wasThere: wasThere, isComplete: wasThere, isBulk: isBulk)
             now += .milliseconds(400)
             if decision == .nothing || decision == .drop {
                 decision = policy.completed(place, in: directory)
@@ -59,6 +61,18 @@ import Testing
         var policy = PreloadPolicy(ordinary: 2)
         let steps = walk([1, 2, 3, 4], pause: .milliseconds(5), policy: &policy)
         #expect(steps.map(width) == [2, 2, 4, 8])
+    }
+
+    @Test func whoIsKnownToLookAtNothingNeedNotShowIt() {
+        var policy = PreloadPolicy(ordinary: 2)
+        let first = policy.passed(1, in: 1, opened: start, wasThere: false, isComplete: false, isBulk: true)
+        #expect(first == .plan([2, 3]), "one file that is copied alone costs no more than one that is looked at")
+        policy = PreloadPolicy(ordinary: 2)
+        #expect(
+            walk(Array(1...12), pause: .milliseconds(5), isBulk: true, policy: &policy).map(width)
+                == [2, 8, 8, 8, 8, 8, 8, 8, 8, 9, 10, 11])
+        #expect(walk([13, 14], pause: .seconds(9), isBulk: true, policy: &policy).map(width) == [2, 2])
+        #expect(walk([90], pause: .milliseconds(5), isBulk: true, policy: &policy).map(width) == [2])
     }
 
     @Test func aJumpDropsWhatWasPlanned() {

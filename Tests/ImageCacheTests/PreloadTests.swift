@@ -46,6 +46,24 @@ import Testing
         second.close()
     }
 
+    /// What is there in part is worth more to who comes than the beginning of what lies behind it.
+    @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
+        let bench = try Bench(preload: 2, connections: 2)
+        let size = Int(FlightLimits.largestChunk) * 2
+        let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(size)) }
+        try await bench.store(Sample.picture(1, size: Int64(Self.size)), Self.bytes(1))
+        let first = try bench.open(Sample.picture(1, size: Int64(Self.size)), neighbours: neighbours)
+        let before = bench.transport.requests.count
+        _ = try first.availableBytes(offset: 0, count: Self.size)
+        for (number, part) in ["2 0-2097151", "2 2097152-4194303", "3 0-2097151"].enumerated() {
+            let request = await bench.transport.waitForRequest(at: before + number)
+            #expect("\(numbers(bench)[before + number]) \(request.asked)" == part)
+            #expect(bench.transport.requests.count == before + number + 1)
+            request.answer(Sample.jpeg(size))
+        }
+        first.close()
+    }
+
     @Test func sniffingPreloadsNothing() async throws {
         let bench = try Bench(preload: 2)
         let first = try open(1, bench)

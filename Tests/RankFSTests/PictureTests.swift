@@ -139,6 +139,12 @@ import Testing
         }
     }
 
+    @Test func whoeverOpensWithoutFollowingLinksCopies() {
+        func isBulk(_ flags: Int32) -> Bool { OpenRequest(inode: 1, flags: flags, caller: Workbench.caller).isBulk }
+        #expect(isBulk(O_RDONLY | O_NOFOLLOW) && isBulk(O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC))
+        #expect(!isBulk(O_RDONLY) && !isBulk(O_RDONLY | O_CLOEXEC))
+    }
+
     @Test func neighboursAreCountedWithoutWhatIsWithheld() async throws {
         try await withDay(Workbench.entries(8, withheld: [2, 5]), top: 7) { bench in
             let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
