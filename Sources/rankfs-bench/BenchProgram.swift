@@ -11,12 +11,18 @@ struct BenchProgram {
         defer { bench.close() }
         bench.mount()
         // The origin draws a picture when it is first asked: that must not be timed.
-        let paths = names(in: bench.dayDirectory).prefix(130).map { "\(bench.dayDirectory)/\($0)" }
+        let all = names(in: bench.dayDirectory).map { "\(bench.dayDirectory)/\($0)" }
+        let paths = Array(all.prefix(130)) + largest(of: all).prefix(2).map(\.path)
         onThreads(8) { reader in
             for number in stride(from: reader, to: paths.count, by: 8) { readFile(paths[number]) }
         }
         bench.remountEmpty()
         for workload in [listing, viewer, copying, ranges, warm, restart] { workload(bench) }
+    }
+
+    /// Files with their sizes, the largest first.
+    static func largest(of paths: [String]) -> [(path: String, size: Int)] {
+        paths.map { (path: $0, size: size(of: $0)) }.sorted { $0.size > $1.size }
     }
 
     /// Prints one figure.

@@ -35,14 +35,14 @@ struct Child {
         wait()
     }
 
-    /// Resident memory now and at its highest, in bytes, from proc_pid_status(5).
-    var memory: (now: Int, peak: Int) {
+    /// Resident memory now, of that what no file backs, and at its highest, in bytes, from proc_pid_status(5).
+    var memory: (now: Int, own: Int, peak: Int) {
         let text = contents(of: "/proc/\(pid)/status")
         func kilobytes(_ key: String) -> Int {
             let line = text.split(separator: "\n").first { $0.hasPrefix(key) }
             return line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
         }
-        return (kilobytes("VmRSS:") * 1024, kilobytes("VmHWM:") * 1024)
+        return (kilobytes("VmRSS:") * 1024, kilobytes("RssAnon:") * 1024, kilobytes("VmHWM:") * 1024)
     }
 
     /// Processor time used so far, in seconds, from proc_pid_stat(5).
