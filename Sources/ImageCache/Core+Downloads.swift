@@ -22,6 +22,7 @@ extension Core {
         if let size = picture.size, size <= 0 { return .damaged("the picture is empty") }
         var flight = Flight(format: format, total: picture.size, connections: configuration.connections, now: now)
         flight.isPreload = isPreload
+        flight.isShared = openCounts[key] ?? 0 > 1
         let size = picture.size ?? Self.assumedLength
         let file = FlightFile(key, key: picture.id.key, store: store, spare: spare)
         if parked.removeValue(forKey: key) != nil {

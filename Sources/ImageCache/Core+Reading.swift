@@ -13,7 +13,7 @@ extension Core {
     }
 
     mutating func open(
-        _ picture: PictureRequest, neighbours: Neighbours?, now: ContinuousClock.Instant
+        _ picture: PictureRequest, neighbours: Neighbours?, now: ContinuousClock.Instant, actions: inout [Action]
     ) -> Result<UInt64, ImageCacheError> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
@@ -23,6 +23,11 @@ extension Core {
         handles[id] = Handle(
             key: key, picture: picture, neighbours: neighbours, opened: now, wasThere: isStored)
         openCounts[key, default: 0] += 1
+        // The kernel lets one of several readers ask for a page and the others wait for it, unheard.
+        if downloads[key] != nil, openCounts[key] == 2 {
+            downloads[key]?.flight.isShared = true
+            pump(now: now, actions: &actions)
+        }
         return .success(id)
     }
 
@@ -246,6 +251,7 @@ extension Core {
         guard let handle = handles.removeValue(forKey: id) else { return }
         let count = (openCounts[handle.key] ?? 1) - 1
         openCounts[handle.key] = count > 0 ? count : nil
+        downloads[handle.key]?.flight.isShared = count > 1
         for (waiterID, waiter) in waiters where waiter.handle == id {
             waiters[waiterID] = nil
             downloads[handle.key]?.flight.waiters[waiterID] = nil

@@ -30,6 +30,8 @@ struct Flight: Sendable {
     var handles: Set<UInt64> = []
     /// Whether a preload wants the whole.
     var isPreload = false
+    /// Whether several have the picture open.
+    var isShared = false
     /// Whether a reader has shown to want more than the first bytes.
     var isDemanded = false
     /// Whether any byte has been given to a reader.
@@ -55,7 +57,7 @@ struct Flight: Sendable {
 
     /// Whether the whole picture is to come.
     var wantsWhole: Bool {
-        isPreload || isDemanded || handles.count > 1 || waiters.values.contains(.length)
+        isPreload || isDemanded || isShared || waiters.values.contains(.length)
     }
 
     /// Whether anybody wants anything.

@@ -174,7 +174,9 @@ package final class ImageCache: Sendable {
     /// - Throws: `.gone` if the service said so within the last ten minutes.
     package func open(_ picture: PictureRequest, neighbours: Neighbours?) throws(ImageCacheError) -> OpenPicture {
         let now = configuration.monotonicNow()
-        let opened = core.withLock { $0.open(picture, neighbours: neighbours, now: now) }
+        let opened = run { core, actions in
+            core.open(picture, neighbours: neighbours, now: now, actions: &actions)
+        }
         return OpenPicture(cache: self, id: try opened.get(), key: picture.id.key)
     }
 

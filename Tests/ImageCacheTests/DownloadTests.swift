@@ -177,6 +177,25 @@ import Testing
         #expect(RangeSet(ranges).ranges == [0..<Int64(bytes.count)])
     }
 
+    /// Readers of one page reach the daemon as one: the others wait for it in the kernel.
+    @Test func aPictureThatASecondOneOpensIsSharedBeforeTheSecondIsHeard() async throws {
+        let bench = try Bench()
+        let bytes = Sample.jpeg(4 << 20)
+        let picture = Sample.picture(1, size: Int64(bytes.count))
+        let first = try bench.open(picture)
+        async let beginning = first.bytes(offset: 0, count: 4096)
+        await bench.transport.waitForRequest(at: 0)
+        #expect(bench.transport.requests.count == 1)
+        let second = try bench.open(picture)
+        let requests = await bench.transport.waitForRequests(8)
+        for request in requests { request.answer(bytes) }
+        #expect(try await beginning.content == Array(bytes[..<4096]))
+        #expect(try second.availableBytes(offset: 0, count: bytes.count)?.content == bytes)
+        #expect(bench.transport.requests.count == 8)
+        first.close()
+        second.close()
+    }
+
     @Test func aFarSeekIntoARunningDownloadStartsARangeAndAsksNoByteTwice() async throws {
         let bench = try Bench()
         // The largest that comes with one request, as far as the reader knows.
