@@ -134,7 +134,7 @@ extension Failure {
         case .timedOut: timedOut
         case .offline: offline
         case .unreadable(let reason):
-            "the service's answer makes no sense (\(Reporter.printable(reason))); "
+            "an answer makes no sense (\(Reporter.printable(reason))); "
                 + "try again later, or look for a newer rankfs"
         }
     }

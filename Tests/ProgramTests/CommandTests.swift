@@ -20,6 +20,8 @@ import Testing
         #expect(try CommandParser.parse([]) == .help(topic: nil))
         #expect(try CommandParser.parse(["help", "mount"]) == .help(topic: "mount"))
         #expect(try CommandParser.parse(["mount", "--help"]) == .help(topic: "mount"))
+        #expect(try CommandParser.parse(["completions", "--help"]) == .help(topic: "completions"))
+        #expect(HelpText.text(for: "completions")?.hasPrefix("rankfs completions bash|zsh|fish\n") == true)
         #expect(try CommandParser.parse(["--version"]) == .version)
         #expect(try CommandParser.parse(["unmount", "/m"]) == .unmount(mountPoint: "/m"))
         #expect(try CommandParser.parse(["status"]) == .status(mountPoint: nil, json: false))

@@ -13,7 +13,7 @@ import Testing
     func theLineFitsItsTerminal(_ width: Int) {
         for colours in [false, true] {
             let line = progress.line(width: width, colours: colours) { "\($0)" }
-            let plain = line.replacing("\u{1B}[34m", with: "").replacing("\u{1B}[0m", with: "")
+            let plain = line.replacing("\u{1B}[94m", with: "").replacing("\u{1B}[0m", with: "")
             #expect(DisplayText.width(of: plain) <= max(0, width - 1), "\(width): \(plain)")
             #expect(!plain.unicodeScalars.contains { $0.value < 0x20 }, "controls of names are escaped")
             #expect(colours || line == plain)

@@ -12,9 +12,19 @@ import Testing
     }
 
     @Test func longTextsAreCutBetweenCharacters() {
-        let cut = LogText.escaped(String(repeating: "é", count: 5000))
+        let cut = LogText.escaped(String(repeating: "é", count: 5000), limit: LogText.longestLine)
         #expect(cut.utf8.count <= LogText.longestLine + 3)
         #expect(cut.hasSuffix("é…"))
+    }
+
+    @Test func pathsKeepTheirEndsInSentences() {
+        let path = "/begin/" + String(repeating: "ünï\n", count: 500) + "/end.jpg"
+        let shown = LogText.escaped(path)
+        #expect(
+            shown.count == LogText.longestShown && shown.hasPrefix("/begin/ünï\\u{a}") && shown.hasSuffix("/end.jpg"))
+        #expect(shown.contains("…"))
+        let whole = String(repeating: "x", count: LogText.longestShown)
+        #expect(LogText.escaped(whole) == whole)
     }
 
     @Test func linesSuitTheirReader() {

@@ -38,7 +38,8 @@ import Glibc
     @Test func everythingElseIsRefusedWithItsReason() {
         let cases: [([MountTable.Mount], MountPoint.Look, String)] = [
             (own, .directory(isEmpty: true), "already mounted"), (own, .directory(isEmpty: false), "already mounted"),
-            (own, .silent, "busy"), ([], .directory(isEmpty: false), "not empty"), ([], .missing, "does not exist"),
+            (own, .silent, "busy"), (own, .failed(EACCES), "another user's"),
+            ([], .directory(isEmpty: false), "not empty"), ([], .missing, "does not exist"),
             ([], .notADirectory, "not a folder"), ([], .failed(EACCES), "Permission denied"),
             (other, .failed(ENOTCONN), "not connected"), (own + other, .failed(ENOTCONN), "not connected"),
             ([], .silent, "does not answer"),

@@ -126,6 +126,11 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(try load(file: "user_agent = a#b # c").settings.userAgent == "a#b")
     }
 
+    @Test func anOptionWithoutANameIsSaidToHaveNone() {
+        #expect(UnknownOption.sentence(for: "").contains("no name"))
+        #expect(UnknownOption.sentence(for: "topp").contains("did you mean top"))
+    }
+
     @Test func unknownVariablesAreTold() throws {
         let warnings = try load(environment: ["RANKFS_TOPP": "1", "HOME": "/x", "RANKFS": "y"]).warnings
         #expect(warnings == ["RANKFS_TOPP is ignored: option topp is unknown; did you mean top?"])

@@ -6,6 +6,21 @@ import Testing
 @Suite struct StatusTests {
     private let document = StatusDocument.sample
 
+    @Test func oneIsNotMany() {
+        var document = document
+        document.cache.storedPictures = 1
+        document.network.activeTransfers = 1
+        document.waitingRequests = 1
+        let text = StatusCommand.summary(of: document, now: 0)
+        for part in ["  1 picture,", " 1 request waiting,", " 1 transfer,"] {
+            #expect(text.contains(part), "\(text)")
+        }
+        let frame = WatchFrame(document: document, now: 0, clock: { _ in "" }).lines(
+            width: 100, height: 40, colours: false)
+        #expect(frame.contains { $0.hasSuffix(", 1 picture") } && frame.contains { $0.contains("; 1 transfer,") })
+        #expect(Counted.text(0, "file") == "0 files" && Counted.text(2, "file") == "2 files")
+    }
+
     @Test func survivesTheWayThroughTheMount() throws {
         #expect(StatusDocument(json: document.json) == document)
     }

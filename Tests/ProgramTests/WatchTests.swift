@@ -64,7 +64,7 @@ import Testing
 
     @Test func readsAreBlueAndPreloadsGreen() throws {
         let lines = frame().lines(width: 90, height: 40, colours: true)
-        #expect(lines.contains { $0.hasPrefix("reading   [\u{1B}[34m#####\u{1B}[0m-") })
+        #expect(lines.contains { $0.hasPrefix("reading   [\u{1B}[94m#####\u{1B}[0m-") })
         #expect(lines.contains { $0.hasPrefix("preload   [\u{1B}[32m~~~") })
         #expect(lines.contains { $0.hasPrefix("\u{1B}[33mwarning\u{1B}[0m   ") })
         let plain = frame().lines(width: 90, height: 40, colours: false)

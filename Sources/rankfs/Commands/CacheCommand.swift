@@ -55,7 +55,8 @@ struct CacheCommand {
     private func problem(_ error: ImageCacheError) -> ProgramError {
         switch error {
         case .busy: ProgramError(.unavailable, busy(OwnMounts.holding(place.directory)))
-        case .unusable(let sentence): ProgramError(.unavailable, "\(LogText.escaped(sentence)).")
+        case .unusable(let sentence):
+            ProgramError(.unavailable, "\(LogText.escaped(sentence, limit: LogText.longestLine)).")
         default: ProgramError(.unavailable, "\(shown) cannot be used: \(error.text).")
         }
     }
@@ -144,7 +145,7 @@ struct CacheCommand {
 
     static func text(of found: CacheVerification, directory: String) -> String {
         var lines = found.mistakes.prefix(mostLines).map { mistake in
-            "removed    \(LogText.escaped(mistake.path)): \(LogText.escaped(mistake.reason))"
+            "removed    \(LogText.escaped(mistake.path, limit: LogText.longestLine)): \(LogText.escaped(mistake.reason))"
         }
         if found.mistakes.count > mostLines { lines.append("           and \(found.mistakes.count - mostLines) more") }
         lines.append(

@@ -27,6 +27,8 @@ struct CommandParser {
         case "help": return .help(topic: arguments.dropFirst().first)
         case "fetch": return try FetchRequest.command(arguments.dropFirst())
         case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
+        case "completions" where arguments.dropFirst().contains { $0 == "-h" || $0 == "--help" }:
+            return .help(topic: first)
         case "completions": return .completions(try CompletionShell(arguments: parser.words))
         case "mount", "demo", "cache", "login", "logout":
             try parser.refuseCookies()

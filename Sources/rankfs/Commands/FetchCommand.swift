@@ -98,7 +98,7 @@ enum FetchCommand {
     private static func conclude(_ run: FetchRun, display: FetchDisplay) throws(ProgramError) {
         let tally = run.tally
         for loss in tally.losses.prefix(mostNamed) {
-            display.tell("not fetched: \(LogText.escaped(loss.path)): \(loss.reason)")
+            display.tell("not fetched: \(LogText.escaped(loss.path, limit: LogText.longestLine)): \(loss.reason)")
         }
         if tally.losses.count > mostNamed { display.tell("and \(tally.losses.count - mostNamed) more") }
         display.tell(tally.closingLine(seconds: run.seconds))

@@ -13,6 +13,7 @@ enum HelpText {
         case "login", "logout": session
         case "doctor": doctor
         case "pin", "unpin", "evict", "refresh", "forget": acts
+        case "completions": completions
         case "version": "rankfs version\n\nPrints the version.\n"
         case "help": "rankfs help [COMMAND]\n\nPrints what a command does.\n"
         default: nil
@@ -48,6 +49,14 @@ enum HelpText {
         rankfs forget PATH…     drops a listing, as if it had never been opened: a past search, an author
 
         Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
+        Exit status: 0 done, 1 pin could not download everything now, 64 usage, 69 unavailable.
+
+        """
+
+    private static let completions = """
+        rankfs completions \(CompletionShell.allCases.map(\.rawValue).joined(separator: "|"))
+
+        Prints the script by which that shell completes command lines; `make install` and the package put them in place.
 
         """
 

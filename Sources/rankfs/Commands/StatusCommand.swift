@@ -109,26 +109,27 @@ enum StatusCommand {
         var lines = [
             "\(LogText.escaped(document.mountPoint)): \(document.source), rankfs \(document.version), "
                 + "process \(document.pid), up \(duration(document.uptime))",
-            "  stored     \(cache.storedPictures) pictures, \(ValueParsers.sizeText(cache.storedBytes)) "
+            "  stored     \(Counted.text(cache.storedPictures, "picture")), \(ValueParsers.sizeText(cache.storedBytes)) "
                 + "of \(ValueParsers.sizeText(cache.budget)), in \(LogText.escaped(cache.directory))",
             "  received   \(ValueParsers.sizeText(cache.receivedBytes)); \(cache.preloaded) preloaded, \(cache.evicted) evicted",
             "  listings   \(document.catalog.storedListings) stored, \(document.catalog.loadedListings) in memory "
-                + "with \(document.catalog.loadedEntries) entries; \(document.catalog.knownSizes) sizes known",
-            "  now        \(cache.openPictures) open, \(document.waitingRequests) requests waiting, "
-                + "\(document.network.activeTransfers) transfers, \(document.network.queuedTransfers) queued",
+                + "with \(document.catalog.loadedEntries) \(document.catalog.loadedEntries == 1 ? "entry" : "entries"); "
+                + "\(Counted.text(document.catalog.knownSizes, "size")) known",
+            "  now        \(cache.openPictures) open, \(Counted.text(document.waitingRequests, "request")) waiting, "
+                + "\(Counted.text(document.network.activeTransfers, "transfer")), \(document.network.queuedTransfers) queued",
         ]
         if let requests = requests(document.network.requests) { lines.append("  requests   \(requests)") }
         for download in cache.downloads {
             let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
             lines.append(
-                "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.path ?? download.picture)): "
+                "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.path ?? download.picture, limit: LogText.longestLine)): "
                     + ValueParsers.sizeText(download.received) + total)
         }
-        if cache.queuedPreloads > 0 { lines.append("  queued     \(cache.queuedPreloads) preloads") }
+        if cache.queuedPreloads > 0 { lines.append("  queued     \(Counted.text(cache.queuedPreloads, "preload"))") }
         if !cache.isStoring { lines.append("  storing    not for now: the disk is full or fails; make room there") }
         if let thumbnails = document.thumbnails, thumbnails.files > 0 {
             lines.append(
-                "  thumbnails \(thumbnails.files) files for file managers, from "
+                "  thumbnails \(Counted.text(thumbnails.files, "file")) for file managers, from "
                     + "\(ValueParsers.sizeText(thumbnails.receivedBytes)) of previews")
         }
         if let user = document.signIn.user {
@@ -149,7 +150,9 @@ enum StatusCommand {
             lines.append("  waiting    the \(host) asked to be left alone for another \(duration(end - now))")
         }
         for event in document.recent {
-            lines.append("  \(event.level)    \(LogOutput.timestamp(event.time)) \(LogText.escaped(event.message))")
+            lines.append(
+                "  \(event.level)    \(LogOutput.timestamp(event.time)) \(LogText.escaped(event.message, limit: LogText.longestLine))"
+            )
         }
         return lines.joined(separator: "\n")
     }

@@ -103,7 +103,7 @@ final class FetchRun {
             listed(result.piece, files: files.map(\.name), directories: directories)
         case .fetched(let bytes, let replaced):
             schedule.succeeded(result.piece.id)
-            if replaced { display.tell("changed: \(LogText.escaped(work.path))") }
+            if replaced { display.tell("changed: \(LogText.escaped(work.path, limit: LogText.longestLine))") }
             ended(work) {
                 $0.fetched += 1
                 $0.bytes += bytes

@@ -60,7 +60,7 @@ struct FetchTally: Hashable, Sendable {
 
     /// The line about a listing that is through.
     static func line(_ path: String, _ group: Group) -> String {
-        LogText.escaped(path.isEmpty ? "/" : path) + ": " + figures(of: group)
+        LogText.escaped(path.isEmpty ? "/" : path, limit: LogText.longestLine) + ": " + figures(of: group)
     }
 
     /// The closing line.

@@ -52,7 +52,7 @@ final class Log: Sendable {
 
     private func write(_ level: LogLevel, _ message: () -> String) {
         guard state.withLock({ level <= $0.level }) else { return }
-        let text = LogText.escaped(message())
+        let text = LogText.escaped(message(), limit: LogText.longestLine)
         let time = now()
         let dropped: Int? = state.withLock { state in
             if level <= .warning {
@@ -100,8 +100,8 @@ final class Log: Sendable {
     var counts: (warnings: Int, errors: Int) { state.withLock { $0.counts } }
 
     /// Sends everything from now on to a file instead of the terminal.
-    func moveToFile(_ path: String) {
-        queue.sync { output.moveToFile(path) }
+    func move(to file: LogFile) {
+        queue.sync { output.move(to: file) }
     }
 
     /// Waits until every line given so far is written.

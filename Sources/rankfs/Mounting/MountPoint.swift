@@ -33,6 +33,9 @@ struct MountPoint: Hashable, Sendable {
                 return .refuse(
                     "\(shown) is busy: a mount there does not answer; end its process or run `rankfs unmount \(shown)`."
                 )
+            // The kernel lets nobody else see whether it is alive.
+            case .failed(EACCES):
+                return .refuse("\(shown) is a mount of another user's; name another folder, or have them unmount it.")
             default: return .refuse("\(shown) is already mounted; unmount it first with `rankfs unmount \(shown)`.")
             }
         }

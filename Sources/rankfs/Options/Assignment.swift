@@ -32,6 +32,7 @@ struct Assignment: Hashable, Sendable {
 enum UnknownOption {
     /// One sentence with the nearest name as the remedy.
     static func sentence(for name: String) -> String {
+        guard !name.isEmpty else { return "an option has no name in front of its =; write NAME=VALUE." }
         let shown = LogText.escaped(name, limit: 80)
         let name = OptionTable.normalised(name)
         let known = OptionTable.all.map(\.name) + MountOptions.passedOn + MountOptions.ownership

@@ -183,7 +183,9 @@ final class Parts: Sendable {
             ) { log.record($0) }
         } catch {
             // The database's own words are a sentence already.
-            if case .database(let reason) = error { throw ProgramError(.cannotCreate, "\(LogText.escaped(reason)).") }
+            if case .database(let reason) = error {
+                throw ProgramError(.cannotCreate, "\(LogText.escaped(reason, limit: LogText.longestLine)).")
+            }
             throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(place.catalog)) cannot be used: \(error).")
         }
     }

@@ -1,8 +1,10 @@
 /// A bar between brackets, drawn with characters that every terminal has.
 enum ProgressBar {
     /// What a bar is about, by colour: as in the pictures' own browser, blue is read and green is fetched ahead.
+    ///
+    /// The bright blue, since the plain one is hard to see on black.
     enum Colour: String, Sendable {
-        case blue = "\u{1B}[34m"
+        case blue = "\u{1B}[94m"
         case green = "\u{1B}[32m"
     }
 

@@ -58,15 +58,15 @@ struct WatchFrame {
             pen.line(
                 "cache", bar: (fill, nil),
                 "\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)), "
-                    + "\(cache.storedPictures) pictures"),
+                    + Counted.text(cache.storedPictures, "picture")),
             pen.line(
                 "received",
-                "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(network.activeTransfers) transfers, "
+                "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(Counted.text(network.activeTransfers, "transfer")), "
                     + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"),
             pen.line("requests", StatusCommand.requests(network.requests) ?? "none so far"),
             pen.line(
                 "service",
-                "\(Int(network.tokens)) requests may go at once"
+                "\(Counted.text(Int(network.tokens), "request")) may go at once"
                     + (network.rate.map { ", then \(Self.pace($0))" } ?? "")),
         ]
         lines += waits.map { pen.line("waiting", $0, .yellow) }
@@ -101,7 +101,7 @@ struct WatchFrame {
         var lines: [String] = []
         for event in document.recent.suffix(Self.mostMessages).reversed() {
             let message = pen.paragraph(
-                event.level, "\(clock(event.time)) \(LogText.escaped(event.message))",
+                event.level, "\(clock(event.time)) \(LogText.escaped(event.message, limit: LogText.longestLine))",
                 event.level == "error" ? .red : .yellow, most: Self.mostLines)
             guard lines.count + message.count <= room else { break }
             lines = message + lines
