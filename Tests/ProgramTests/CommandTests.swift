@@ -91,6 +91,29 @@ import Testing
         }
     }
 
+    /// What stands behind `rankfs#` in such a line, and what people write themselves.
+    @Test func theLineOfMountFuseIsNeverACommand() {
+        for source in [
+            "--help", "-h", "-V", "--version", "version", "help", "nonsense", "", "$(reboot)", "mount-guard",
+        ] {
+            for list in ["rw,dev,suid", "ro,nodev,nosuid", ""] {
+                #expect(HelperArguments.isGiven([source, "/m", "-o", list]), "\(source) \(list)")
+                let error = #expect(throws: ProgramError.self) {
+                    try HelperArguments.parse([source, "/m", "-o", list])
+                }
+                #expect(error?.status.ofMountHelper == .mountUsage)
+            }
+        }
+        for command in ["mount", "demo", "unmount", "login", "logout", "status", "fetch", "pin", "cache", "doctor"] {
+            #expect(HelperArguments.isGiven([command, "/m", "-o", "dev,suid"]), "\(command)")
+            #expect(HelperArguments.isGiven([command, "/m", "-o", "top=3,nosuid,dev"]), "\(command)")
+            #expect(!HelperArguments.isGiven([command, "/m", "-o", "top=3"]), "\(command)")
+            #expect(!HelperArguments.isGiven([command, "/m", "-o"]), "\(command)")
+            let takesOptions = command == "mount" || command == "demo"
+            #expect(HelperArguments.isGiven([command, "/m", "-o", "nodev,nosuid"]) != takesOptions, "\(command)")
+        }
+    }
+
     @Test func checkingAndTelling() throws {
         let helper = try HelperArguments.parse(["demo", "/m", "-f", "-v", "-o", "rw"])
         #expect(helper.checkOnly && helper.verbose)

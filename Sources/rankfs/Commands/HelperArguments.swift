@@ -11,12 +11,24 @@ struct HelperArguments: Hashable, Sendable {
 
     /// Whether these are a helper's arguments although the program goes by its own name.
     ///
-    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#pixiv`. `demo` without its colon is
-    /// the command.
+    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#pixiv`: the source, the folder, `-o`
+    /// and a list. What stands behind the `#` is a source whatever it looks like, since mount(8) goes by the status.
     static func isGiven(_ arguments: [String]) -> Bool {
-        arguments.count > 1 && !CommandParser.commands.contains(arguments[0])
-            && (try? SourceName(argument: arguments[0])) != nil && arguments[1].hasPrefix("/")
+        guard arguments.count > 1, arguments[1].hasPrefix("/") else { return false }
+        let isCommand = byHand.contains(arguments[0])
+        if !isCommand, (try? SourceName(argument: arguments[0])) != nil { return true }
+        guard arguments.count > 2, arguments[2] == "-o" else { return false }
+        guard isCommand, let list = arguments.dropFirst(3).first else { return !isCommand }
+        // It always says whether devices and setuid are allowed, and a person would at most forbid them.
+        let words = Set(list.split(separator: ","))
+        if words.contains("dev") || words.contains("suid") { return true }
+        return !takingOptions.contains(arguments[0]) && words.contains("nodev") && words.contains("nosuid")
     }
+
+    /// Commands, of which a person may write a path and `-o` behind it; not what prints something and is done.
+    private static let byHand = Set(CommandParser.commands + ["umount"]).subtracting(["version", "help"])
+    /// Commands that take such a list.
+    private static let takingOptions: Set<String> = ["mount", "demo"]
 
     /// Parses the arguments behind the program's name.
     ///
