@@ -10,7 +10,7 @@ enum ActCommand {
 
     static func run(_ command: MountCommand, paths: [String]) throws(ProgramError) {
         let mounts = MountTable.current().ownMountPoints
-        var total = 0
+        var tally = Tally()
         for path in paths {
             guard let canonical = Files.canonical(path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)) does not exist; look with ls.")
@@ -20,27 +20,35 @@ enum ActCommand {
                     .usage,
                     "\(LogText.escaped(path)) is not inside a mount of rankfs; `rankfs status` lists those there are.")
             }
-            total += try act(command, on: canonical)
+            try act(command, on: canonical, &tally)
         }
-        Output.print(command.outcome(total))
+        Output.print(command.outcome(tally))
+        // What is missing has been said; scripts ask the exit status.
+        if tally.failed > 0 { throw ProgramError(.incomplete, "") }
+    }
+
+    /// What came of a command.
+    struct Tally: Hashable {
+        /// Pictures or listings that the mount counted.
+        var done = 0
+        /// Pinned pictures that could not be downloaded now.
+        var failed = 0
     }
 
     /// Asks for one path, or for everything below a directory that means nothing to the command.
-    private static func act(_ command: MountCommand, on path: String) throws(ProgramError) -> Int {
+    private static func act(_ command: MountCommand, on path: String, _ tally: inout Tally) throws(ProgramError) {
         do throws(Files.Failure) {
-            let count = try ask(command, path)
-            if command == .pin { try download(path) }
-            return count
+            tally.done += try ask(command, path)
         } catch {
             guard error.code == ENOTTY, let names = try? Files.names(in: path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
             }
-            var total = 0
             for name in names.sorted() where Files.isDirectoryItself("\(path)/\(name)") {
-                total += try act(command, on: "\(path)/\(name)")
+                try act(command, on: "\(path)/\(name)", &tally)
             }
-            return total
+            return
         }
+        if command == .pin { tally.failed += download(path) }
     }
 
     private static func ask(_ command: MountCommand, _ path: String) throws(Files.Failure) -> Int {
@@ -52,22 +60,37 @@ enum ActCommand {
         return Int(result)
     }
 
-    /// Reads a picture, or every one of a directory, so that the mount stores it.
-    private static func download(_ path: String) throws(Files.Failure) {
-        guard let names = try? Files.names(in: path) else { return try read(path) }
+    /// Reads a picture, or every one of a directory, so that the mount stores it; returns how many could not be had.
+    ///
+    /// What the service withholds is expected among a directory's, and no failure; nothing keeps the others from being stored.
+    private static func download(_ path: String) -> Int {
+        guard let names = try? Files.names(in: path) else { return failure(of: path) == nil ? 0 : 1 }
         let isTerminal = isatty(2) == 1
+        var failed = 0
         for (index, name) in names.sorted().enumerated() {
-            if isTerminal { Files.write(Array("\rpinned \(index) of \(names.count)".utf8), to: 2) }
-            // What the service withholds, or cannot give now, must not keep the others from being stored.
-            try? read("\(path)/\(name)")
+            if isTerminal { Files.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
+            if let failure = failure(of: "\(path)/\(name)"), failure.code != EACCES { failed += 1 }
         }
         if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
+        return failed
+    }
+
+    /// Why a picture cannot be read; nil if it can.
+    private static func failure(of path: String) -> Files.Failure? {
+        do throws(Files.Failure) {
+            try read(path)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private static func read(_ path: String) throws(Files.Failure) {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { throw Files.Failure.last() }
         defer { close(file) }
+        // Pages that the kernel still has would be read without the mount hearing of it, and nothing would be stored.
+        posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
         defer { unsafe buffer.deallocate() }
         while true {
@@ -96,14 +119,16 @@ extension MountCommand {
     }
 
     /// What was done, for people.
-    fileprivate func outcome(_ count: Int) -> String {
-        let (pictures, listings) = (count == 1 ? "picture" : "pictures", count == 1 ? "listing" : "listings")
+    func outcome(_ tally: ActCommand.Tally) -> String {
+        let count = tally.done
+        let missing =
+            tally.failed > 0 ? ", \(tally.failed) could not be downloaded now; `rankfs status` tells why" : ""
         return switch self {
-        case .pin: "pinned \(count) \(pictures)"
-        case .unpin: "released \(count) \(pictures)"
-        case .evict: "dropped \(count) stored \(pictures)"
-        case .refresh: "refreshed \(count) \(listings)"
-        case .forget: "forgot \(count) \(listings)"
+        case .pin: "pinned \(Counted.text(count, "picture"))\(missing)"
+        case .unpin: "released \(Counted.text(count, "picture"))"
+        case .evict: "dropped \(Counted.text(count, "stored picture"))"
+        case .refresh: "refreshed \(Counted.text(count, "listing"))"
+        case .forget: "forgot \(Counted.text(count, "listing"))"
         }
     }
 
