@@ -35,5 +35,32 @@ extension MountSuite {
                     })
             }
         }
+
+        @Test func aLogFileThatCannotBeIsSaidBeforeMounting() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let directory = try workplace.folder("mount")
+                workplace.willMount(at: directory)
+                let cache = workplace.directory.appending(path: "cache").path
+                let pipe = workplace.directory.appending(path: "pipe").path
+                #expect(mkfifo(pipe, 0o600) == 0)
+                for (file, status, reason) in [
+                    ("/nowhere/x/log", 73, "No such file"), (try workplace.folder("folder"), 73, "it is a folder"),
+                    (pipe, 73, "no regular file"), ("/dev/zero", 73, "no regular file"),
+                    ("\(directory)/log", 64, "inside the mount point"),
+                ] as [(String, Int32, String)] {
+                    let output = try workplace.run(
+                        "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
+                        "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache),log_file=\(file)")
+                    #expect(output.status == status, "\(file): \(output.errors)")
+                    #expect(output.errors.contains(reason) && output.errors.split(separator: "\n").count == 1)
+                    #expect(!Workplace.isMounted(directory))
+                }
+                let log = workplace.directory.appending(path: "log").path
+                let mount = try Mount(workplace, of: origin, options: ["log_file=\(log)"])
+                #expect(mount.unmount())
+                #expect(try String(contentsOfFile: log, encoding: .utf8).contains("info: unmounted \(mount.path)"))
+            }
+        }
     }
 }

@@ -104,6 +104,9 @@ final class Log: Sendable {
         queue.sync { output.move(to: file) }
     }
 
+    /// Whether debug lines are written at this moment.
+    var isDebug: Bool { state.withLock { $0.level >= .debug } }
+
     /// Waits until every line given so far is written.
     func flush() {
         queue.sync {}

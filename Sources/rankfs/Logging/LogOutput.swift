@@ -11,6 +11,8 @@ final class LogOutput: Sendable {
     private struct File {
         var path: String
         var size: Int
+        /// Whether it may be set aside when it is full: a device may not.
+        var isRegular: Bool
     }
 
     /// A file this long becomes `.1` and a new one begins: enough for weeks, and 2 MiB at most on disk.
@@ -53,7 +55,7 @@ final class LogOutput: Sendable {
             let line = Self.line(level, message, at: time, isFile: file != nil, forJournal: forJournal) + "\n"
             if var open = file {
                 open.size += line.utf8.count
-                if open.size > Self.fileBound { open.size = line.utf8.count + Self.turn(open.path) }
+                if open.isRegular, open.size > Self.fileBound { open.size = line.utf8.count + Self.turn(open.path) }
                 file = open
             }
             Files.write(Array(line.utf8), to: 2)
@@ -61,23 +63,22 @@ final class LogOutput: Sendable {
     }
 
     /// Makes a file the standard error stream, so that what the runtime says of a crash lands there too.
-    func moveToFile(_ path: String) {
-        file.withLock { $0 = File(path: path, size: Self.open(path)) }
+    func move(to log: LogFile) {
+        file.withLock { $0 = File(path: log.path, size: Self.take(log), isRegular: log.isRegular) }
     }
 
     /// Sets a full file aside and begins a new one; returns the new one's size.
     private static func turn(_ path: String) -> Int {
         unsafe _ = rename(path, path + ".1")
-        return open(path)
+        // Where that fails in the middle of serving, what serves is worth more than its log.
+        guard let log = (try? LogFile(opening: path)) ?? (try? LogFile(opening: LogFile.nowhere)) else { return 0 }
+        return take(log)
     }
 
-    /// Opens the file as descriptor 2 and returns its size; /dev/null if it cannot be written.
-    private static func open(_ path: String) -> Int {
-        var descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if descriptor < 0 { descriptor = unsafe Glibc.open("/dev/null", O_WRONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { return 0 }
-        dup2(descriptor, 2)
-        if descriptor != 2 { close(descriptor) }
-        return Int(lseek(2, 0, SEEK_END))
+    /// Makes the file descriptor 2 and returns its size.
+    private static func take(_ log: LogFile) -> Int {
+        dup2(log.descriptor, 2)
+        if log.descriptor != 2 { close(log.descriptor) }
+        return log.isRegular ? Int(lseek(2, 0, SEEK_END)) : 0
     }
 }

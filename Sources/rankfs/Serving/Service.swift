@@ -37,6 +37,7 @@ struct Service {
         let mountPoint = try prepareMountPoint(log)
         try place.check(against: mountPoint)
         try place.prepare()
+        let logFile = try openLogFile(log, place: place, mountPoint: mountPoint)
         raiseDescriptorLimit()
         FuseLog.send { log.info("libfuse: \($0)") }
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.
@@ -58,7 +59,7 @@ struct Service {
         leaveCaller()
 
         // Until here the caller hears what is wrong; from now on nobody may be listening.
-        moveLog(log, place: place)
+        if let logFile { log.move(to: logFile) }
         log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
         announce(mountPoint)
         if !tellCaller() { stopper.stop() }
@@ -148,11 +149,16 @@ struct Service {
         return Files.write(Launcher.readyMessage, to: descriptor)
     }
 
-    private func moveLog(_ log: Log, place: CachePlace) {
-        if let file = settings.logFile {
-            log.moveToFile(file)
-        } else if request.readyDescriptor != nil {
-            log.moveToFile(place.log)
+    /// Where lines will go once it is mounted; nil to leave them where they are.
+    private func openLogFile(_ log: Log, place: CachePlace, mountPoint: String) throws(ProgramError) -> LogFile? {
+        if let path = settings.logFile { return try LogFile(named: path, mountPoint: mountPoint) }
+        guard request.readyDescriptor != nil else { return nil }
+        do throws(LogFile.Refusal) {
+            return try LogFile(opening: place.log)
+        } catch {
+            // Nobody asked for this one: a full disk is no reason not to serve what is on it.
+            log.warning("there will be no log, for \(place.log) cannot be written: \(error.reason)")
+            return try? LogFile(opening: LogFile.nowhere)
         }
     }
 
