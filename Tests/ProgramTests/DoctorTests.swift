@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import rankfs
@@ -75,15 +76,48 @@ import Testing
         expect(only(.missing(canBeMade: false)), .wrong, "cache_dir")
         expect(only(.notADirectory), .wrong, "remove it")
         expect(only(.foreign(user: 7)), .wrong, "user 7", "chown")
+        expect(only(.notOwn), .wrong, "not rankfs's", "set cache_dir to an empty or new folder")
         expect(only(.unwritable(30)), .wrong, "Read-only")
         expect(only(.silent), .wrong, "does not answer")
         let fine = Finding.directory("/c", .usable(missingMarks: []))
         #expect(fine.map(\.verdict) == [.ok, .ok])
         let untagged = Finding.directory("/c", .usable(missingMarks: [".nomedia: missing", "CACHEDIR.TAG: missing"]))
-        expect(untagged.last, .wrong, ".nomedia", "--fix", repair: .mark(directory: "/c"))
+        expect(untagged.last, .wrong, ".nomedia (missing)", "--fix", repair: .mark(directory: "/c"))
+        #expect(untagged.last?.text.filter { $0 == ":" }.count == 1)
         expect(
             Finding.directory("/c", .usable(missingMarks: ["nodump flag: not set"])).last, .note, "nodump",
             repair: .mark(directory: "/c"))
+    }
+
+    @Test func aFolderIsLookedAtAsAMountDoes() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        guard case .usable = CacheProbe.directory(folder) else {
+            Issue.record("empty folders are fine")
+            return
+        }
+        FileManager.default.createFile(atPath: "\(folder)/letter", contents: nil)
+        #expect(CacheProbe.directory(folder) == .notOwn)
+        #expect(CacheProbe.directory("/etc") == .notOwn, "whoever asks, nobody is told to change its owner")
+    }
+
+    /// Rights are taken away; those that the file had besides stay.
+    @Test func mendingKeepsTheRestOfTheRights() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
+        FileManager.default.createFile(atPath: file, contents: Data("top = 3\n".utf8))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let mode = { () throws -> Int? in
+            (try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber)?.intValue
+        }
+        for (before, rights, after) in [
+            (0o666, Repair.writing, 0o644), (0o660, Repair.writing, 0o640), (0o744, Repair.all, 0o700),
+        ] {
+            try FileManager.default.setAttributes([.posixPermissions: before], ofItemAtPath: file)
+            #expect(Repair.protect(file: file, from: rights).perform() != nil)
+            #expect(try mode() == after)
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "top = 3\n")
     }
 
     @Test func whatIsInTheCache() {
@@ -105,6 +139,17 @@ import Testing
     }
 
     // MARK: - Network
+
+    @Test func reasonsAreClausesThatDoNotRepeatTheHost() {
+        #expect(
+            Finding.HostLook.clause("a.example: the answer is not HTTP.", of: "a.example") == "the answer is not HTTP")
+        #expect(Finding.HostLook.clause("b: is the network up?", of: "a.example") == "b: is the network up?")
+        let text = Finding.network(
+            api: Finding.Asked(host: "a.example:81", look: .nonsense("the answer is not HTTP")),
+            image: asked(.answered(status: 404, ahead: nil))
+        ).first?.text
+        #expect(text?.hasPrefix("a.example:81 does not answer as it should (the answer is not HTTP): does") == true)
+    }
 
     private func asked(_ look: Finding.HostLook, _ host: String = "a.example") -> Finding.Asked {
         Finding.Asked(host: host, look: look)
@@ -178,7 +223,8 @@ import Testing
     // MARK: - The user's own
 
     @Test func configurations() {
-        let protect = Repair.protect(file: "/f")
+        let protect = Repair.protect(file: "/f", from: Repair.all)
+        let narrow = Repair.protect(file: "/f", from: Repair.writing)
         func found(
             _ mode: UInt32?, mistake: String? = nil, warnings: [String] = [], password: Bool = false
         ) -> [Finding] {
@@ -188,7 +234,7 @@ import Testing
         #expect(found(nil).map(\.verdict) == [.ok] && found(0o644).map(\.verdict) == [.ok])
         #expect(found(0o600, password: true).map(\.verdict) == [.ok])
         #expect(found(0o644, mistake: "/f:1: a.\n/f:2: b.").map(\.text) == ["/f:1: a.", "/f:2: b."])
-        #expect(found(0o664).map(\.repair) == [protect] && found(0o646).map(\.verdict) == [.wrong])
+        #expect(found(0o664).map(\.repair) == [narrow] && found(0o646).map(\.verdict) == [.wrong])
         #expect(found(0o640, password: true).map(\.repair) == [protect])
         #expect(found(0o600, warnings: ["X is ignored."]).map(\.verdict) == [.note])
     }
@@ -200,7 +246,7 @@ import Testing
         expect(found(nil).first, .ok, "nobody")
         expect(found(.usable(user: 7)).first, .ok, "7")
         expect(found(.usable(user: 7), expired: true).first, .wrong, "rankfs login")
-        expect(found(.exposed).first, .wrong, "chmod 600", repair: .protect(file: "/s"))
+        expect(found(.exposed).first, .wrong, "chmod 600", repair: .protect(file: "/s", from: Repair.all))
         expect(found(.unusable("is empty")).first, .wrong, "is empty", "rankfs login")
         #expect(found(.usable(user: 7), missing: "/c").map(\.verdict) == [.wrong, .ok])
     }

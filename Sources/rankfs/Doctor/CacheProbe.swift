@@ -23,12 +23,14 @@ enum CacheProbe {
         return findings
     }
 
-    private static func directory(_ path: String) -> Finding.DirectoryLook {
+    static func directory(_ path: String) -> Finding.DirectoryLook {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             return errno == ENOENT ? .missing(canBeMade: canBeMade(path)) : .unwritable(errno)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return .notADirectory }
+        // The mount's own test, and first: nobody is to change the owner or the marks of such a folder.
+        guard CachePlace.mayHoldCache((try? Files.names(in: path)) ?? []) else { return .notOwn }
         guard status.st_uid == geteuid() else { return .foreign(user: status.st_uid) }
         // Read-only file systems say no to root too.
         guard unsafe access(path, W_OK | X_OK) == 0 else { return .unwritable(errno) }

@@ -32,10 +32,15 @@ struct Finding: Hashable, Sendable {
 enum Repair: Hashable, Sendable {
     /// Set the marks that keep backups away from a cache directory.
     case mark(directory: String)
-    /// Take everybody else's rights on a file away.
-    case protect(file: String)
+    /// Take these rights of everybody else's on a file away; the other rights stay.
+    case protect(file: String, from: UInt32)
     /// Detach a mount whose process has died.
     case detach(mountPoint: String)
     /// Remove temporary files that a crash left.
     case remove(files: [String])
+
+    /// Every right of the group and of others.
+    static let all: UInt32 = 0o077
+    /// The right to change a file, of the group and of others.
+    static let writing: UInt32 = 0o022
 }

@@ -5,6 +5,8 @@ extension Finding {
         /// Not there; whether the nearest folder above it that is there can be written.
         case missing(canBeMade: Bool)
         case notADirectory
+        /// Somebody keeps other things there.
+        case notOwn
         case foreign(user: UInt32)
         /// The errno.
         case unwritable(Int32)
@@ -22,6 +24,11 @@ extension Finding {
         case .missing:
             return [.wrong(subject, "\(shown) cannot be made: change the rights above it, or set cache_dir.")]
         case .notADirectory: return [.wrong(subject, "\(shown) is no directory: remove it, or set cache_dir.")]
+        case .notOwn:
+            return [
+                .wrong(
+                    subject, "\(shown) holds files that are not rankfs's: set cache_dir to an empty or new folder.")
+            ]
         case .foreign(let user):
             return [
                 .wrong(subject, "\(shown) belongs to user \(user): change its owner with `chown -R`, or set cache_dir.")
@@ -42,9 +49,14 @@ extension Finding {
     /// Without the tag most backup programs take the cache along; the others matter to one program or another.
     private static func marks(_ path: String, _ missing: [String]) -> Finding {
         guard !missing.isEmpty else { return .ok("cache marks", "every mark that keeps backups away is set.") }
+        // Each is `MARK: REASON`; a second colon behind them would be one too many.
+        let marks = missing.map { mark in
+            let parts = mark.split(separator: ":", maxSplits: 1).map { LogText.escaped(String($0.drop { $0 == " " })) }
+            return parts.count == 2 ? "\(parts[0]) (\(parts[1]))" : LogText.escaped(mark)
+        }
         let text =
-            "missing are \(missing.map { LogText.escaped($0) }.joined(separator: ", ")): `rankfs doctor --fix` and every "
-            + "mount set what the file system can hold."
+            "not in order are \(marks.joined(separator: ", ")): `rankfs doctor --fix` and "
+            + "every mount set what the file system can hold."
         return missing.contains { $0.hasPrefix("CACHEDIR.TAG") }
             ? .wrong("cache marks", text, repair: .mark(directory: path))
             : .note("cache marks", text, repair: .mark(directory: path))

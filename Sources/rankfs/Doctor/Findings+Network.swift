@@ -4,14 +4,21 @@ extension Finding {
     enum HostLook: Hashable, Sendable {
         /// Its name is not known here.
         case unresolved
-        /// No connection: why, as a sentence.
+        /// No connection: why, as a clause.
         case unreachable(String)
         case timedOut
         case untrusted(String)
-        /// An answer that is not HTTP, or a refusal of rankfs's own rules: why, as a sentence.
+        /// An answer that is not HTTP, or a refusal of rankfs's own rules: why, as a clause.
         case nonsense(String)
         /// Any answer; how far the clock here is ahead of its date, in seconds.
         case answered(status: Int, ahead: Int64?)
+
+        /// What fits between brackets of a reason that is a sentence: without the host, which is named already, and without a stop.
+        static func clause(_ reason: String, of host: String) -> String {
+            let prefix = host + ": "
+            let rest = reason.hasPrefix(prefix) ? reason.dropFirst(prefix.count) : reason[...]
+            return String(rest.hasSuffix(".") ? rest.dropLast() : rest)
+        }
 
         /// Whether that is what it looks like without a network.
         fileprivate var isSilence: Bool {

@@ -17,14 +17,18 @@ extension Finding {
     static func configuration(_ look: ConfigurationLook) -> [Finding] {
         let subject = "configuration"
         let shown = LogText.escaped(look.path ?? "rankfs.conf")
-        let protect = look.path.map { Repair.protect(file: $0) }
         var findings = (look.mistake ?? "").split(separator: "\n").map { Finding.wrong(subject, String($0)) }
         if let mode = look.mode, mode & 0o022 != 0 {
-            findings.append(.wrong(subject, "others may change \(shown): `chmod go-w` it.", repair: protect))
+            findings.append(
+                .wrong(
+                    subject, "others may change \(shown): `chmod go-w` it.",
+                    repair: look.path.map { .protect(file: $0, from: Repair.writing) }))
         }
         if let mode = look.mode, mode & 0o044 != 0, look.hasPassword {
             findings.append(
-                .wrong(subject, "others may read the proxy's password in \(shown): `chmod 600` it.", repair: protect))
+                .wrong(
+                    subject, "others may read the proxy's password in \(shown): `chmod go=` it.",
+                    repair: look.path.map { .protect(file: $0, from: Repair.all) }))
         }
         findings += look.warnings.map { .note(subject, $0) }
         guard findings.isEmpty else { return findings }
@@ -65,7 +69,7 @@ extension Finding {
                 findings.append(
                     .wrong(
                         subject, "\(shown) is not used, for others may read it: `chmod 600` it.",
-                        repair: .protect(file: path)))
+                        repair: .protect(file: path, from: Repair.all)))
             case .unusable(let reason):
                 findings.append(
                     .wrong(subject, "\(shown) is not used, it \(LogText.escaped(reason)): sign in with `rankfs login`.")

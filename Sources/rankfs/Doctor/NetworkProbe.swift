@@ -54,8 +54,8 @@ struct NetworkProbe {
         }
         let looks = results.take()
         return Finding.network(
-            api: Finding.Asked(host: Self.host(of: api), look: look(looks.0, at: api)),
-            image: Finding.Asked(host: Self.host(of: image), look: look(looks.1, at: image)))
+            api: Finding.Asked(host: Self.authority(of: api), look: look(looks.0, at: api)),
+            image: Finding.Asked(host: Self.authority(of: image), look: look(looks.1, at: image)))
     }
 
     private static func send(
@@ -80,14 +80,21 @@ struct NetworkProbe {
         // Behind a proxy, names are its own concern.
         case .failure(.unreachable) where settings.proxy == nil && !Self.isResolved(Self.host(of: url)):
             return .unresolved
-        case .failure(.unreachable(let reason)), .failure(.broken(let reason)): return .unreachable(reason)
+        case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
+            return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.timedOut), .failure(.cancelled), .failure(.offline): return .timedOut
-        case .failure(.untrusted(let reason)): return .untrusted(reason)
+        case .failure(.untrusted(let reason)):
+            return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),
             .failure(.refused(let reason)):
-            return .nonsense(reason)
-        case .failure(.tooLarge): return .nonsense("the answer has no end.")
+            return .nonsense(Finding.HostLook.clause(reason, of: Self.host(of: url)))
+        case .failure(.tooLarge): return .nonsense("the answer has no end")
         }
+    }
+
+    /// With the port, if that is not the scheme's own.
+    private static func authority(of url: String) -> String {
+        (try? OriginURL(url))?.authority ?? url
     }
 
     private static func host(of url: String) -> String {
