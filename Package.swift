@@ -89,7 +89,7 @@ let package = Package(
         tests(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
-        tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse"]),
+        tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "TestSupport"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]
 )

@@ -62,5 +62,27 @@ extension MountSuite {
                 #expect(try String(contentsOfFile: log, encoding: .utf8).contains("info: unmounted \(mount.path)"))
             }
         }
+
+        @Test func debugLinesTellEachRequest() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
+                _ = try mount.names(mount.day())
+                #expect(!mount.child.errorText.contains("debug:"))
+                mount.child.signal(SIGUSR1)
+                guard poll({ mount.child.errorText.contains("log level is now debug") }) else {
+                    throw Failure("no debug")
+                }
+                _ = try mount.names(mount.day("weekly"))
+                #expect(
+                    poll {
+                        mount.child.errorText.split(separator: "\n").contains {
+                            $0.hasPrefix("rankfs: debug: api GET ") && $0.contains("/ranking.php?")
+                                && $0.contains(": 200, ")
+                                && $0.hasSuffix(" ms")
+                        }
+                    }, "\(mount.child.errorText)")
+            }
+        }
     }
 }

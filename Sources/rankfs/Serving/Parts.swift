@@ -56,7 +56,7 @@ final class Parts: Sendable {
         }
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
-        network = isOffline ? OfflineNetwork() : transport
+        network = isOffline ? OfflineNetwork() : RequestLog(transport, log: log)
         rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
         // The embedded origin has no users; pixiv's cookie is none of its business.
