@@ -108,6 +108,11 @@ package final class RankFileSystem: FileSystem {
         Figures(inodes: inodes.count, handles: handles.count)
     }
 
+    /// Reports what was only counted of failures; for the end of the mount.
+    package func tellCounts() {
+        reporter.flush()
+    }
+
     /// time(2).
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 

@@ -77,6 +77,15 @@ final class Reporter: Sendable {
         counts.forEach(say)
     }
 
+    /// Says what was counted so far: nobody may be there when the while is over.
+    func flush() {
+        let counts = said.withLock { said in
+            defer { said = [:] }
+            return said.values.flatMap(\.count)
+        }
+        counts.forEach(say)
+    }
+
     /// Forgets old causes where there are too many, and all if that is not enough; returns what is to be said of them.
     private static func makeRoom(in said: inout [String: Said], now: Int64) -> [String] {
         guard said.count >= Limits.rememberedMessages else { return [] }

@@ -63,6 +63,23 @@ extension MountSuite {
             }
         }
 
+        @Test func failuresThatWereOnlyCountedAreSaidAtTheEnd() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
+                let readable = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
+                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
+                }
+                try origin.spoil([#"{"action":"status","status":404,"path":"/img-master/"}"#], in: workplace)
+                for path in readable.prefix(8) {
+                    guard case .failure = read(path, count: 1) else { throw Failure("\(path) was read") }
+                }
+                #expect(!mount.child.errorText.contains("more like this"))
+                #expect(mount.unmount())
+                #expect(mount.child.errorText.contains("warning: and 5 more like this: "), "\(mount.child.errorText)")
+            }
+        }
+
         @Test func debugLinesTellEachRequest() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -53,6 +53,24 @@ import Testing
         #expect(desk.lines.withLock { $0.last?.prefix(2) } == "1:")
     }
 
+    @Test func nobodyIsBlamedForAnothersAnswer() {
+        let cause = Failure.catalog(.source(.unreadable("the image host told two lengths"))).explanation
+        #expect(cause?.hasPrefix("an answer makes no sense (the image host told two lengths); ") == true)
+    }
+
+    @Test func whatWasCountedIsSaidAtTheEnd() {
+        let desk = Desk()
+        let reporter = desk.reporter()
+        for number in 1...10 { reporter.report(.withheld, subject: "\(number)") }
+        reporter.report(.picture(.timedOut), subject: "1")
+        reporter.flush()
+        #expect(desk.lines.withLock { $0.last } == "and 7 more like this: " + (Failure.withheld.explanation ?? ""))
+        #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 0)
+        reporter.flush()
+        desk.pass(Limits.messageInterval)
+        #expect(desk.lines.withLock { $0.count } == 5, "and once")
+    }
+
     @Test func aCountIsNotForgottenWhenTheClockIsLate() {
         let desk = Desk()
         let reporter = desk.reporter()

@@ -54,7 +54,8 @@ struct Service {
             settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
         let status = StatusSource(
             request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
-        let session = try mount(at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
+        let (session, fileSystem) = try mount(
+            at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
         stopper.attach(session)
         leaveCaller()
 
@@ -73,6 +74,7 @@ struct Service {
         stopper.sessionEnded()
         Patience.wait { await thumbnails?.close() }
         parts.close()
+        fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
         log.info("unmounted \(mountPoint)")
     }
@@ -84,7 +86,7 @@ struct Service {
 
     private func mount(
         at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
-    ) throws(ProgramError) -> Session {
+    ) throws(ProgramError) -> (Session, RankFileSystem) {
         var configuration = RankFileSystem.Configuration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
             status: { status.document().json }, metrics: { Metrics.text(of: status.document()) },
@@ -103,7 +105,7 @@ struct Service {
         do throws(SessionError) {
             let session = try Session(mounting, fileSystem: fileSystem)
             status.attach(session, serving: fileSystem)
-            return session
+            return (session, fileSystem)
         } catch {
             parts.close()
             throw ProgramError(.unavailable, error.message)
