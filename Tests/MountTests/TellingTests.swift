@@ -63,6 +63,24 @@ extension MountSuite {
             }
         }
 
+        @Test func cookiesThatCannotBeUsedAreAWarningBeforeTheMountIsThere() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let directory = try workplace.folder("mount")
+                workplace.willMount(at: directory)
+                let cache = workplace.directory.appending(path: "cache").path
+                let output = try workplace.run(
+                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
+                    "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache),cookies=/nowhere/cookies.txt")
+                #expect(output.status == 0 && Workplace.isMounted(directory))
+                #expect(
+                    output.errors
+                        == "rankfs: warning: the session file /nowhere/cookies.txt cannot be read: No such file or directory\n"
+                )
+                #expect(try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory).status == 0)
+            }
+        }
+
         @Test func failuresThatWereOnlyCountedAreSaidAtTheEnd() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -1,6 +1,7 @@
 import Catalog
 import Fuse
 import Glibc
+import Pixiv
 import RankFS
 import Thumbnails
 
@@ -54,6 +55,8 @@ struct Service {
             settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
         let status = StatusSource(
             request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
+        // A file of cookies that cannot be used is a warning that the caller hears, and no reason not to mount.
+        _ = parts.source.signIn
         let (session, fileSystem) = try mount(
             at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
         stopper.attach(session)
