@@ -119,5 +119,41 @@ extension MountSuite {
                     }, "\(mount.child.errorText)")
             }
         }
+
+        /// Where fusermount3 cannot unmount: as in a container without /etc/mtab.
+        @Test(.enabled(if: geteuid() == 0, "needs root"))
+        func aMountThatCannotBeTakenAwayIsNotSaidToBe() async throws {
+            try await withWorkplace { workplace in
+                let (folder, cache) = (try workplace.folder("mount"), try workplace.folder("cache"))
+                // The way to the build may be closed to others.
+                let program = workplace.directory.appending(path: "program").path
+                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let helper = workplace.directory.appending(path: "fusermount3").path
+                try "#!/bin/sh\necho 'fusermount3: failed to open /etc/mtab: No such file or directory' >&2\nexit 1\n"
+                    .write(toFile: helper, atomically: true, encoding: .utf8)
+                for path in [program, helper, workplace.directory.path] { chmod(path, 0o755) }
+                for path in [folder, cache] { try workplace.run("chown", "nobody:", path) }
+                let nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+                // In a mount namespace of its own, whose end also takes away what is left.
+                let child = try workplace.start(
+                    "/usr/bin/unshare",
+                    ["-m", "--propagation", "private"] + nobody
+                        + [program, "mount", "-f", "demo", folder, "-o", "cache_dir=\(cache),thumbnails=off"],
+                    environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": cache])
+                let inside = { (words: [String]) in try workplace.run(["nsenter", "-t", "\(child.pid)", "-m"] + words) }
+                guard poll({ (try? inside(nobody + ["cat", "\(folder)/.rankfs/version"]))?.status == 0 }) else {
+                    throw Failure("not mounted: \(child.errorText)")
+                }
+                #expect(try inside(["mount", "--bind", helper, "/usr/bin/fusermount3"]).status == 0)
+                let refused = try inside(nobody + [program, "unmount", folder])
+                #expect(refused.status == 32 && refused.errors.contains("/etc/mtab: No such file"), "\(refused.errors)")
+                #expect(!refused.errors.contains("in use"))
+                child.signal(SIGTERM)
+                let end = try #require(child.wait(upTo: 10))
+                #expect(end.status == 32)
+                #expect(end.errors.contains("\(folder) could not be unmounted"), "\(end.errors)")
+                #expect(!end.errors.contains("info: unmounted"))
+            }
+        }
     }
 }

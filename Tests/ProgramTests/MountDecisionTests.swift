@@ -60,6 +60,33 @@ import Glibc
         #expect(MountPoint.look(at: "/proc", mounts: [], patience: .seconds(30)) == .directory(isEmpty: false))
     }
 
+    @Test func aRefusedUnmountSaysWhatWasSaid() {
+        let busy = "fusermount3: failed to unmount /m: Device or resource busy\n"
+        #expect(Unmounter.refusal("/m", busy).message.contains("in use"))
+        let other = Unmounter.refusal("/m", "fusermount3: failed to open /etc/mtab: No such file or directory\nx\n")
+        #expect(other.message.contains("/etc/mtab: No such file or directory;") && !other.message.contains("in use"))
+        #expect(other.status == .mountFailure && !other.message.contains("\n"))
+        #expect(Unmounter.refusal("/m", "").message.contains("does not say why"))
+    }
+
+    @Test func whatAProgramComplainsOfIsHeard() throws {
+        let end = try ChildProcess.run("/bin/sh", ["sh", "-c", "echo one >&2; echo two; exit 3"])
+        #expect(end == ChildProcess.End(status: 3, errors: "one\n"))
+        let long = try ChildProcess.run("/bin/sh", ["sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x >&2"])
+        #expect(long.status == 0 && long.errors.utf8.count == 4096)
+        #expect(throws: Files.Failure.self) { try ChildProcess.run("/nowhere/at/all", ["x"]) }
+    }
+
+    @Test func aMountIsKnownByItsDevice() {
+        let mount = MountTable.Mount(path: Array("/m".utf8), type: "fuse.rankfs", source: "pixiv", device: "0:44")
+        var next = mount
+        next.device = "0:45"
+        #expect(Unmounter.isListed(mount, in: [next, mount]))
+        #expect(!Unmounter.isListed(mount, in: [mount, next]))
+        #expect(!Unmounter.isListed(mount, in: []) && !Unmounter.isListed(mount, in: other))
+        #expect(!Unmounter.hasLeft(mount, at: "/nowhere/at/all"))
+    }
+
     @Test func foldersOfOthersBecomeNoCaches() {
         for names in [[], ["catalog", "rankfs.log"], ["lost+found"], [".busy", "v1", "index.sqlite", "catalog"]] {
             #expect(CachePlace.mayHoldCache(names), "\(names)")

@@ -15,6 +15,28 @@ enum Unmounter {
         }
     }
 
+    /// Whether a mount whose session has ended is still there, with nobody behind it.
+    ///
+    /// Its device number may be that of a new mount by now, behind which there is somebody. Blocks for two seconds at most.
+    static func hasLeft(_ mount: MountTable.Mount, at path: String) -> Bool {
+        guard isListed(mount, in: MountTable.current().stack(at: path)) else { return false }
+        return Patience.run(within: .seconds(2)) { MountTable.isStale(path) } ?? false
+    }
+
+    /// Whether the mount that is seen at a path is this one.
+    static func isListed(_ mount: MountTable.Mount, in stack: [MountTable.Mount]) -> Bool {
+        stack.last.map { $0.isOwn && $0.device == mount.device } ?? false
+    }
+
+    /// What to say of a mount that could not be taken away at the end.
+    static func leftBehind(_ path: String) -> ProgramError {
+        let shown = LogText.escaped(path)
+        return ProgramError(
+            .mountFailure,
+            "\(shown) could not be unmounted and is left without a process; run `fusermount3 -u \(shown)` to see why, or "
+                + "`umount -l \(shown)` as root.")
+    }
+
     /// Unmounts; a busy mount stays.
     static func unmount(_ path: String) throws(ProgramError) {
         // Never follows a link that was put in the folder's place.
@@ -22,7 +44,7 @@ enum Unmounter {
         let failure = Files.Failure.last()
         let shown = LogText.escaped(path)
         switch failure.code {
-        case EBUSY: throw busy(shown)
+        case EBUSY: throw refusal(shown, "busy")
         case EINVAL: throw ProgramError(.mountFailure, "\(shown) is not mounted.")
         case EPERM: break
         default: throw ProgramError(.mountFailure, "\(shown) cannot be unmounted: \(failure.text).")
@@ -30,16 +52,31 @@ enum Unmounter {
         guard let helper = helpers.first(where: { unsafe access($0, X_OK) == 0 }) else {
             throw ProgramError(.unavailable, "\(shown) needs fusermount3 to be unmounted; install the package fuse3.")
         }
-        let arguments = ["fusermount3", "-u", "-q", "--", path]
-        guard let process = try? ChildProcess.start(helper, arguments, inheriting: []),
-            ChildProcess.wait(for: process).status == 0
-        else { throw busy(shown) }
+        let end: ChildProcess.End
+        do throws(Files.Failure) {
+            end = try ChildProcess.run(helper, ["fusermount3", "-u", "--", path])
+        } catch {
+            throw ProgramError(.mountFailure, "fusermount3 cannot be started: \(error.text); try again.")
+        }
+        if end.status != 0 { throw refusal(shown, end.errors) }
     }
 
-    private static func busy(_ shown: String) -> ProgramError {
-        ProgramError(
-            .mountFailure,
-            "\(shown) is in use; close the programs that use it (`fuser -vm \(shown)` lists them) and unmount it again."
-        )
+    /// What to say of a refused unmount.
+    ///
+    /// - Parameters:
+    ///   - shown: The path, fit for a sentence.
+    ///   - said: What fusermount3(1) wrote; it does not translate the system's texts.
+    /// - Returns: That it is in use only if that is what was said.
+    static func refusal(_ shown: String, _ said: String) -> ProgramError {
+        let line = said.split(separator: "\n").first.map(String.init) ?? ""
+        guard !line.lowercased().contains("busy") else {
+            return ProgramError(
+                .mountFailure,
+                "\(shown) is in use; close the programs that use it (`fuser -vm \(shown)` lists them) and unmount it again."
+            )
+        }
+        let reason = line.isEmpty ? "it does not say why" : LogText.escaped(line)
+        return ProgramError(
+            .mountFailure, "fusermount3 does not unmount \(shown): \(reason); mend that, or run `umount` as root.")
     }
 }

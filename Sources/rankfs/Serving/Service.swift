@@ -59,6 +59,7 @@ struct Service {
         _ = parts.source.signIn
         let (session, fileSystem) = try mount(
             at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
+        let mounted = MountTable.current().stack(at: mountPoint).last
         stopper.attach(session)
         leaveCaller()
 
@@ -79,6 +80,10 @@ struct Service {
         parts.close()
         fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
+        // A guard is root, and unmounts when this process has gone.
+        if guardian == nil, let mounted, Unmounter.hasLeft(mounted, at: mountPoint) {
+            throw Unmounter.leftBehind(mountPoint)
+        }
         log.info("unmounted \(mountPoint)")
     }
 
