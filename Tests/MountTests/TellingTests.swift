@@ -26,13 +26,30 @@ extension MountSuite {
                 try origin.spoil([], in: workplace)
                 let done = try rankfs("pin", mount.day())
                 #expect(done.status == 0 && done.output == "pinned 4 pictures\n", "\(done.output)\(done.errors)")
-                // What the kernel still has of a dropped picture is not stored.
-                #expect(try rankfs("evict", mount.day()).status == 0)
-                #expect(try rankfs("pin", mount.day()).status == 0)
                 #expect(
                     readable.allSatisfy {
                         extendedAttribute("user.rankfs.state", of: "\(mount.day())/\($0)") == "stored"
                     })
+            }
+        }
+
+        /// The kernel keeps pages of a picture that was dropped, and reads from those never reach the mount.
+        @Test func whatIsFetchedIsStoredAlsoWhereTheKernelStillHasIt() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=4"])
+                let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
+                let paths = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
+                    extendedAttribute("user.rankfs.withheld", of: $0) == nil
+                }
+                for command in ["fetch", "pin"] {
+                    for path in paths { _ = try read(path).get() }
+                    guard poll({ paths.allSatisfy { state($0) == "stored" } }) else { throw Failure("not stored") }
+                    #expect(try workplace.run("\(Workplace.programs)/rankfs", "evict", mount.day()).status == 0)
+                    #expect(paths.allSatisfy { state($0) == "absent" })
+                    #expect(try workplace.run("\(Workplace.programs)/rankfs", command, mount.day()).status == 0)
+                    #expect(poll { paths.allSatisfy { state($0) == "stored" } }, "\(command)")
+                }
             }
         }
 

@@ -141,6 +141,8 @@ final class FetchReader: Sendable {
     private func read(_ path: String, each: ([UInt8]) -> Bool) throws(Files.Failure) -> Int64 {
         let descriptor = try open(path)
         defer { close(descriptor) }
+        // Pages that the kernel still has of a picture that was dropped would be read without anything being stored.
+        posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
         return try read(descriptor, each: each)
     }
 
