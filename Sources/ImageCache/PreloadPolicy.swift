@@ -3,8 +3,8 @@
 /// A pure state machine over what readers did; it knows neither files nor network. Each directory is a walk of its own.
 ///
 /// A walk goes by name until a step tells otherwise: one that leads far by name, and by time to the very next picture, makes it a
-/// walk by time; one that leads to the very next by name, and not so by time, makes it a walk by name again. The first two
-/// pictures tell, so that the third is there. Places are places by name whatever the order.
+/// walk by time; one that leads to the very next by name, and not so by time, makes it a walk by name again. The first step
+/// tells; until then the very next by time is planned behind the next two by name. Places are places by name whatever the order.
 struct PreloadPolicy: Sendable {
     /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
@@ -14,7 +14,7 @@ struct PreloadPolicy: Sendable {
     static let widest = 24
     /// Quick steps in a row that make a bulk walk even where every picture was there already.
     static let stepsOfABulkWalk = 2
-    /// Directories remembered; a walk is 104 bytes, and its order 8 a picture, shared with the listing.
+    /// Directories remembered; a walk is some 100 bytes, and its order 8 a picture, shared with the listing.
     static let mostWalks = 64
 
     /// What to do with a directory's plans.
@@ -30,6 +30,8 @@ struct PreloadPolicy: Sendable {
         var last: Int
         /// The order that it goes by; nil is by name.
         var order: PictureOrder?
+        /// The order that it may go by as well; nil once a step has told.
+        var other: PictureOrder?
         var step = 1
         /// Where it goes after a jump: by time the direction in which it began, since many go newest first.
         var forward = 1
@@ -46,6 +48,16 @@ struct PreloadPolicy: Sendable {
         func place(ahead count: Int) -> Int? {
             guard let order else { return last + step * count }
             return order.place(of: last).flatMap { order.index(at: $0 + step * count) }
+        }
+
+        /// What to download after `last`, in this order.
+        var plan: [Int] {
+            var places = (1...width).compactMap { place(ahead: $0) }
+            if let other, let next = other.place(of: last).flatMap({ other.index(at: $0 + 1) }), !places.contains(next)
+            {
+                places.append(next)
+            }
+            return places
         }
     }
 
@@ -82,7 +94,7 @@ struct PreloadPolicy: Sendable {
         events += 1
         guard var walk = walks[directory] else {
             forgetOldest()
-            walks[directory] = Walk(last: index, width: ordinary, used: events)
+            walks[directory] = Walk(last: index, other: isBulk ? nil : byTime, width: ordinary, used: events)
             return isComplete || isBulk ? plan(directory) : .nothing
         }
         walk.used = events
@@ -99,6 +111,7 @@ struct PreloadPolicy: Sendable {
             walk.width = ordinary
             walk.quickSteps = 0
         }
+        if isNear { walk.other = nil }
         walk.step = isNear ? move.signum() : walk.forward
         walk.last = index
         walk.finished = nil
@@ -171,7 +184,7 @@ struct PreloadPolicy: Sendable {
     private mutating func plan(_ directory: UInt64) -> Decision {
         guard let walk = walks[directory], !walk.isPlanned else { return .nothing }
         walks[directory]?.isPlanned = true
-        return .plan((1...walk.width).compactMap { walk.place(ahead: $0) })
+        return .plan(walk.plan)
     }
 
     private mutating func forgetOldest() {
