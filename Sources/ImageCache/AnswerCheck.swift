@@ -101,8 +101,8 @@ enum AnswerCheck {
             let wait = Int64(head["retry-after"] ?? "").map { min(max($0, 0), longestCoolDown) }
             if let wait, wait <= shortRetryAfter { return .passing(.limited(retryAfter: wait), after: wait) }
             return .final(.limited(retryAfter: wait))
-        case 500...599: return .passing(.damaged("the image host answered \(head.status)"), after: nil)
-        default: return .final(.damaged("the image host answered \(head.status)"))
+        case 500...599: return .passing(.troubled(status: head.status), after: nil)
+        default: return .final(.troubled(status: head.status))
         }
     }
 

@@ -13,6 +13,8 @@ package enum ImageCacheError: Error, Hashable, Sendable {
     case refused(String)
     /// The answer is not this picture: wrong length, no trailer, another format, contradictory lengths.
     case damaged(String)
+    /// The host answers with an error of its own (5xx), which tells nothing of the picture.
+    case troubled(status: Int)
     /// The service asks to slow down.
     case limited(retryAfter: Int64?)
     case cancelled
@@ -47,6 +49,7 @@ extension ImageCacheError {
         case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
         case .refused(let reason), .damaged(let reason), .unusable(let reason): reason
+        case .troubled(let status): "the image host answered \(status)"
         case .limited: "the image host asks to slow down"
         case .cancelled: "the read was given up"
         case .busy(let directory):

@@ -21,6 +21,8 @@ enum Failure: Error, Hashable, Sendable {
     case noSuchAttribute
     /// A file manager counts or previews a directory that nobody opened, and not all of it is known.
     case unasked
+    /// A file manager's thumbnailer would read a picture of which the thumbnail is there.
+    case hasThumbnail
     /// An ioctl that means nothing here.
     case noSuchCommand
     /// A ranking that only signed-in users see.
@@ -54,7 +56,7 @@ extension Failure {
         case .noSuchAttribute: ENODATA
         case .noSuchCommand: ENOTTY
         // Try again: who is taken for a counting file manager by mistake is not so for long.
-        case .unasked: EBUSY
+        case .unasked, .hasThumbnail: EBUSY
         case .modeNeedsSignIn, .withheld: EACCES
         case .unlocated, .media: EIO
         case .catalog(let error): Self.code(of: error)
@@ -89,7 +91,7 @@ extension Failure {
         case .timedOut: ETIMEDOUT
         case .gone: ENOENT
         case .refused: EACCES
-        case .damaged, .limited, .unusable: EIO
+        case .damaged, .troubled, .limited, .unusable: EIO
         case .cancelled: EINTR
         case .busy: EBUSY
         }
@@ -101,7 +103,8 @@ extension Failure {
     var explanation: String? {
         switch self {
         case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
-            .notALink, .noSuchAttribute, .noSuchCommand, .unasked:
+            .notALink, .noSuchAttribute, .noSuchCommand, .unasked,
+            .hasThumbnail:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"
@@ -151,6 +154,7 @@ extension Failure {
                 + "sign in with `rankfs login` if it is for members"
         case .damaged(let reason):
             "what came is not the whole picture (\(Reporter.printable(reason))); nothing of it was kept, read it again"
+        case .troubled(let status): "the image host answered \(status); it is in trouble, try again later"
         case .limited(let wait): limited(wait)
         case .busy(let directory):
             "another rankfs uses the cache directory \(Reporter.printable(directory)); choose another `cache_dir`"

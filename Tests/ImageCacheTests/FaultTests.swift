@@ -72,6 +72,7 @@ import Testing
         case .gone: #expect(error == .gone)
         case .limited: #expect(error == .limited(retryAfter: 60))
         case .refused: #expect(error == .refused("the image host answered 403"))
+        case .serverErrors: #expect(error == .troubled(status: 503))
         default: if case .damaged = error {} else { Issue.record("\(fault): \(String(describing: error))") }
         }
         open.close()

@@ -52,6 +52,7 @@ import Testing
         Case(failure: .picture(.gone), code: ENOENT, isSaid: true),
         Case(failure: .picture(.refused("403")), code: EACCES, isSaid: true),
         Case(failure: .picture(.damaged("short")), code: EIO, isSaid: true),
+        Case(failure: .picture(.troubled(status: 503)), code: EIO, isSaid: true),
         Case(failure: .picture(.limited(retryAfter: nil)), code: EIO, isSaid: true),
         Case(failure: .picture(.cancelled), code: EINTR, isSaid: false),
         Case(failure: .picture(.busy(directory: "/c")), code: EBUSY, isSaid: true),
