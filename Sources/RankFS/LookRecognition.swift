@@ -1,13 +1,14 @@
 /// Tells a person who opens a directory in a file manager from the file manager that looks into every directory it shows.
 ///
-/// Nautilus, Caja, Nemo and Dolphin count the entries of the directories that they show, and Dolphin draws previews of them:
-/// both open and list each, just as if a person had gone there. What differs is what comes before (seen with each of them):
-/// in a directory that a person opens they ask statfs(2) first, for the free space that the window tells; in one that they
-/// count or preview they do not. Thunar and PCManFM count nothing.
+/// Nautilus, Caja, Nemo and Dolphin count the entries of the directories that they show, Gwenview and Dolphin draw previews of
+/// them: both open and list each, just as if a person had gone there. What differs is that a file manager watches what it
+/// shows: it has asked inotify(7) for a directory's changes before it opens it for a person, and never for what it counts
+/// (seen with each of them, and with Thunar and PCManFM, which count nothing).
 ///
-/// All begin with a look (`.hidden`) into the parent and go from one child to the next without a pause. `ls`, `cp` and `rsync` look
-/// up no such name, so that nothing they open is ever taken for a glance; and a file manager is one only after it asked
-/// statfs(2) before it opened a directory.
+/// They count when they show the parent, and go from one child to the next without a pause; what is opened at another time is
+/// copied, perhaps. All look up `.hidden` or `.directory`; `ls`, `cp` and `rsync` do not, so that nothing they open is ever
+/// taken for a glance. Neither is what a program opens that did not watch the first directory that it opened, as file choosers
+/// and gThumb, which watch a directory once they have read it.
 ///
 /// A pure state machine: it knows neither clock nor processes.
 struct LookRecognition: Sendable {
@@ -26,11 +27,11 @@ struct LookRecognition: Sendable {
         var isGlance: Bool { self == .count || self == .preview }
     }
 
-    /// The time between statfs(2) and the opening that it announces: a third of a second on an idle machine.
-    static let announcement: Duration = .seconds(2)
     /// A longer pause ends a round of glances.
     static let pause: Duration = .seconds(2)
-    /// Programs, directories and rounds remembered; when there are more, they are forgotten.
+    /// How soon a file manager whose thumbnailer failed tries by itself, as Nemo does.
+    static let secondTry: Duration = .seconds(2)
+    /// Programs and rounds remembered, and directories of each program; those that were used last stay.
     static let most = 1000
     /// What looks into directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
@@ -38,38 +39,48 @@ struct LookRecognition: Sendable {
     private struct Known {
         /// Whether it looked up the names by which file managers show themselves.
         var isDesktop = false
-        /// Whether it announced the first directory that it was seen to open; nil before.
-        var announces: Bool?
+        /// Whether it watched the first directory that it was seen to open; nil before.
+        var watchesFirst: Bool?
         /// Directories that it opened for a glance last.
         var glanced: Set<String> = []
         /// The directory that was opened last for another reason, and whether a person went there.
         var place: (path: String, isVisit: Bool)?
+        /// The picture that its thumbnailer was refused last.
+        var refused: (path: String, time: ContinuousClock.Instant)?
+        /// The newest event, to forget the oldest.
+        var used: UInt64 = 0
     }
 
     private struct Round {
-        var process: Int32
+        var program: Program
         var last: ContinuousClock.Instant
     }
 
-    /// Programs that looked up `.hidden` or announced what they open, by process.
-    private var programs: [Int32: Known] = [:]
+    /// Programs that looked up `.hidden` or opened a directory.
+    private var programs: [Program: Known] = [:]
     /// Rounds of glances at children, by the path of the parent.
     private var rounds: [String: Round] = [:]
-    /// When statfs(2) was asked last, by path.
-    private var announced: [String: ContinuousClock.Instant] = [:]
+    private var events: UInt64 = 0
+    /// Whether any program showed itself as a file manager.
+    private(set) var hasDesktops = false
 
-    /// Whether it matters which program opens a directory: a file manager showed itself, or may do so now.
-    func matters(opening path: String) -> Bool {
-        !programs.isEmpty || announced[path] != nil
+    /// Programs and rounds in memory.
+    var remembered: Int { programs.count + rounds.count }
+
+    /// The process of which it matters whether it watches a directory that a program opens; nil if nobody's watching does.
+    func watcher(
+        opening path: String, below parent: String?, by program: Program, now: ContinuousClock.Instant
+    ) -> Int32? {
+        if Self.previewers.contains(program.name) {
+            return parent.flatMap { round(at: $0, now) }?.program.process
+        }
+        return programs[program]?.watchesFirst == false ? nil : program.process
     }
 
-    /// Programs, rounds and announcements in memory.
-    var remembered: Int { programs.count + rounds.count + announced.count }
-
-    /// Somebody asked statfs(2) of a directory.
-    mutating func asked(of path: String, now: ContinuousClock.Instant) {
-        if announced.count >= Self.most { announced = [:] }
-        announced[path] = now
+    /// Somebody asked statfs(2) of a directory, as Caja and Nautilus do of all children of one that they show again.
+    mutating func asked(below parent: String?, by program: Program, now: ContinuousClock.Instant) {
+        guard let parent, isDesktop(program) else { return }
+        begin(at: parent, program, now)
     }
 
     /// A program looked up `.hidden` or `.directory` in a directory.
@@ -85,8 +96,9 @@ struct LookRecognition: Sendable {
         in path: String, isListed: Bool, by program: Program?, now: ContinuousClock.Instant
     ) -> Bool {
         guard let program else { return true }
-        let known = programs[program.process, default: Known()]
-        note(program, known) { $0.isDesktop = true }
+        let known = programs[program, default: Known()]
+        hasDesktops = true
+        note(program) { $0.isDesktop = true }
         if known.glanced.contains(path) { return false }
         let isThere = known.place?.path == path
         guard isListed || isThere || known.place == nil else { return false }
@@ -99,76 +111,90 @@ struct LookRecognition: Sendable {
     /// - Parameters:
     ///   - path: The directory's.
     ///   - parent: Its parent's path; nil for the root of the mount.
-    ///   - program: Nil if nobody knows.
+    ///   - program: Who.
+    ///   - isWatched: Whether the process that `watcher` named watches the directory.
     ///   - now: When.
     /// - Returns: What for.
     mutating func opened(
-        _ path: String, below parent: String?, by program: Program?, now: ContinuousClock.Instant
+        _ path: String, below parent: String?, by program: Program, isWatched: Bool, now: ContinuousClock.Instant
     ) -> Opening {
-        let isPreviewer = program.map { Self.previewers.contains($0.name) } ?? false
-        // An announcement is not for a worker: Dolphin also asks statfs(2) of the first directory that it wants previewed.
-        if isPreviewer, let program, let parent, isUnderWay(parent, now) {
+        let round = parent.flatMap { self.round(at: $0, now) }
+        if Self.previewers.contains(program.name), let parent, round != nil, !isWatched {
             return glance(at: path, below: parent, program, for: .preview, now)
         }
-        let isAnnounced = announced.removeValue(forKey: path).map { $0.duration(to: now) < Self.announcement } ?? false
-        guard let program else { return .ordinary }
-        if !isAnnounced, let parent, isCounting(path, below: parent, program, now) {
+        let known = programs[program, default: Known()]
+        if known.isDesktop, known.watchesFirst == true, !isWatched, let parent, round?.program == program,
+            known.place?.path != path
+        {
             return glance(at: path, below: parent, program, for: .count, now)
         }
-        let before = programs[program.process]
-        // Who neither announces nor looks is no file manager.
-        guard isAnnounced || before != nil else { return .ordinary }
-        let isVisit = isAnnounced && before?.isDesktop == true
-        note(program, before ?? Known()) { known in
-            // The root is shown, and counted, by those who show the directory that it is mounted in.
-            if known.announces == nil, isAnnounced || parent != nil { known.announces = isAnnounced }
+        let isVisit = isWatched && known.isDesktop
+        note(program) { known in
+            // The root is counted by those who show the directory that it is mounted in.
+            if known.watchesFirst == nil, isWatched || parent != nil { known.watchesFirst = isWatched }
             known.glanced.remove(path)
             known.place = (path, isVisit)
         }
-        if before?.isDesktop == true { begin(at: path, program, now) }
+        if known.isDesktop { begin(at: path, program, now) }
         return isVisit ? .visit : .ordinary
     }
 
     /// Whether a program has a directory open for a glance, so that nothing in it is worth a request.
-    func isGlancing(at path: String, _ program: Program?) -> Bool {
-        program.map { programs[$0.process]?.glanced.contains(path) ?? false } ?? false
+    func isGlancing(at path: String, _ program: Program) -> Bool {
+        programs[program]?.glanced.contains(path) ?? false
+    }
+
+    /// Whether a program showed itself as a file manager.
+    func isDesktop(_ program: Program) -> Bool {
+        programs[program]?.isDesktop ?? false
+    }
+
+    /// A thumbnailer that a program started was refused a picture.
+    mutating func refused(_ path: String, toThumbnailerOf program: Program, now: ContinuousClock.Instant) {
+        note(program) { $0.refused = (path, now) }
+    }
+
+    /// Whether a program opens a picture only because its thumbnailer was refused it; true once.
+    mutating func isSecondTry(_ path: String, by program: Program, now: ContinuousClock.Instant) -> Bool {
+        guard let refused = programs[program]?.refused, refused.path == path,
+            refused.time.duration(to: now) < Self.secondTry
+        else { return false }
+        note(program) { $0.refused = nil }
+        return true
     }
 
     // MARK: -
 
-    private func isUnderWay(_ parent: String, _ now: ContinuousClock.Instant) -> Bool {
-        rounds[parent].map { $0.last.duration(to: now) < Self.pause } ?? false
-    }
-
-    private func isCounting(
-        _ path: String, below parent: String, _ program: Program, _ now: ContinuousClock.Instant
-    ) -> Bool {
-        guard isUnderWay(parent, now), rounds[parent]?.process == program.process,
-            let known = programs[program.process]
-        else { return false }
-        return known.announces == true && known.place?.path != path
+    private func round(at parent: String, _ now: ContinuousClock.Instant) -> Round? {
+        rounds[parent].flatMap { $0.last.duration(to: now) < Self.pause ? $0 : nil }
     }
 
     private mutating func glance(
         at path: String, below parent: String, _ program: Program, for opening: Opening, _ now: ContinuousClock.Instant
     ) -> Opening {
         rounds[parent]?.last = now
-        note(program, programs[program.process, default: Known()]) { known in
+        note(program) { known in
             if known.glanced.count >= Self.most { known.glanced = [] }
             known.glanced.insert(path)
         }
         return opening
     }
 
-    private mutating func note(_ program: Program, _ known: Known, _ change: (inout Known) -> Void) {
-        if programs.count >= Self.most, programs[program.process] == nil { programs = [:] }
-        var known = known
+    private mutating func note(_ program: Program, _ change: (inout Known) -> Void) {
+        if programs[program] == nil, programs.count >= Self.most,
+            let oldest = programs.min(by: { $0.value.used < $1.value.used })
+        {
+            programs[oldest.key] = nil
+        }
+        events += 1
+        var known = programs[program, default: Known()]
+        known.used = events
         change(&known)
-        programs[program.process] = known
+        programs[program] = known
     }
 
     private mutating func begin(at path: String, _ program: Program, _ now: ContinuousClock.Instant) {
         if rounds.count >= Self.most { rounds = [:] }
-        rounds[path] = Round(process: program.process, last: now)
+        rounds[path] = Round(program: program, last: now)
     }
 }

@@ -118,6 +118,11 @@ extension Node {
         }
     }
 
+    /// The path of the directory that holds this node; nil for the root.
+    var parentPath: String? {
+        if case .root = self { nil } else { parent.path }
+    }
+
     /// The directory that shows a listing.
     static func directory(of listing: Listing) -> Node {
         if case .author(let author) = listing.key { return .author(author, modified: listing.modified) }

@@ -50,7 +50,7 @@ extension RankFileSystem {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
         if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
-        let opening = opening(node, by: request.caller)
+        let opening = opening(node, request.inode, by: request.caller)
         if let names = names(in: node) {
             return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
         }
@@ -59,11 +59,11 @@ extension RankFileSystem {
         }
         guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
         if opening.isGlance { return openForGlance(node, key, opening, request.caller, reply) }
-        let seeder = opening == .visit ? seeder(for: request.caller) : nil
-        if seeder == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
+        let wish = opening == .visit ? wish(of: request.caller) : nil
+        if wish == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { throw .noSuchName }
-            if let seeder { await self.seed(listing, seeder, .whole) }
+            if let wish { await self.seed(listing, wish, .whole) }
             self.open(node, listing, reply)
         }
     }
@@ -72,13 +72,13 @@ extension RankFileSystem {
     private func openForGlance(
         _ node: Node, _ key: ListingKey, _ opening: LookRecognition.Opening, _ caller: Caller, _ reply: OpenReply
     ) {
-        let seeder = opening == .preview ? seeder(for: caller) : nil
+        let wish = opening == .preview ? wish(of: caller) : nil
         later(reply, subject: { node.path }) { () async throws(Failure) in
             // It looks at each entry, too: where sizes are not known that would ask for all of them, and for further pages.
             guard let listing = await self.catalog.storedListing(key), listing.isComplete,
                 listing.entries.enumerated().allSatisfy({ $1.isHidden || self.knownSize(listing, $0) != nil })
             else { throw .unasked }
-            if let seeder { await self.seed(listing, seeder, .beginning) }
+            if let wish { await self.seed(listing, wish, .beginning) }
             self.open(node, listing, reply)
         }
     }

@@ -27,6 +27,9 @@ extension RankFileSystem {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path) }
+            if let reading = thumbnailReading(listing, Int(index), node.path, request.caller) {
+                return open(node, listing, Int(index), for: reading, reply)
+            }
             if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
                 do throws(Failure) {
                     return try open(node, listing, Int(index), location, size, isBulk: request.isBulk, reply)
@@ -35,15 +38,21 @@ extension RankFileSystem {
                 }
             }
             later(reply, subject: { node.path }) { () async throws(Failure) in
-                let size = try await self.size(listing, Int(index))
-                let location = try self.location(of: entry)
-                try self.open(node, listing, Int(index), location, size, isBulk: request.isBulk, reply)
+                try await self.openAsking(node, listing, Int(index), isBulk: request.isBulk, reply)
             }
         case .made(let file): open(file, inode: request.inode, reply)
         case .sharedThumbnail(let file): open(file, reply)
         default:
             refuse(reply, .isADirectory, subject: node.path)
         }
+    }
+
+    /// Opens a picture of which something has to be asked first.
+    func openAsking(
+        _ node: Node, _ listing: Listing, _ index: Int, isBulk: Bool, _ reply: OpenReply
+    ) async throws(Failure) {
+        let size = try await size(listing, index)
+        try open(node, listing, index, location(of: listing.entries[index]), size, isBulk: isBulk, reply)
     }
 
     private func open(

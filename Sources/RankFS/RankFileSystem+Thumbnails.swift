@@ -10,20 +10,30 @@ import Thumbnails
 /// (reference/desktop.md 2.3b).
 extension RankFileSystem {
     /// What a directory is opened for.
-    func opening(_ node: Node, by caller: Caller) -> LookRecognition.Opening {
+    func opening(_ node: Node, _ inode: UInt64, by caller: Caller) -> LookRecognition.Opening {
+        guard let program = configuration.processes.program(caller.process) else { return .ordinary }
         let path = node.path
-        guard looks.withLock({ $0.matters(opening: path) }) else { return .ordinary }
-        let program = configuration.program(caller.process)
-        let parent: String? = if case .root = node { nil } else { node.parent.path }
-        return looks.withLock { $0.opened(path, below: parent, by: program, now: .now) }
+        let parent = node.parentPath
+        let watcher = looks.withLock { $0.watcher(opening: path, below: parent, by: program, now: .now) }
+        // Outside the lock: it reads what proc(5) shows.
+        let isWatched = watcher.map { configuration.processes.watches($0, inode) } ?? false
+        return looks.withLock { $0.opened(path, below: parent, by: program, isWatched: isWatched, now: .now) }
+    }
+
+    /// Somebody asked statfs(2) of a node.
+    func noteStatistics(of inode: UInt64, by caller: Caller) {
+        guard looks.withLock(\.hasDesktops), let node = inodes.node(inode),
+            let program = configuration.processes.program(caller.process)
+        else { return }
+        looks.withLock { $0.asked(below: node.parentPath, by: program, now: .now) }
     }
 
     /// Whether a program glances at a directory, so that nothing in it is worth a request.
     func isGlancing(at node: Node, _ caller: Caller) -> Bool {
-        let path = node.path
-        guard looks.withLock({ $0.matters(opening: path) }) else { return false }
-        let program = configuration.program(caller.process)
-        return looks.withLock { $0.isGlancing(at: path, program) }
+        guard looks.withLock(\.hasDesktops), let program = configuration.processes.program(caller.process) else {
+            return false
+        }
+        return looks.withLock { $0.isGlancing(at: node.path, program) }
     }
 
     /// Answers the look of a desktop once a screenful of thumbnails is there, or the seeder's patience is over.
@@ -33,23 +43,31 @@ extension RankFileSystem {
     func answerDesktop(_ request: LookupRequest, in parent: Node, _ reply: EntryReply) -> Bool {
         guard EntryName.isAnnouncement(request.name) else { return false }
         let isListed = EntryName.isOpening(request.name)
-        let program = configuration.program(request.caller.process)
+        let program = configuration.processes.program(request.caller.process)
         let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: .now) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
-        guard isWanted, let seeder = seeder(for: request.caller), refusal(of: parent) == nil,
+        guard isWanted, let wish = wish(of: request.caller, program), refusal(of: parent) == nil,
             let key = parent.listingKey, let listing = catalog.loadedListing(key)
         else { return false }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
-            await self.seed(listing, seeder, isListed ? .whole : .known)
+            await self.seed(listing, wish, isListed ? .whole : .known)
             reply.absent(timeout: .zero)
         }
         return true
     }
 
-    /// Who seeds for a caller; nil if nobody does.
-    func seeder(for caller: Caller) -> ThumbnailSeeder? {
+    /// Thumbnails for a desktop.
+    struct ThumbnailWish: Sendable {
+        let seeder: ThumbnailSeeder
+        let spellings: [FileURI.Spelling]
+    }
+
+    /// What thumbnails a caller finds where it looks for them; nil if they are made for nobody, or for another user.
+    func wish(of caller: Caller, _ program: Program? = nil) -> ThumbnailWish? {
         guard let seeder = configuration.thumbnails, let user = seeder.user, caller.user == user else { return nil }
-        return seeder
+        let name = (program ?? configuration.processes.program(caller.process))?.name
+        // libgwenview, ThumbnailProvider: the digest of QUrl::url().
+        return ThumbnailWish(seeder: seeder, spellings: name == "gwenview" ? FileURI.Spelling.allCases : [.standard])
     }
 
     /// How much of a directory is worth thumbnails.
@@ -64,48 +82,61 @@ extension RankFileSystem {
 
     /// Returns when the first screenful is there or the seeder's patience is over; what is not told, or not to be had, is left
     /// to the file manager.
-    func seed(_ listing: Listing, _ seeder: ThumbnailSeeder, _ part: SeededPart) async {
-        await seeder.wait { await self.seedPatiently(listing, seeder, part) }
+    func seed(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
+        await wish.seeder.wait { await self.seedPatiently(listing, wish, part) }
     }
 
-    private func seedPatiently(_ listing: Listing, _ seeder: ThumbnailSeeder, _ part: SeededPart) async {
-        let path = listing.key.path
+    private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
+        let path = listing.key.path + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
         if part == .beginning {
             let known = Array(listing.entries.prefix(Limits.glance))
-            return await seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing))
+            return await wish.seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing, wish))
         }
         let known = part == .whole ? try? await listing.entries(reaching: Limits.screenful - 1) : listing.entries
         guard let known else { return }
-        await seeder.seed(path, thumbnailJobs(known, of: listing))
-        guard part == .whole, !listing.isComplete else { return }
+        await wish.seeder.seed(path, thumbnailJobs(known, of: listing, wish))
+        guard part == .whole, !listing.isComplete || listing.entries.count > known.count else { return }
         // The file manager reads the whole directory too.
         Task {
             guard let all = try? await listing.entries(reaching: .max) else { return }
-            await seeder.seed(path, thumbnailJobs(all, of: listing))
-        }
-    }
-
-    private func thumbnailJobs(_ entries: [ListingEntry], of listing: Listing) -> [ThumbnailJob] {
-        let directories = [listing.key.path] + otherPaths(of: listing.key)
-        return entries.enumerated().compactMap { index, entry in
-            thumbnailJob(
-                entry, paths: directories.map { "\($0)/\(entry.name)" }, length: listing.size(at: index))
+            await wish.seeder.seed(path, thumbnailJobs(all, of: listing, wish))
         }
     }
 
     /// What a thumbnail of an entry is made of; nil for what has none.
-    func thumbnailJob(_ entry: ListingEntry, paths: [String], length: Int64?) -> ThumbnailJob? {
+    func thumbnailJob(_ listing: Listing, _ index: Int, _ wish: ThumbnailWish) -> ThumbnailJob? {
+        thumbnailJobs([listing.entries[index]], from: index, of: listing, wish).first
+    }
+
+    private func thumbnailJobs(
+        _ entries: [ListingEntry], from first: Int = 0, of listing: Listing, _ wish: ThumbnailWish
+    ) -> [ThumbnailJob] {
+        let directories = directories(of: listing.key)
+        return entries.enumerated().compactMap { index, entry in
+            thumbnailJob(
+                entry, paths: directories.map { "\($0)/\(entry.name)" }, wish.spellings,
+                length: listing.size(at: first + index))
+        }
+    }
+
+    /// Desktops know a file by the path that they took to it: the newest day is also behind its link.
+    private func directories(of key: ListingKey) -> [String] {
+        guard case .ranking(let mode, let day) = key, newestDays.withLock({ $0[mode] }) == day else {
+            return [key.path]
+        }
+        return [key.path, Link.latest(mode).path]
+    }
+
+    /// What a thumbnail of an entry is made of; nil for what has none.
+    func thumbnailJob(
+        _ entry: ListingEntry, paths: [String], _ spellings: [FileURI.Spelling] = [.standard], length: Int64?
+    ) -> ThumbnailJob? {
         guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
             let preview = source.location(
                 of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
         else { return nil }
         return ThumbnailJob(
-            picture: entry.picture, paths: paths, preview: preview, modified: entry.picture.uploaded, length: length)
-    }
-
-    /// Desktops know a file by the path that they took to it: the newest day is also behind its link.
-    private func otherPaths(of key: ListingKey) -> [String] {
-        guard case .ranking(let mode, let day) = key, newestDays.withLock({ $0[mode] }) == day else { return [] }
-        return [Link.latest(mode).path]
+            picture: entry.picture, paths: paths, spellings: spellings, preview: preview,
+            modified: entry.picture.uploaded, length: length)
     }
 }

@@ -41,8 +41,8 @@ package final class RankFileSystem: FileSystem {
         package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
-        /// The program that a thread belongs to.
-        var program: @Sendable (Int32) -> Program? = Program.of(thread:)
+        /// What is asked of the programs that call.
+        var processes = Processes.system
         /// Does something after so many seconds.
         package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
             DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
@@ -121,9 +121,7 @@ package final class RankFileSystem: FileSystem {
     }
 
     package func statistics(_ request: InodeRequest, reply: StatisticsReply) {
-        if let node = inodes.node(request.inode), node.kind == .directory {
-            looks.withLock { $0.asked(of: node.path, now: .now) }
-        }
+        noteStatistics(of: request.inode, by: request.caller)
         let status = cache.status()
         let free = max(0, status.budget - status.storedBytes)
         reply.statistics(

@@ -1,11 +1,11 @@
 /// A bound on bytes: a burst, then a steady rate.
 struct BytePace: Sendable {
-    /// Bytes that may go at once: the previews of a whole day of 500 pictures.
+    /// Bytes that may go at once: the previews of two whole days of 500 pictures.
     ///
-    /// Who scrolls through it finds them. A preview has a tenth of the bytes of the picture that would be read without it.
-    static let burst = 32.0 * 1_048_576
-    /// Bytes a second afterwards: twenty previews, more than anybody scrolls, less than a slow line has.
-    static let perSecond = 1_048_576.0
+    /// A preview has a tenth of the bytes of the picture that some file managers read without it.
+    static let burst = 64.0 * 1_048_576
+    /// Bytes a second afterwards: eighty previews, more than KDE's worker reads pictures.
+    static let perSecond = 4.0 * 1_048_576
 
     /// Bytes that may go now; negative after too many.
     private var allowed = BytePace.burst

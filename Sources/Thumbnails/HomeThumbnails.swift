@@ -14,16 +14,29 @@ package struct HomeThumbnails: Sendable {
 
     /// The thumbnails of a picture, under all its paths.
     func thumbnails(of job: ThumbnailJob) -> [Thumbnail] {
-        job.paths.flatMap { path in ThumbnailSize.allCases.map { thumbnail(of: job, at: path, $0) } }
+        Array(
+            Set(
+                addresses(of: job).flatMap { uri in
+                    ThumbnailSize.allCases.map { thumbnail(of: job, as: uri, $0) }
+                }))
+    }
+
+    /// Removes the notes of file managers that the thumbnails of pictures could not be made.
+    func removeFailures(of jobs: [ThumbnailJob]) {
+        directory.removeFailures(of: jobs.flatMap(addresses))
     }
 
     /// The file of a thumbnail that rankfs wrote there and that is still valid.
     func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
         guard let path = job.paths.first else { return nil }
-        return directory.ownFile(thumbnail(of: job, at: path, size))
+        return directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size))
     }
 
-    private func thumbnail(of job: ThumbnailJob, at path: String, _ size: ThumbnailSize) -> Thumbnail {
-        Thumbnail(uri: FileURI.of("\(mountPoint)/\(path)"), size: size, modified: job.modified, length: job.length)
+    private func addresses(of job: ThumbnailJob) -> [String] {
+        job.paths.flatMap { path in job.spellings.map { FileURI.of("\(mountPoint)/\(path)", $0) } }
+    }
+
+    private func thumbnail(of job: ThumbnailJob, as uri: String, _ size: ThumbnailSize) -> Thumbnail {
+        Thumbnail(uri: uri, size: size, modified: job.modified, length: job.length)
     }
 }

@@ -7,13 +7,22 @@ package enum PNG {
     /// file.
     ///
     /// They stand in front of the pixels, where Tumbler looks for them (reference/desktop.md 2.3).
-    package static func setting(_ texts: [(key: String, value: String)], of file: [UInt8]) -> [UInt8]? {
+    ///
+    /// - Parameters:
+    ///   - texts: Keywords and values, without NUL.
+    ///   - areInternational: Whether values outside of ASCII are told to be UTF-8, as Qt wants it and writes it. What Xfce reads
+    ///     has them as they are.
+    ///   - file: A PNG file.
+    /// - Returns: The file with these texts in place of those behind its header.
+    package static func setting(
+        _ texts: [(key: String, value: String)], areInternational: Bool = false, of file: [UInt8]
+    ) -> [UInt8]? {
         guard file.starts(with: signature), file.count > headerEnd else { return nil }
         var rest = file[headerEnd...]
-        while rest.count >= chunkFrame, rest.dropFirst(4).prefix(4).elementsEqual("tEXt".utf8) {
+        while rest.count >= chunkFrame, textChunks.contains(where: rest.dropFirst(4).prefix(4).elementsEqual) {
             rest = rest.dropFirst(chunkFrame + length(of: rest))
         }
-        return file[..<headerEnd] + texts.flatMap(chunk) + rest
+        return file[..<headerEnd] + texts.flatMap { chunk($0.key, $0.value, areInternational) } + rest
     }
 
     /// The texts of a file, wherever they stand; nil if it is no PNG.
@@ -26,13 +35,8 @@ package enum PNG {
         while offset + chunkFrame <= file.count {
             let length = length(of: file[offset...])
             guard offset + chunkFrame + length <= file.count else { break }
-            if file[offset + 4..<offset + 8].elementsEqual("tEXt".utf8) {
-                let parts = file[offset + 8..<offset + 8 + length].split(
-                    separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
-                if parts.count == 2 {
-                    texts[String(decoding: parts[0], as: UTF8.self)] = String(decoding: parts[1], as: UTF8.self)
-                }
-            }
+            let data = file[offset + 8..<offset + 8 + length]
+            if let (key, value) = text(file[offset + 4..<offset + 8], data) { texts[key] = value }
             offset += chunkFrame + length
         }
         return texts
@@ -81,10 +85,29 @@ package enum PNG {
         return file
     }
 
-    private static func chunk(_ key: String, _ value: String) -> [UInt8] {
-        let data = Array(key.utf8) + [0] + Array(value.utf8)
-        let body = Array("tEXt".utf8) + data
+    /// Text in Latin-1, and in UTF-8 (PNG specification, 11.3.4.3 and 11.3.4.5).
+    private static let textChunks = [Array("tEXt".utf8), Array("iTXt".utf8)]
+    /// What stands between keyword and text of an iTXt chunk: not compressed, no language, no translated keyword.
+    private static let plain: [UInt8] = [0, 0, 0, 0]
+
+    private static func chunk(_ key: String, _ value: String, _ isInternational: Bool) -> [UInt8] {
+        let isLatin = !isInternational || value.utf8.allSatisfy { $0 < 0x80 }
+        let data = Array(key.utf8) + [0] + (isLatin ? [] : plain) + Array(value.utf8)
+        let body = textChunks[isLatin ? 0 : 1] + data
         return bigEndian(UInt32(data.count)) + body + bigEndian(checksum(body))
+    }
+
+    /// Keyword and value of a chunk; nil for what is no text, or none as it is written here.
+    private static func text(_ kind: ArraySlice<UInt8>, _ data: ArraySlice<UInt8>) -> (key: String, value: String)? {
+        guard let index = textChunks.firstIndex(where: kind.elementsEqual), let end = data.firstIndex(of: 0) else {
+            return nil
+        }
+        var value = data[(end + 1)...]
+        if index == 1 {
+            guard value.starts(with: plain) else { return nil }
+            value = value.dropFirst(plain.count)
+        }
+        return (String(decoding: data[..<end], as: UTF8.self), String(decoding: value, as: UTF8.self))
     }
 
     private static func bigEndian(_ value: UInt32) -> [UInt8] {

@@ -18,7 +18,12 @@ package struct Thumbnail: Hashable, Sendable {
 
     /// Where it belongs, below the directory of thumbnails.
     package var path: String {
-        "\(size.directory)/\(MD5.hex(uri.utf8)).png"
+        "\(size.directory)/\(Self.name(of: uri))"
+    }
+
+    /// The name of every thumbnail of an address.
+    static func name(of uri: String) -> String {
+        "\(MD5.hex(uri.utf8)).png"
     }
 
     /// The file, made of a picture of this size as PNG; nil if it is none.
@@ -26,7 +31,8 @@ package struct Thumbnail: Hashable, Sendable {
         var texts = [(key: Self.uriKey, value: uri), (key: Self.timeKey, value: String(modified))]
         if let length { texts.append((key: Self.lengthKey, value: String(length))) }
         texts.append((key: Self.makerKey, value: Self.maker))
-        return PNG.setting(texts, of: image)
+        // Addresses in the home are all ASCII but for those that Qt reads.
+        return PNG.setting(texts, areInternational: uri.hasPrefix(FileURI.scheme), of: image)
     }
 
     /// Whether a stored file is this thumbnail, whoever made it.
@@ -44,7 +50,7 @@ package struct Thumbnail: Hashable, Sendable {
         guard let texts = PNG.texts(of: beginning), texts[makerKey] == maker, let uri = texts[uriKey] else {
             return false
         }
-        return ThumbnailSize.allCases.contains { path.hasSuffix("/\($0.directory)/\(MD5.hex(uri.utf8)).png") }
+        return ThumbnailSize.allCases.contains { path.hasSuffix("/\($0.directory)/\(name(of: uri))") }
     }
 
     /// Bytes in front of the pixels at most: an address of PATH_MAX bytes, each of which may take three, and what is short.

@@ -65,6 +65,20 @@ package final class ThumbnailDirectory: Sendable {
         return false
     }
 
+    /// Removes what programs noted of files whose thumbnails they failed to make (Thumbnail Managing Standard, "failed
+    /// thumbnails": a directory for each program).
+    func removeFailures(of addresses: [String]) {
+        let failures = "\(path)/fail"
+        guard let directory = unsafe opendir(failures) else { return }
+        defer { unsafe _ = closedir(directory) }
+        while let entry = unsafe readdir(directory) {
+            let program = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+            }
+            for address in addresses { unsafe unlink("\(failures)/\(program)/\(Thumbnail.name(of: address))") }
+        }
+    }
+
     // MARK: -
 
     private func file(_ thumbnail: Thumbnail) -> String {

@@ -6,6 +6,8 @@ package struct ThumbnailJob: Hashable, Sendable {
     package var picture: PictureID
     /// The paths below the mount point under which a desktop may see it.
     package var paths: [String]
+    /// How desktops that look now write their addresses.
+    package var spellings: [FileURI.Spelling]
     /// Where its small preview is.
     package var preview: PictureLocation
     /// What `stat` shows as its modification time, in Unix seconds.
@@ -14,10 +16,12 @@ package struct ThumbnailJob: Hashable, Sendable {
     package var length: Int64?
 
     package init(
-        picture: PictureID, paths: [String], preview: PictureLocation, modified: Int64, length: Int64?
+        picture: PictureID, paths: [String], spellings: [FileURI.Spelling] = [.standard], preview: PictureLocation,
+        modified: Int64, length: Int64?
     ) {
         self.picture = picture
         self.paths = paths
+        self.spellings = spellings
         self.preview = preview
         self.modified = modified
         self.length = length

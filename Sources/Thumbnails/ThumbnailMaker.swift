@@ -73,6 +73,7 @@ package final class ThumbnailMaker: Sendable {
         guard !known.withLock({ $0.unwritable.contains(job.preview.url) }) else { return .useless }
         var received = 0
         var images = await kept(job)
+        if images == nil { images = await onQueue { Self.ownImages(of: job, in: home) } }
         if images == nil {
             let asked = await ask(job)
             guard let made = asked.images else { return asked.outcome }
@@ -100,6 +101,12 @@ package final class ThumbnailMaker: Sendable {
         if let image = await shelf.kept(job.shelved(thumbnail.size)) { return thumbnail.file(of: image) }
         guard let home else { return nil }
         return await onQueue { home.ownFile(of: job, thumbnail.size).flatMap(thumbnail.file) }
+    }
+
+    /// Removes the notes of file managers that the thumbnails of pictures could not be made.
+    func removeFailures(of jobs: [ThumbnailJob]) async {
+        guard let home, !jobs.isEmpty else { return }
+        await onQueue { home.removeFailures(of: jobs) }
     }
 
     // MARK: - Asking
@@ -157,6 +164,16 @@ package final class ThumbnailMaker: Sendable {
         var images: Images = [:]
         for size in ThumbnailSize.allCases {
             guard let image = await shelf.kept(job.shelved(size)) else { return nil }
+            images[size] = image
+        }
+        return images
+    }
+
+    /// What was made for another spelling of its address.
+    private static func ownImages(of job: ThumbnailJob, in home: HomeThumbnails) -> Images? {
+        var images: Images = [:]
+        for size in ThumbnailSize.allCases {
+            guard let image = home.ownFile(of: job, size) else { return nil }
             images[size] = image
         }
         return images

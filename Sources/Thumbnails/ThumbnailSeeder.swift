@@ -25,6 +25,8 @@ package actor ThumbnailSeeder {
     static let patience: Duration = .seconds(2)
     /// Previews asked for at once: the image host's eight connections less those of a reader.
     static let atOnce = 6
+    /// How long a file manager may take to note that its thumbnailer failed.
+    static let noteTime: Duration = .seconds(10)
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
@@ -34,11 +36,16 @@ package actor ThumbnailSeeder {
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
     private var screens: [String: Task<Bool, Never>] = [:]
-    /// Pictures that are made for a shared store, by the address of their preview.
+    /// Pictures that are made for the user's own store, by the address of their preview.
+    private var own: [String: Task<ThumbnailMaker.Outcome, Never>] = [:]
+    /// Pictures that are made for a shared store, likewise.
     private var shared: [String: Task<Void, Never>] = [:]
     /// Directories with pictures behind the first screenful; the last one that was looked at goes first.
     private var rests: [(directory: String, jobs: ArraySlice<ThumbnailJob>)] = []
     private var restWorker: Task<Void, Never>?
+    /// Pictures of which file managers are told that their thumbnailers failed, and note it.
+    private var refused: [ThumbnailJob] = []
+    private var sweeper: Task<Void, Never>?
     private var pace: BytePace
     private var isClosed = false
 
@@ -96,6 +103,52 @@ package actor ThumbnailSeeder {
         if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) }
     }
 
+    /// Makes the thumbnails of one picture in the user's own store at once, for a file manager's thumbnailer that would read
+    /// the picture for them and will be refused it; false if they are not to be had.
+    ///
+    /// What the file manager notes of the failure is removed soon after: it would outlive the thumbnails.
+    package func seedInPlaceOfThumbnailer(_ job: ThumbnailJob) async -> Bool {
+        guard !isClosed, mayAsk() else { return false }
+        switch await make(job) {
+        case .present: break
+        case .made(let files, _) where files > 0: break
+        case .made, .useless, .failed: return false
+        }
+        refused.append(job)
+        if sweeper == nil { sweeper = Task { await sweep() } }
+        return true
+    }
+
+    /// Returns once a directory's thumbnails are made, or the patience of a look is over; at once if none are being made.
+    package nonisolated func waitForThumbnails(of directory: String) async {
+        guard await isSeeding(directory) else { return }
+        await wait { await self.finish() }
+    }
+
+    private func isSeeding(_ directory: String) -> Bool {
+        screens[directory] != nil || rests.contains { $0.directory == directory }
+    }
+
+    private func finish() async {
+        for screen in screens.values { _ = await screen.value }
+        await restWorker?.value
+    }
+
+    /// Returns when the notes of those refused so far are removed.
+    func finishSweeping() async {
+        await sweeper?.value
+    }
+
+    private func sweep() async {
+        while !refused.isEmpty, !isClosed {
+            let count = refused.count
+            guard (try? await time.sleep(Self.noteTime)) != nil else { break }
+            await maker.removeFailures(of: Array(refused.prefix(count)))
+            refused.removeFirst(min(count, refused.count))
+        }
+        sweeper = nil
+    }
+
     /// The file of a thumbnail for a shared store, made if need be; nil if there is none to be had within a look's patience.
     package nonisolated func file(of thumbnail: Thumbnail, _ job: ThumbnailJob) async -> [UInt8]? {
         if let file = await maker.sharedFile(thumbnail, of: job) { return file }
@@ -117,11 +170,15 @@ package actor ThumbnailSeeder {
     }
 
     /// Ends the work; what is under way ends with the transport.
-    package func close() {
+    package func close() async {
         isClosed = true
         rests = []
+        sweeper?.cancel()
+        await maker.removeFailures(of: refused)
+        refused = []
         restWorker?.cancel()
         for screen in screens.values { screen.cancel() }
+        for task in own.values { task.cancel() }
         for task in shared.values { task.cancel() }
     }
 
@@ -155,24 +212,32 @@ package actor ThumbnailSeeder {
         var failures = 0
         var files = 0
         var waiting = jobs
-        let maker = maker
         await withTaskGroup(of: ThumbnailMaker.Outcome.self) { group in
-            for job in jobs.prefix(atOnce) { group.addTask { await maker.make(job) } }
+            for job in jobs.prefix(atOnce) { group.addTask { await self.make(job) } }
             waiting = waiting.dropFirst(atOnce)
             for await outcome in group {
                 switch outcome {
-                case .made(let made, let bytes):
-                    files += made
-                    count(made, bytes)
+                case .made(let made, _): files += made
                 case .failed: failures += 1
                 case .present, .useless: break
                 }
                 guard failures < Self.mostFailures, !isClosed, mayAsk(), let job = waiting.popFirst() else { continue }
-                group.addTask { await maker.make(job) }
+                group.addTask { await self.make(job) }
             }
         }
         if files > 0 { report("made \(files) thumbnails for \(directory)") }
         return failures < Self.mostFailures
+    }
+
+    /// Makes one, once for all who want it meanwhile.
+    private func make(_ job: ThumbnailJob) async -> ThumbnailMaker.Outcome {
+        if let task = own[job.preview.url] { return await task.value }
+        let task = Task { await maker.make(job) }
+        own[job.preview.url] = task
+        let outcome = await task.value
+        own[job.preview.url] = nil
+        if case .made(let files, let bytes) = outcome { count(files, bytes) }
+        return outcome
     }
 
     private func count(_ files: Int, _ bytes: Int) {

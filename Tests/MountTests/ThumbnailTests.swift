@@ -111,7 +111,7 @@ extension MountSuite {
 
         /// Semantics: "Folder manners".
         ///
-        /// The calls are those of Nautilus: statfs where a person goes, none where it counts.
+        /// The calls are those of Nautilus: inotify where a person goes, none where it counts.
         @Test func anItemCountAsksForNothingAndTheNextVisitFindsThumbnails() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
@@ -144,17 +144,58 @@ extension MountSuite {
             }
         }
 
+        /// Semantics: "Looking is cheap".
+        ///
+        /// A file manager's thumbnailer is refused what the file manager then finds; everybody else reads.
+        @Test func aThumbnailerReadsNoPicture() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try mount(workplace, origin)
+                let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
+                let ranking = "\(mount.path)/ranking"
+                let day = String(mount.day().dropFirst(ranking.count + 1))
+                let (own, other) = ("\(day)/\(entries[0].0)", "\(day)/\(entries[1].0)")
+                func run(_ steps: String...) throws -> [String] {
+                    let output = try workplace.run(["python3", "-c", Self.manager, ranking] + steps)
+                    guard output.status == 0 else { throw Failure(output.errors) }
+                    return output.lines
+                }
+                let pictures = origin.downloads.count
+                // Its own attempt right afterwards is refused, too, and no further one.
+                let lines = try run("visit:\(day)/..", "thumbnail:\(own)", "read:\(own)", "read:\(own)")
+                #expect(lines.dropFirst().prefix(2) == ["busy", "busy"])
+                #expect(Int(lines[3]) ?? 0 > 1000)
+                let downloads = origin.downloads.dropFirst(pictures).map(\.path)
+                #expect(downloads.first?.hasPrefix("/c/480x960/") == true)
+                #expect(thumbnails(workplace, "large").count == 1)
+                // Who is started by no file manager reads.
+                #expect(try Int(run("thumbnail:\(other)")[0]) ?? 0 > 1000)
+                #expect(thumbnails(workplace, "large").count == 1)
+            }
+        }
+
         /// Acts as a file manager in one process; prints what each step counted.
         private static let manager = """
-            import os, sys
+            import ctypes, os, subprocess, sys
+            libc = ctypes.CDLL(None)
+            watches = libc.inotify_init()
+            thumbnailer = os.path.join(os.path.dirname(os.path.dirname(sys.argv[1])), "test-thumbnailer")
+            if not os.path.exists(thumbnailer): os.symlink("/bin/cat", thumbnailer)
             for step in sys.argv[2:]:
                 verb, path = step.split(":", 1)
                 path = os.path.normpath(os.path.join(sys.argv[1], path))
                 try:
-                    if verb == "visit": os.statvfs(path)
+                    if verb == "visit": assert libc.inotify_add_watch(watches, path.encode(), 0x100) >= 0
                     if verb == "follow":
                         os.stat(path)
                         print(os.readlink(path))
+                        continue
+                    if verb == "thumbnail":
+                        made = subprocess.run([thumbnailer, path], capture_output=True)
+                        print(len(made.stdout) or ("busy" if b"busy" in made.stderr else made.stderr))
+                        continue
+                    if verb == "read":
+                        print(len(open(path, "rb").read()))
                         continue
                     names = os.listdir(path)
                     if verb in ("visit", "count"): os.access(path + "/.hidden", os.F_OK)

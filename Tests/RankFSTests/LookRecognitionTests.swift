@@ -12,44 +12,62 @@ import Testing
     private let nautilus = Program(process: 10, name: "nautilus")
     private let dolphin = Program(process: 20, name: "dolphin")
     private let worker = Program(process: 21, name: "kioslave5")
-    private let thunar = Program(process: 30, name: "thunar")
+    private let gthumb = Program(process: 30, name: "gthumb")
     private let shell = Program(process: 40, name: "ls")
 
     /// The machine by reference: what changes it does not fit into an expectation otherwise.
     private final class Recognition {
         private var looks = LookRecognition()
         var remembered: Int { looks.remembered }
+        var hasDesktops: Bool { looks.hasDesktops }
 
-        func matters(opening path: String) -> Bool { looks.matters(opening: path) }
+        func watcher(
+            opening path: String, below parent: String?, by program: Program, now: ContinuousClock.Instant
+        ) -> Int32? {
+            looks.watcher(opening: path, below: parent, by: program, now: now)
+        }
 
-        func asked(of path: String, now: ContinuousClock.Instant) { looks.asked(of: path, now: now) }
+        func asked(below parent: String?, by program: Program, now: ContinuousClock.Instant) {
+            looks.asked(below: parent, by: program, now: now)
+        }
 
-        func looked(in path: String, isListed: Bool, by program: Program?, now: ContinuousClock.Instant) -> Bool {
+        func looked(
+            in path: String, isListed: Bool = true, by program: Program?, now: ContinuousClock.Instant
+        ) -> Bool {
             looks.looked(in: path, isListed: isListed, by: program, now: now)
         }
 
         func opened(
-            _ path: String, below parent: String?, by program: Program?, now: ContinuousClock.Instant
+            _ path: String, below parent: String?, by program: Program, isWatched: Bool = false,
+            now: ContinuousClock.Instant
         ) -> LookRecognition.Opening {
-            looks.opened(path, below: parent, by: program, now: now)
+            looks.opened(path, below: parent, by: program, isWatched: isWatched, now: now)
         }
 
-        func isGlancing(at path: String, _ program: Program?) -> Bool { looks.isGlancing(at: path, program) }
+        func isGlancing(at path: String, _ program: Program) -> Bool { looks.isGlancing(at: path, program) }
+
+        func isDesktop(_ program: Program) -> Bool { looks.isDesktop(program) }
+
+        func refused(_ path: String, toThumbnailerOf program: Program, now: ContinuousClock.Instant) {
+            looks.refused(path, toThumbnailerOf: program, now: now)
+        }
+
+        func isSecondTry(_ path: String, by program: Program, now: ContinuousClock.Instant) -> Bool {
+            looks.isSecondTry(path, by: program, now: now)
+        }
     }
 
     private func day(_ number: Int) -> String { "ranking/daily/2024-05-0\(number)" }
 
     private func after(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
-    /// A person goes to a directory: statfs, opening, and the look unless GIO remembers it.
+    /// A person goes to a directory: it is watched, opened, and looked into unless GIO remembers what it found.
     private func go(
         _ looks: Recognition, to path: String, below parent: String?, _ program: Program, at time: Double,
         isLookedUp: Bool = true
     ) -> (opening: LookRecognition.Opening, isWanted: Bool) {
-        looks.asked(of: path, now: after(time))
-        let opening = looks.opened(path, below: parent, by: program, now: after(time + 0.1))
-        let isWanted =
-            isLookedUp && looks.looked(in: path, isListed: true, by: program, now: after(time + 0.2))
+        let opening = looks.opened(path, below: parent, by: program, isWatched: true, now: after(time + 0.1))
+        let isWanted = isLookedUp && looks.looked(in: path, by: program, now: after(time + 0.2))
         return (opening, isWanted)
     }
 
@@ -62,22 +80,33 @@ import Testing
             let time = Double(number) * 1.5
             #expect(looks.opened(day(number), below: parent, by: nautilus, now: after(time)) == .count)
             #expect(looks.isGlancing(at: day(number), nautilus))
-            #expect(!looks.looked(in: day(number), isListed: true, by: nautilus, now: after(time + 0.1)))
+            #expect(!looks.looked(in: day(number), by: nautilus, now: after(time + 0.1)))
         }
         let visit = go(looks, to: day(3), below: parent, nautilus, at: 12, isLookedUp: false)
         #expect(visit.opening == .visit)
         #expect(!looks.isGlancing(at: day(3), nautilus))
         #expect(looks.isGlancing(at: day(4), nautilus))
         // The thumbnails are being made already.
-        #expect(!looks.looked(in: day(3), isListed: true, by: nautilus, now: after(12.3)))
+        #expect(!looks.looked(in: day(3), by: nautilus, now: after(12.3)))
         // The window is shown anew.
         #expect(looks.opened(day(3), below: parent, by: nautilus, now: after(12.5)) == .ordinary)
+    }
+
+    @Test func whatIsWatchedIsNeverAGlance() {
+        let looks = Recognition()
+        _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
+        // In the middle of a round of counts.
+        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(0.3)) == .count)
+        #expect(looks.opened(day(2), below: parent, by: nautilus, isWatched: true, now: after(0.4)) == .visit)
+        #expect(looks.opened(day(1), below: parent, by: nautilus, isWatched: true, now: after(0.5)) == .visit)
+        #expect(!looks.isGlancing(at: day(1), nautilus))
     }
 
     @Test func whatIsOpenedAfterAPauseIsNoGlance() {
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(2.1)) == .count)
+        // A copy of the directory.
         #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(4.2)) == .ordinary)
         // Nor is anything below another directory.
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 5)
@@ -86,48 +115,53 @@ import Testing
         #expect(elsewhere == .ordinary)
     }
 
-    @Test func anAnnouncementHoldsOnceAndForAShortTime() {
+    @Test func theFreeSpaceOfChildrenBeginsARoundWhereTheParentIsNotOpenedAgain() {
         let looks = Recognition()
-        _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
-        looks.asked(of: day(1), now: after(1))
-        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(1.5)) == .visit)
-        looks.asked(of: day(2), now: after(2))
-        #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(4.5)) == .ordinary)
+        let caja = Program(process: 11, name: "caja")
+        _ = go(looks, to: parent, below: "ranking", caja, at: 0)
+        _ = go(looks, to: day(7), below: parent, caja, at: 10)
+        // Back: the parent is shown from memory.
+        for _ in 1...7 { looks.asked(below: parent, by: caja, now: after(20)) }
+        for number in 1...6 {
+            #expect(looks.opened(day(number), below: parent, by: caja, now: after(20.1)) == .count)
+        }
+        // df(1) and backups ask, too.
+        looks.asked(below: parent, by: shell, now: after(30))
+        #expect(looks.opened(day(1), below: parent, by: shell, now: after(30)) == .ordinary)
+        #expect(looks.opened(day(1), below: parent, by: caja, now: after(30)) == .ordinary)
+        looks.asked(below: nil, by: caja, now: after(31))
     }
 
     @Test func programsThatAreNoFileManagersAreNeverRefused() {
         let looks = Recognition()
-        #expect(!looks.matters(opening: parent))
+        #expect(!looks.hasDesktops)
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
-        #expect(looks.matters(opening: day(1)))
+        #expect(looks.hasDesktops && looks.isDesktop(nautilus) && !looks.isDesktop(shell))
         #expect(looks.opened(day(1), below: parent, by: shell, now: after(0.5)) == .ordinary)
-        #expect(looks.opened(day(2), below: parent, by: nil, now: after(0.5)) == .ordinary)
-        #expect(looks.looked(in: day(2), isListed: true, by: nil, now: after(0.5)))
-        // Not even one that asks for the free space first, as backups do.
-        looks.asked(of: parent, now: after(1))
-        #expect(looks.opened(parent, below: "ranking", by: shell, now: after(1)) == .ordinary)
+        #expect(looks.looked(in: day(2), by: nil, now: after(0.5)))
+        // Not even one that watches, as editors do.
+        let editor = Program(process: 41, name: "code")
+        #expect(looks.opened(parent, below: "ranking", by: editor, isWatched: true, now: after(1)) == .ordinary)
         for number in 1...7 {
-            #expect(looks.opened(day(number), below: parent, by: shell, now: after(1.1)) == .ordinary)
+            #expect(looks.opened(day(number), below: parent, by: editor, now: after(1.1)) == .ordinary)
         }
     }
 
-    @Test func aFileManagerThatAnnouncesNothingIsNeverRefused() {
+    @Test func whoWatchesAfterReadingIsNeverRefused() {
         let looks = Recognition()
-        // Thunar: the free space afterwards.
-        #expect(looks.looked(in: parent, isListed: true, by: thunar, now: start))
-        #expect(looks.opened(parent, below: "ranking", by: thunar, now: start) == .ordinary)
-        looks.asked(of: parent, now: after(0.2))
-        #expect(looks.opened(day(1), below: parent, by: thunar, now: after(0.5)) == .ordinary)
-        #expect(looks.looked(in: day(1), isListed: true, by: thunar, now: after(0.6)))
-        // Back and forth within the time of an announcement.
-        #expect(looks.opened(parent, below: "ranking", by: thunar, now: after(1)) == .visit)
-        #expect(looks.opened(day(2), below: parent, by: thunar, now: after(1.5)) == .ordinary)
+        // gThumb and the file choosers of GTK.
+        #expect(looks.watcher(opening: parent, below: "ranking", by: gthumb, now: start) == gthumb.process)
+        #expect(looks.opened(parent, below: "ranking", by: gthumb, now: start) == .ordinary)
+        #expect(looks.looked(in: parent, by: gthumb, now: after(0.1)))
+        #expect(looks.watcher(opening: day(1), below: parent, by: gthumb, now: after(0.2)) == nil)
+        #expect(looks.opened(day(1), below: parent, by: gthumb, now: after(0.2)) == .ordinary)
+        #expect(looks.looked(in: day(1), by: gthumb, now: after(0.3)))
     }
 
     @Test func theRootIsCountedByWhoShowsTheDirectoryThatItIsIn() {
         let looks = Recognition()
         #expect(looks.opened("", below: nil, by: nautilus, now: start) == .ordinary)
-        #expect(looks.looked(in: "", isListed: true, by: nautilus, now: start))
+        #expect(looks.looked(in: "", by: nautilus, now: start))
         #expect(looks.opened("", below: nil, by: nautilus, now: start) == .ordinary)
         let visit = go(looks, to: "", below: nil, nautilus, at: 5)
         #expect(visit.opening == .visit)
@@ -136,16 +170,19 @@ import Testing
 
     @Test func previewsAreGlancesOfAnotherProcess() {
         let looks = Recognition()
+        #expect(looks.watcher(opening: day(1), below: parent, by: worker, now: start) == nil)
         _ = go(looks, to: parent, below: "ranking", dolphin, at: 0)
         for number in 1...3 {
             let time = Double(number)
+            // What matters is what the file manager shows, for which workers list directories, too.
+            #expect(
+                looks.watcher(opening: day(number), below: parent, by: worker, now: after(time)) == dolphin.process)
             #expect(looks.opened(day(number), below: parent, by: worker, now: after(time)) == .preview)
             #expect(!looks.looked(in: day(number), isListed: false, by: worker, now: after(time)))
         }
-        // The announcement of a visit is not used up by a worker that comes in between.
-        looks.asked(of: day(2), now: after(4))
-        #expect(looks.opened(day(2), below: parent, by: worker, now: after(4.2)) == .preview)
-        #expect(looks.opened(day(2), below: parent, by: dolphin, now: after(4.3)) == .visit)
+        let listing = looks.opened(day(4), below: parent, by: worker, isWatched: true, now: after(4))
+        #expect(!listing.isGlance)
+        #expect(looks.opened(day(2), below: parent, by: dolphin, isWatched: true, now: after(4.3)) == .visit)
         // And one that copies a directory, later, is none.
         #expect(!looks.opened(day(3), below: parent, by: worker, now: after(9)).isGlance)
         #expect(looks.opened(day(1), below: parent, by: dolphin, now: after(9)) == .ordinary)
@@ -163,25 +200,32 @@ import Testing
         #expect(fresh.looked(in: day(1), isListed: false, by: filer, now: start))
     }
 
-    @Test func onlySoMuchIsRemembered() {
+    @Test func aFileManagerTriesOnceMoreWhatItsThumbnailerWasRefused() {
         let looks = Recognition()
-        for number in 0..<(3 * LookRecognition.most) {
-            let program = Program(process: Int32(number + 100), name: "nautilus")
-            looks.asked(of: "search/\(number)", now: start)
-            _ = looks.opened("search/\(number)", below: "search", by: program, now: start)
-            _ = looks.looked(in: "search/\(number)", isListed: true, by: program, now: start)
-            _ = looks.opened("search/\(number)/below", below: "search/\(number)", by: program, now: start)
-        }
-        #expect(looks.remembered <= 3 * LookRecognition.most)
+        let (picture, other) = ("\(day(1))/001-a.jpg", "\(day(1))/002-b.jpg")
+        #expect(!looks.isSecondTry(picture, by: nautilus, now: start))
+        looks.refused(picture, toThumbnailerOf: nautilus, now: start)
+        #expect(!looks.isSecondTry(other, by: nautilus, now: after(0.1)))
+        #expect(!looks.isSecondTry(picture, by: shell, now: after(0.1)))
+        #expect(looks.isSecondTry(picture, by: nautilus, now: after(0.1)))
+        #expect(!looks.isSecondTry(picture, by: nautilus, now: after(0.2)))
+        looks.refused(picture, toThumbnailerOf: nautilus, now: start)
+        #expect(!looks.isSecondTry(picture, by: nautilus, now: after(2)))
     }
 
-    @Test func theProgramOfAThreadIsThatOfItsProcess() throws {
-        let status = "Name:\tpool-org.gnome.\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t4711\nNgid:\t0\nPid:\t4712\n"
-        #expect(Program.process(in: status) == 4711)
-        #expect(Program.process(in: "") == nil)
-        #expect(Program.of(thread: 0) == nil)
-        #expect(Program.of(thread: .max) == nil)
-        let own = try #require(Program.of(thread: getpid()))
-        #expect(own.process == getpid() && !own.name.isEmpty)
+    @Test func onlySoMuchIsRememberedAndWhatIsUsedStays() {
+        let looks = Recognition()
+        _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
+        for number in 0..<(3 * LookRecognition.most) {
+            let program = Program(process: Int32(number + 100), name: "caja")
+            _ = looks.opened("search/\(number)", below: "search", by: program, isWatched: true, now: start)
+            _ = looks.looked(in: "search/\(number)", by: program, now: start)
+            _ = looks.opened("search/\(number)/below", below: "search/\(number)", by: program, now: start)
+            if number.isMultiple(of: 100) {
+                _ = looks.opened(parent, below: "ranking", by: nautilus, isWatched: true, now: after(1))
+            }
+        }
+        #expect(looks.remembered <= 2 * LookRecognition.most)
+        #expect(looks.isDesktop(nautilus))
     }
 }

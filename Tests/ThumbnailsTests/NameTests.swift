@@ -34,6 +34,19 @@ import Testing
         #expect(FileURI.of(path) == uri)
     }
 
+    /// Checked with `QUrl::fromLocalFile(path).url()` of Qt 5.15.
+    @Test(arguments: [
+        ("/home/me/001-a.jpg", "file:///home/me/001-a.jpg"),
+        ("/m/猫 (1).jpg", "file:///m/猫 (1).jpg"),
+        ("/m/a#b%c?d.jpg", "file:///m/a%23b%25c%3Fd.jpg"),
+        ("/m/[x]{y}|\\^`\"<>.jpg", "file:///m/[x]%7By%7D%7C%5C%5E%60%22%3C%3E.jpg"),
+        ("/m/\u{7f}", "file:///m/%7F"),
+        ("/m/e\u{301} \u{200f}\u{3000}\u{202e}.jpg", "file:///m/e\u{301} \u{200f}\u{3000}\u{202e}.jpg"),
+    ])
+    func decodedAddresses(_ path: String, uri: String) {
+        #expect(FileURI.of(path, .decoded) == uri)
+    }
+
     /// The third is the name as it is; `./` and the encoded name is the standard's.
     @Test(arguments: [
         ("a.jpg", ["./a.jpg", "a.jpg"]),

@@ -59,6 +59,20 @@ import Testing
         _ = shared.file(of: Array(file.prefix(50)))
     }
 
+    /// Qt reads tEXt as Latin-1 and iTXt as UTF-8 (PNG specification, 11.3.4).
+    @Test func textsOutsideOfASCIIAreInternational() throws {
+        let image = try #require(PNG.encode(picture(3, 3)))
+        let texts = [(key: "Thumb::URI", value: "file:///猫.jpg"), (key: "Thumb::MTime", value: "5")]
+        let once = try #require(PNG.setting(texts, areInternational: true, of: image))
+        #expect(PNG.texts(of: once) == ["Thumb::URI": "file:///猫.jpg", "Thumb::MTime": "5"])
+        #expect(Array(once[37..<41]) == Array("iTXt".utf8))
+        #expect(PNG.setting([("Thumb::MTime", "6")], of: once) == PNG.setting([("Thumb::MTime", "6")], of: image))
+        // What is compressed is none that was written here.
+        var compressed = once
+        compressed[41 + "Thumb::URI".utf8.count + 1] = 1
+        #expect(PNG.texts(of: compressed) == ["Thumb::MTime": "5"])
+    }
+
     /// Another program's decoder checks every checksum and tells the pixels.
     @Test func anotherProgramReadsIt() throws {
         let file = try #require(thumbnail.file(of: picture(256, 128)))

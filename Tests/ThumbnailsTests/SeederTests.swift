@@ -32,12 +32,14 @@ import Testing
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 
-    private func jobs(_ count: Int, from first: Int = 1) -> [ThumbnailJob] {
+    private func jobs(
+        _ count: Int, from first: Int = 1, _ spellings: [FileURI.Spelling] = [.standard]
+    ) -> [ThumbnailJob] {
         (first..<first + count).map { number in
             ThumbnailJob(
                 picture: PictureID(
                     work: WorkID(rawValue: Int64(number)), page: 0, rendition: .regular, uploaded: Int64(number)),
-                paths: ["day/\(number).jpg"],
+                paths: ["day/\(number).jpg"], spellings: spellings,
                 preview: PictureLocation(
                     url: "https://img.test/\(number)", headers: ["Referer: x"], fileExtension: "jpg"),
                 modified: Int64(number), length: nil)
@@ -180,6 +182,102 @@ import Testing
         for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
         await seeding
         #expect(transport.requests.count == tries)
+    }
+
+    // MARK: - Thumbnailers
+
+    @Test func whatAThumbnailerWouldReadIsMadeOnceForAll() async throws {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        let request = await transport.waitForRequest(at: 0)
+        async let isThere = seeder.seedInPlaceOfThumbnailer(jobs(1)[0])
+        async let isThereToo = seeder.seedInPlaceOfThumbnailer(jobs(1)[0])
+        request.respond(body: preview)
+        await seeding
+        #expect(await isThere)
+        #expect(await isThereToo)
+        #expect(await seeder.seedInPlaceOfThumbnailer(jobs(1)[0]))
+        #expect(try thumbnail(1).isValid(Array(Data(contentsOf: file(thumbnail(1))))))
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func whereThereIsNoPreviewTheThumbnailerMayRead() async {
+        let seeder = seeder()
+        async let isThere = seeder.seedInPlaceOfThumbnailer(jobs(1)[0])
+        await transport.waitForRequest(at: 0).respond(status: 404)
+        #expect(await !isThere)
+        // Nor where nothing can be written.
+        let homeless = self.seeder(in: "/proc/nowhere")
+        async let isThereEither = homeless.seedInPlaceOfThumbnailer(jobs(1, from: 2)[0])
+        await transport.waitForRequest(at: 1).respond(body: preview)
+        #expect(await !isThereEither)
+        await seeder.close()
+        #expect(await !seeder.seedInPlaceOfThumbnailer(jobs(1)[0]))
+    }
+
+    /// What a file manager leaves whose thumbnailer failed.
+    private func fail(_ number: Int, _ program: String) throws -> URL {
+        let note = directory.appending(path: "fail/\(program)/\(MD5.hex("file:///m%20n/day/\(number).jpg".utf8)).png")
+        try FileManager.default.createDirectory(
+            at: note.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("note".utf8).write(to: note)
+        return note
+    }
+
+    @Test func notesOfThumbnailersThatWereRefusedAreRemoved() async throws {
+        let seeder = seeder()
+        async let isThere = seeder.seedInPlaceOfThumbnailer(jobs(1)[0])
+        await answer(1)
+        #expect(await isThere)
+        let notes = [try fail(1, "gnome-thumbnail-factory"), try fail(1, "mate-thumbnail-factory")]
+        let others = try fail(2, "gnome-thumbnail-factory")
+        await clock.waitForSleepers(1)
+        clock.advance(by: ThumbnailSeeder.noteTime)
+        await seeder.finishSweeping()
+        #expect(notes.allSatisfy { !FileManager.default.fileExists(atPath: $0.path) })
+        #expect(FileManager.default.fileExists(atPath: others.path))
+        // And at the end those that are newer.
+        #expect(await seeder.seedInPlaceOfThumbnailer(jobs(1)[0]))
+        let last = try fail(1, "gnome-thumbnail-factory")
+        await seeder.close()
+        #expect(!FileManager.default.fileExists(atPath: last.path))
+        #expect(FileManager.default.fileExists(atPath: others.path))
+    }
+
+    @Test func aWorkerWaitsWhileThumbnailsAreMadeAndForNothingElse() async {
+        let seeder = seeder()
+        await seeder.waitForThumbnails(of: "day")
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        let request = await transport.waitForRequest(at: 0)
+        await seeder.waitForThumbnails(of: "another")
+        let worker = Task { await seeder.waitForThumbnails(of: "day") }
+        await clock.waitForSleepers(1)
+        request.respond(body: preview)
+        await worker.value
+        await seeding
+        // Two seconds at most.
+        async let more: Void = seeder.seed("day", jobs(2))
+        let next = await transport.waitForRequest(at: 1)
+        let patient = Task { await seeder.waitForThumbnails(of: "day") }
+        await clock.waitForSleepers(1)
+        clock.advance(by: ThumbnailSeeder.patience)
+        await patient.value
+        #expect(!next.isFinished)
+        next.respond(body: preview)
+        await more
+    }
+
+    @Test func anotherSpellingCostsNoFurtherPreview() async throws {
+        let seeder = seeder()
+        async let seeding: Void = seeder.seed("day", jobs(1))
+        await answer(1)
+        await seeding
+        await seeder.seed("day (decoded)", jobs(1, FileURI.Spelling.allCases))
+        #expect(transport.requests.count == 1)
+        for size in ThumbnailSize.allCases {
+            let decoded = Thumbnail(uri: "file:///m n/day/1.jpg", size: size, modified: 1, length: nil)
+            #expect(try decoded.isValid(Array(Data(contentsOf: file(decoded)))))
+        }
     }
 
     // MARK: - Shared stores

@@ -1,0 +1,57 @@
+import Catalog
+import Fuse
+import Synchronization
+import Thumbnails
+
+/// A file manager that asked for thumbnails before they were there has them made of the pictures: by programs that it starts,
+/// or by itself. It finds the thumbnail of the small preview as soon as such an attempt has failed, so the picture is refused.
+extension RankFileSystem {
+    /// Who reads a picture for a thumbnail.
+    enum ThumbnailReading: Sendable {
+        /// A file manager will find what is made of the preview if this attempt fails; nil if it tries by itself what its
+        /// thumbnailer was refused.
+        case replaceable(ThumbnailJob, ThumbnailSeeder, desktop: Program?)
+        /// A worker takes a failure for the last word. It is only held up until thumbnails are there that it finds then.
+        case worker(ThumbnailSeeder)
+    }
+
+    /// What a caller reads a picture for, if it is a file manager's thumbnailer; nil for every other caller, and for
+    /// thumbnails that are larger than those made of previews.
+    func thumbnailReading(_ listing: Listing, _ index: Int, _ path: String, _ caller: Caller) -> ThumbnailReading? {
+        guard looks.withLock(\.hasDesktops), let wish = wish(of: caller) else { return nil }
+        let processes = configuration.processes
+        var desktop: Program?
+        switch Thumbnailer(arguments: processes.arguments(caller.process)) {
+        case .worker: return .worker(wish.seeder)
+        case .ofOneFile(let edge):
+            guard edge <= ThumbnailSize.large.edge else { return nil }
+            let starters = processes.starters(caller.process)
+            desktop = looks.withLock { looks in starters.first { looks.isDesktop($0) } }
+            if desktop == nil { return nil }
+        case nil:
+            guard let program = processes.program(caller.process),
+                looks.withLock({ $0.isSecondTry(path, by: program, now: .now) })
+            else { return nil }
+        }
+        return thumbnailJob(listing, index, wish).map { .replaceable($0, wish.seeder, desktop: desktop) }
+    }
+
+    /// Opens a picture for a thumbnail, unless the file manager finds that without.
+    func open(
+        _ node: Node, _ listing: Listing, _ index: Int, for reading: ThumbnailReading, _ reply: OpenReply
+    ) {
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            switch reading {
+            case .replaceable(let job, let seeder, let desktop):
+                guard await seeder.seedInPlaceOfThumbnailer(job) else { break }
+                if let desktop {
+                    self.looks.withLock { $0.refused(node.path, toThumbnailerOf: desktop, now: .now) }
+                }
+                throw .hasThumbnail
+            case .worker(let seeder):
+                await seeder.waitForThumbnails(of: listing.key.path)
+            }
+            try await self.openAsking(node, listing, index, isBulk: false, reply)
+        }
+    }
+}
