@@ -103,8 +103,7 @@ extension Failure {
     var explanation: String? {
         switch self {
         case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
-            .notALink, .noSuchAttribute, .noSuchCommand, .unasked,
-            .hasThumbnail:
+            .notALink, .noSuchAttribute, .noSuchCommand, .unasked, .hasThumbnail:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"

@@ -31,7 +31,7 @@ struct LookRecognition: Sendable {
     static let pause: Duration = .seconds(2)
     /// How soon a file manager whose thumbnailer failed tries by itself, as Nemo does.
     static let secondTry: Duration = .seconds(2)
-    /// Programs and rounds remembered, and directories of each program; those that were used last stay.
+    /// Programs, rounds and refusals remembered, and directories of each program; those that were used last stay.
     static let most = 1000
     /// What looks into directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
@@ -45,8 +45,6 @@ struct LookRecognition: Sendable {
         var glanced: Set<String> = []
         /// The directory that was opened last for another reason, and whether a person went there.
         var place: (path: String, isVisit: Bool)?
-        /// The picture that its thumbnailer was refused last.
-        var refused: (path: String, time: ContinuousClock.Instant)?
         /// The newest event, to forget the oldest.
         var used: UInt64 = 0
     }
@@ -60,12 +58,14 @@ struct LookRecognition: Sendable {
     private var programs: [Program: Known] = [:]
     /// Rounds of glances at children, by the path of the parent.
     private var rounds: [String: Round] = [:]
+    /// Pictures that thumbnailers were refused lately, with the programs that started them, by path.
+    private var refusals: [String: (program: Program, time: ContinuousClock.Instant)] = [:]
     private var events: UInt64 = 0
     /// Whether any program showed itself as a file manager.
     private(set) var hasDesktops = false
 
-    /// Programs and rounds in memory.
-    var remembered: Int { programs.count + rounds.count }
+    /// Programs, rounds and refusals in memory.
+    var remembered: Int { programs.count + rounds.count + refusals.count }
 
     /// The process of which it matters whether it watches a directory that a program opens; nil if nobody's watching does.
     func watcher(
@@ -151,16 +151,18 @@ struct LookRecognition: Sendable {
 
     /// A thumbnailer that a program started was refused a picture.
     mutating func refused(_ path: String, toThumbnailerOf program: Program, now: ContinuousClock.Instant) {
-        note(program) { $0.refused = (path, now) }
+        if refusals.count >= Self.most { refusals = [:] }
+        refusals[path] = (program, now)
     }
 
-    /// Whether a program opens a picture only because its thumbnailer was refused it; true once.
-    mutating func isSecondTry(_ path: String, by program: Program, now: ContinuousClock.Instant) -> Bool {
-        guard let refused = programs[program]?.refused, refused.path == path,
-            refused.time.duration(to: now) < Self.secondTry
-        else { return false }
-        note(program) { $0.refused = nil }
-        return true
+    /// The program that may open a picture only because its thumbnailer was refused it; nil if there is none.
+    func secondTrier(of path: String, now: ContinuousClock.Instant) -> Program? {
+        refusals[path].flatMap { $0.time.duration(to: now) < Self.secondTry ? $0.program : nil }
+    }
+
+    /// It has tried: what it opens now is for somebody.
+    mutating func triedAgain(_ path: String) {
+        refusals[path] = nil
     }
 
     // MARK: -

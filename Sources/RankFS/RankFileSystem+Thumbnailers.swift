@@ -18,22 +18,24 @@ extension RankFileSystem {
     /// What a caller reads a picture for, if it is a file manager's thumbnailer; nil for every other caller, and for
     /// thumbnails that are larger than those made of previews.
     func thumbnailReading(_ listing: Listing, _ index: Int, _ path: String, _ caller: Caller) -> ThumbnailReading? {
-        guard looks.withLock(\.hasDesktops), let wish = wish(of: caller) else { return nil }
+        guard looks.withLock(\.hasDesktops), let seeder = seeder(for: caller) else { return nil }
         let processes = configuration.processes
         var desktop: Program?
         switch Thumbnailer(arguments: processes.arguments(caller.process)) {
-        case .worker: return .worker(wish.seeder)
+        case .worker: return .worker(seeder)
         case .ofOneFile(let edge):
             guard edge <= ThumbnailSize.large.edge else { return nil }
             let starters = processes.starters(caller.process)
             desktop = looks.withLock { looks in starters.first { looks.isDesktop($0) } }
             if desktop == nil { return nil }
         case nil:
-            guard let program = processes.program(caller.process),
-                looks.withLock({ $0.isSecondTry(path, by: program, now: .now) })
+            guard let trier = looks.withLock({ $0.secondTrier(of: path, now: .now) }),
+                processes.program(caller.process) == trier
             else { return nil }
+            looks.withLock { $0.triedAgain(path) }
         }
-        return thumbnailJob(listing, index, wish).map { .replaceable($0, wish.seeder, desktop: desktop) }
+        let wish = ThumbnailWish(seeder: seeder, spellings: [.standard])
+        return thumbnailJob(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
     }
 
     /// Opens a picture for a thumbnail, unless the file manager finds that without.

@@ -56,15 +56,21 @@ extension RankFileSystem {
         return true
     }
 
+    /// Who seeds for a caller; nil if thumbnails are made for nobody, or for another user.
+    func seeder(for caller: Caller) -> ThumbnailSeeder? {
+        guard let seeder = configuration.thumbnails, let user = seeder.user, caller.user == user else { return nil }
+        return seeder
+    }
+
     /// Thumbnails for a desktop.
     struct ThumbnailWish: Sendable {
         let seeder: ThumbnailSeeder
         let spellings: [FileURI.Spelling]
     }
 
-    /// What thumbnails a caller finds where it looks for them; nil if they are made for nobody, or for another user.
+    /// What thumbnails a caller finds where it looks for them; nil if nobody seeds for it.
     func wish(of caller: Caller, _ program: Program? = nil) -> ThumbnailWish? {
-        guard let seeder = configuration.thumbnails, let user = seeder.user, caller.user == user else { return nil }
+        guard let seeder = seeder(for: caller) else { return nil }
         let name = (program ?? configuration.processes.program(caller.process))?.name
         // libgwenview, ThumbnailProvider: the digest of QUrl::url().
         return ThumbnailWish(seeder: seeder, spellings: name == "gwenview" ? FileURI.Spelling.allCases : [.standard])

@@ -14,6 +14,7 @@ package struct HomeThumbnails: Sendable {
 
     /// The thumbnails of a picture, under all its paths.
     func thumbnails(of job: ThumbnailJob) -> [Thumbnail] {
+        // Two spellings of a plain name are one.
         Array(
             Set(
                 addresses(of: job).flatMap { uri in

@@ -134,11 +134,6 @@ package actor ThumbnailSeeder {
         await restWorker?.value
     }
 
-    /// Returns when the notes of those refused so far are removed.
-    func finishSweeping() async {
-        await sweeper?.value
-    }
-
     private func sweep() async {
         while !refused.isEmpty, !isClosed {
             let count = refused.count

@@ -57,8 +57,6 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let directory = try workplace.folder("mount")
-                workplace.willMount(at: directory)
-                let cache = workplace.directory.appending(path: "cache").path
                 let pipe = workplace.directory.appending(path: "pipe").path
                 #expect(mkfifo(pipe, 0o600) == 0)
                 for (file, status, reason) in [
@@ -66,9 +64,7 @@ extension MountSuite {
                     (pipe, 73, "no regular file"), ("/dev/zero", 73, "no regular file"),
                     ("\(directory)/log", 64, "inside the mount point"),
                 ] as [(String, Int32, String)] {
-                    let output = try workplace.run(
-                        "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
-                        "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache),log_file=\(file)")
+                    let output = try workplace.mount(origin, on: directory, "log_file=\(file)")
                     #expect(output.status == status, "\(file): \(output.errors)")
                     #expect(output.errors.contains(reason) && output.errors.split(separator: "\n").count == 1)
                     #expect(!Workplace.isMounted(directory))
@@ -84,11 +80,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let directory = try workplace.folder("mount")
-                workplace.willMount(at: directory)
-                let cache = workplace.directory.appending(path: "cache").path
-                let output = try workplace.run(
-                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
-                    "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache),cookies=/nowhere/cookies.txt")
+                let output = try workplace.mount(origin, on: directory, "cookies=/nowhere/cookies.txt")
                 #expect(output.status == 0 && Workplace.isMounted(directory))
                 #expect(
                     output.errors

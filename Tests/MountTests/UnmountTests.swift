@@ -9,11 +9,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let directory = try workplace.folder("mount")
-                workplace.willMount(at: directory)
-                let cache = workplace.directory.appending(path: "cache").path
-                let options = "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
-                let output = try workplace.run(
-                    "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o", options)
+                let output = try workplace.mount(origin, on: directory)
                 #expect(output.status == 0, "\(output.errors)")
                 #expect(
                     try workplace.run("ls", directory).lines == [

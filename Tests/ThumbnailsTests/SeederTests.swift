@@ -233,8 +233,8 @@ import Testing
         let others = try fail(2, "gnome-thumbnail-factory")
         await clock.waitForSleepers(1)
         clock.advance(by: ThumbnailSeeder.noteTime)
-        await seeder.finishSweeping()
-        #expect(notes.allSatisfy { !FileManager.default.fileExists(atPath: $0.path) })
+        // The suite's limit ends it if they stay.
+        while notes.contains(where: { FileManager.default.fileExists(atPath: $0.path) }) { await Task.yield() }
         #expect(FileManager.default.fileExists(atPath: others.path))
         // And at the end those that are newer.
         #expect(await seeder.seedInPlaceOfThumbnailer(jobs(1)[0]))

@@ -43,6 +43,16 @@ final class Workplace: @unchecked Sendable {
         return output
     }
 
+    /// Runs `rankfs mount` of an origin on a directory, as a person does, until it returns.
+    func mount(_ origin: OriginProcess, on directory: String, _ options: String = "") throws -> Output {
+        willMount(at: directory)
+        let cache = self.directory.appending(path: "cache").path
+        let given = "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
+        return try run(
+            "\(Self.programs)/rankfs", "mount", "pixiv", directory, "-o",
+            options.isEmpty ? given : "\(given),\(options)")
+    }
+
     func folder(_ name: String) throws -> String {
         let path = directory.appending(path: name).path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
