@@ -14,9 +14,11 @@ extension MountSuite {
                         ["env", "XDG_STATE_HOME=\(state)", "\(Workplace.programs)/rankfs"] + words
                             + ["-o", "api_url=\(origin.url)"])
                 }
-                setenv("XDG_STATE_HOME", state, 1)
-                let mount = try Mount(workplace, of: origin)
-                unsetenv("XDG_STATE_HOME")
+                // Not setenv(3): other tests read this process's environment meanwhile.
+                var environment = ProcessInfo.processInfo.environment
+                environment["XDG_STATE_HOME"] = state
+                environment["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
+                let mount = try Mount(workplace, of: origin, environment: environment)
                 let restricted = mount.day("daily_r18")
                 #expect(try !mount.names("\(mount.path)/ranking").contains("daily_r18"))
                 #expect(try workplace.run("ls", restricted).errors.contains("Permission denied"))
