@@ -90,6 +90,7 @@ extension SourceError {
         case .timedOut: self = .timedOut
         case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): self = .unreadable(reason)
         case .tooLarge: self = .unreadable("the answer is larger than it may be")
+        case .limited(let seconds): self = .limited(retryAfter: seconds)
         case .offline: self = .offline
         case .cancelled: self = .cancelled
         }

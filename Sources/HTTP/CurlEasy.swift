@@ -8,6 +8,9 @@ import CCurl
 @safe final class CurlEasy {
     let pointer: UnsafeMutableRawPointer
     private var headerList: UnsafeMutablePointer<curl_slist>?
+    /// Whether libcurl has taken every option since the last reset without which the request would not be what was asked for,
+    /// or not be safe.
+    private(set) var isSafe = true
 
     init?() {
         guard let pointer = unsafe curl_easy_init() else { return nil }
@@ -24,39 +27,50 @@ import CCurl
         unsafe curl_easy_reset(pointer)
         unsafe curl_slist_free_all(headerList)
         unsafe headerList = nil
+        isSafe = true
     }
 
-    /// Sets an option that takes a number; libcurl refuses only what it does not know.
+    /// Sets an option of taste that takes a number; one that libcurl refuses stays as it was.
+    ///
+    /// libcurl 7.88.1 refuses even what it knows: `CURLOPT_BUFFERSIZE` while the handle has a buffer, which a transfer on a
+    /// shared connection can leave behind.
+    func prefer(_ option: CURLoption, _ value: Int) {
+        _ = unsafe rankfs_curl_easy_setopt_long(pointer, option, value)
+    }
+
+    /// Sets an option that takes a number and that the request must not go without.
     func set(_ option: CURLoption, _ value: Int) {
-        let code = unsafe rankfs_curl_easy_setopt_long(pointer, option, value)
-        precondition(code == CURLE_OK, "libcurl lacks an option that it must have")
+        note(unsafe rankfs_curl_easy_setopt_long(pointer, option, value))
     }
 
-    /// Sets an option that takes text, which libcurl copies.
+    /// Sets an option that takes text, which libcurl copies, and that the request must not go without.
     func set(_ option: CURLoption, _ value: String) {
-        let code = unsafe rankfs_curl_easy_setopt_string(pointer, option, value)
-        precondition(code == CURLE_OK, "libcurl lacks an option that it must have")
+        note(unsafe rankfs_curl_easy_setopt_string(pointer, option, value))
     }
 
     /// Sets the header lines.
     func setHeaders(_ lines: [String]) {
         for line in lines {
-            guard let longer = unsafe curl_slist_append(headerList, line) else { return }
+            guard let longer = unsafe curl_slist_append(headerList, line) else { return note(CURLE_OUT_OF_MEMORY) }
             unsafe headerList = unsafe longer
         }
-        _ = unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList)
+        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    private func note(_ code: CURLcode) {
+        if code != CURLE_OK { isSafe = false }
     }
 
     /// Directs the callbacks to a flight, which must outlive the handle's stay in the multi handle.
     func setCallbacks(_ flight: Flight) {
         let context = unsafe Unmanaged.passUnretained(flight).toOpaque()
-        _ = unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_HEADERDATA, context)
-        _ = unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_WRITEDATA, context)
-        _ = unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_OPENSOCKETDATA, context)
-        _ = unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_PRIVATE, context)
-        _ = unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader)
-        _ = unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody)
-        _ = unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket)
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_HEADERDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_WRITEDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_PRIVATE, context))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody))
+        note(unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket))
     }
 
     /// A number that libcurl knows of the last transfer.

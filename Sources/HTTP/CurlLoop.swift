@@ -12,14 +12,19 @@ import Glibc
     private static let hopsLimit = 3
     /// Easy handles kept for reuse; more were made only in a burst.
     private static let spareLimit = 64
+    /// Bulk connections to one host: more than any server allows one client.
+    private static let mostConnections = 256
     /// Streams of one HTTP/2 connection.
     private static let streams = 128
+    private static let lackingOptions =
+        "The network library refuses an option that a safe request needs; install libcurl 7.88 or later."
     /// The longest sleep, so that libcurl can tidy its connections up.
     private static let longestSleep = Duration.seconds(60)
 
     private let multi: UnsafeMutableRawPointer
     private let mailbox: CurlMailbox
     private let book: AddressBook
+    private let ledger: RequestLedger
     private let options: CurlOptions
     private let stallTimeout: Duration
     private var queue: TransferQueue
@@ -32,22 +37,23 @@ import Glibc
     private var ended = false
 
     init(
-        multi: UnsafeMutableRawPointer, mailbox: CurlMailbox, book: AddressBook,
-        configuration: CurlTransport.Configuration
+        _ transferClass: TransferClass, multi: UnsafeMutableRawPointer, mailbox: CurlMailbox, book: AddressBook,
+        configuration: CurlTransport.Configuration, ledger: RequestLedger
     ) {
         unsafe self.multi = unsafe multi
         self.mailbox = mailbox
         self.book = book
+        self.ledger = ledger
         options = CurlOptions(
             userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
             connectTimeout: configuration.connectTimeout, certificates: configuration.certificates)
         stallTimeout = configuration.stallTimeout
-        let limits = TransferQueue.Limits(bulk: configuration.connections)
+        let limits = TransferQueue.Limits(bulk: min(max(1, configuration.connections), Self.mostConnections))
         queue = TransferQueue(limits: limits)
         _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, Self.streams)
-        // Idle connections kept: those of one host's pictures and metadata.
-        let idle = limits.bulk + limits.metadata
+        // Idle connections kept: those of one host.
+        let idle = transferClass == .bulk ? limits.bulk : limits.metadata
         _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, idle)
     }
 
@@ -97,7 +103,7 @@ import Glibc
             let target = try book.target(request.url)
             let meter = PaceMeter(window: stallTimeout, now: .now)
             let flight = Flight(
-                id: id, request: request, sink: sink, target: target, meter: meter, ledger: mailbox.ledger)
+                id: id, request: request, sink: sink, target: target, meter: meter, ledger: ledger)
             flights[id] = flight
             nextCheck = min(nextCheck, request.deadline)
             enqueue(flight)
@@ -132,10 +138,12 @@ import Glibc
         let meter = PaceMeter(window: stallTimeout, now: .now)
         nextCheck = min(nextCheck, meter.nextLook)
         flight.beginExchange(easy: easy, meter: meter, proxied: !options.proxy.isEmpty)
-        options.apply(flight, to: easy)
+        guard options.apply(flight, to: easy) else {
+            return finish(flight, .failure(.refused(Self.lackingOptions)))
+        }
         unsafe flying[easy.pointer] = flight
         _ = unsafe curl_multi_add_handle(multi, easy.pointer)
-        mailbox.ledger.count(flight.request.purpose) { counts in
+        ledger.count(flight.request.purpose) { counts in
             switch flight.request.method {
             case .head: counts.head += 1
             case .get: counts.get += 1
@@ -149,7 +157,7 @@ import Glibc
     private func preempt(_ flight: Flight) {
         guard flight.headDelivered else {
             detach(flight)
-            mailbox.ledger.count(flight.request.purpose) { $0.failed(.cancelled) }
+            ledger.count(flight.request.purpose) { $0.failed(.cancelled) }
             return enqueue(flight)
         }
         finish(flight, .failure(.broken("\(flight.target.host): preempted by a more urgent transfer.")))
@@ -157,12 +165,14 @@ import Glibc
 
     /// Takes libcurl off a flight.
     ///
-    /// Its connection is kept only if the exchange was complete.
+    /// Its connection is kept only if the exchange was complete. A handle that may have shared a connection is not used again:
+    /// libcurl 7.88.1 can leave it in a state that a reset does not mend.
     private func detach(_ flight: Flight) {
         guard let easy = flight.easy else { return }
         _ = unsafe curl_multi_remove_handle(multi, easy.pointer)
         unsafe flying[easy.pointer] = nil
         flight.easy = nil
+        guard flight.request.transferClass == .bulk || !flight.target.isSecure else { return }
         easy.reset()
         if spares.count < Self.spareLimit { spares.append(easy) }
     }
@@ -172,7 +182,7 @@ import Glibc
         queue.remove(flight.id)
         flights[flight.id] = nil
         if case .failure(let error) = result, flight.wasSent {
-            mailbox.ledger.count(flight.request.purpose) { $0.failed(error) }
+            ledger.count(flight.request.purpose) { $0.failed(error) }
         }
         flight.sink.finish(result)
     }

@@ -28,8 +28,6 @@ final class CurlMailbox: Sendable {
     }
 
     private let state: Mutex<State>
-    /// What the loop has sent and got.
-    let ledger = RequestLedger()
 
     init(multi: UnsafeMutableRawPointer) {
         // The pointer stays valid until `close`, which the loop calls before it frees the handle.

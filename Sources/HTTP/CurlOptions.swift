@@ -14,13 +14,18 @@ struct CurlOptions {
     /// Path of the certificates for trusted origins.
     let certificates: String?
 
-    func apply(_ flight: Flight, to easy: CurlEasy) {
+    /// Sets all options of a flight's next exchange.
+    ///
+    /// - Returns: Whether libcurl took all that matter; without them the exchange must not begin.
+    func apply(_ flight: Flight, to easy: CurlEasy) -> Bool {
         let request = flight.request
         easy.setCallbacks(flight)
         easy.set(CURLOPT_URL, flight.target.url)
         easy.set(CURLOPT_PROTOCOLS_STR, flight.target.isSecure ? "https" : "http")
         // Not for others: an authority of one's own has no say over the source's hosts.
         if let certificates, flight.target.isTrusted { easy.set(CURLOPT_CAINFO, certificates) }
+        easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+        easy.set(CURLOPT_SSL_VERIFYHOST, 2)
         easy.set(CURLOPT_FOLLOWLOCATION, 0)
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_NETRC, 0)
@@ -29,20 +34,26 @@ struct CurlOptions {
         easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(CURLOPT_HTTP09_ALLOWED, 0)
         easy.set(CURLOPT_USERAGENT, userAgent)
-        easy.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connectTimeout / .milliseconds(1))))
-        easy.set(CURLOPT_TCP_KEEPALIVE, 1)
-        easy.set(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
+        easy.prefer(CURLOPT_TCP_KEEPALIVE, 1)
+        easy.prefer(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
         if request.method == .head { easy.set(CURLOPT_NOBODY, 1) }
         if request.acceptsCompression { easy.set(CURLOPT_ACCEPT_ENCODING, "gzip") }
         switch request.transferClass {
         case .metadata:
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-            if flight.target.isSecure { easy.set(CURLOPT_PIPEWAIT, 1) }
+            if flight.target.isSecure { easy.prefer(CURLOPT_PIPEWAIT, 1) }
         case .bulk:
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-            easy.set(CURLOPT_BUFFERSIZE, Self.bulkBufferBytes)
+            easy.prefer(CURLOPT_BUFFERSIZE, Self.bulkBufferBytes)
         }
         easy.setHeaders(headerLines(flight))
+        return easy.isSafe
+    }
+
+    /// From a millisecond to a day: what is outside could not be said in libcurl's numbers, or would switch the limit off.
+    private var connectMilliseconds: Int {
+        Int(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) / .milliseconds(1))
     }
 
     private func headerLines(_ flight: Flight) -> [String] {

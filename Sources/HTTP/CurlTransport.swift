@@ -1,12 +1,12 @@
-import CCurl
-import Glibc
-import Synchronization
-
-/// The transport over libcurl: one thread owns the multi handle.
+/// The transport over libcurl: two threads, each with multi handles of its own.
+///
+/// One carries bodies on connections that speak HTTP/1.1 only, the other small answers on connections that may speak HTTP/2.
+/// They share no connection: libcurl 7.88.1 puts a request that wishes for HTTP/2 on a connection on which one kept to HTTP/1.1
+/// is under way, and then each reads what belongs to the other.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. The thread runs from `init` to `shutdown`; it sleeps without waking while nothing is under way.
+/// Any thread may call. The threads run from `init` to `shutdown`; they sleep without waking while nothing is under way.
 package final class CurlTransport: Transport {
     /// Limits and rules of a transport.
     package struct Configuration: Sendable {
@@ -44,32 +44,26 @@ package final class CurlTransport: Transport {
         }
     }
 
-    /// libcurl's global set-up, done once in the process (curl_global_init(3)).
-    private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
+    /// Bodies: HTTP/1.1 only, a connection each.
+    private let bulk: CurlWorker
+    /// Small answers: HTTP/2 where it is offered.
+    private let metadata: CurlWorker
+    private let ledger = RequestLedger()
 
-    private let mailbox: CurlMailbox
-    /// Nil once joined.
-    private let thread: Mutex<pthread_t?>
-
-    /// Starts the transport's thread.
+    /// Starts the transport's threads.
     ///
-    /// - Throws: `.refused` if an origin does not parse, or if libcurl or the thread cannot be started; `.untrusted` if the
+    /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the
     ///   file of certificates cannot be read or holds none.
     package init(_ configuration: Configuration) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
-        guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
-            throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
+        bulk = try CurlWorker(.bulk, book: book, configuration: configuration, ledger: ledger)
+        do throws(HTTPError) {
+            metadata = try CurlWorker(.metadata, book: book, configuration: configuration, ledger: ledger)
+        } catch {
+            bulk.shutdown()
+            throw error
         }
-        let mailbox = unsafe CurlMailbox(multi: multi)
-        let loop = unsafe CurlLoop(multi: multi, mailbox: mailbox, book: book, configuration: configuration)
-        guard let thread = CurlThread.start(loop) else {
-            _ = mailbox.close()
-            _ = unsafe curl_multi_cleanup(multi)
-            throw .refused("No thread can be started for the network; is the limit of processes reached?")
-        }
-        self.mailbox = mailbox
-        self.thread = Mutex(thread)
     }
 
     deinit {
@@ -77,58 +71,40 @@ package final class CurlTransport: Transport {
     }
 
     package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        let id = mailbox.makeID()
-        if !mailbox.post(.start(id, request, sink)) { sink.finish(.failure(.cancelled)) }
-        return CurlTransfer(id: id, mailbox: mailbox)
+        worker(request.transferClass).start(request, sink: sink)
     }
 
     /// Transfers under way and waiting, for status displays.
-    package var transferCounts: (active: Int, queued: Int) { mailbox.counts }
+    package var transferCounts: (active: Int, queued: Int) {
+        let (bulk, metadata) = (bulk.counts, metadata.counts)
+        return (bulk.active + metadata.active, bulk.queued + metadata.queued)
+    }
 
     /// What was sent for each purpose since the start, and what came of it.
-    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { mailbox.ledger.all }
+    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { ledger.all }
 
-    /// Calls back from the loop's thread, at once unless that hangs, whatever the network does.
+    /// Calls back from a loop's thread once all loops go round, at once unless one hangs, whatever the network does.
     ///
     /// After the shutdown nothing calls back.
     package func echo(_ answer: @escaping @Sendable () -> Void) {
-        _ = mailbox.post(.echo(answer))
+        let metadata = metadata
+        bulk.echo { metadata.echo(answer) }
     }
 
-    /// Cancels everything, wakes the loop and joins its thread.
+    /// Cancels everything, wakes the loops and joins their threads.
     ///
     /// Blocks for as long as sinks take to hear of the end. Requests started later end with `.cancelled` at once. From
-    /// within a sink the thread is not waited for, since it is the caller.
+    /// within a sink no thread is waited for, since the caller is one of them.
     package func shutdown() {
-        let running = thread.withLock { thread in
-            defer { thread = nil }
-            return thread
+        let isFromWithin = bulk.isCurrentThread || metadata.isCurrentThread
+        bulk.shutdown(waits: !isFromWithin)
+        metadata.shutdown(waits: !isFromWithin)
+    }
+
+    private func worker(_ transferClass: TransferClass) -> CurlWorker {
+        switch transferClass {
+        case .bulk: bulk
+        case .metadata: metadata
         }
-        guard let running else { return }
-        _ = mailbox.post(.shutdown)
-        if pthread_equal(running, pthread_self()) != 0 {
-            pthread_detach(running)
-        } else {
-            pthread_join(running, nil)
-        }
-    }
-}
-
-/// A transfer as its owner sees it: a number that the loop knows.
-private final class CurlTransfer: Transfer {
-    let id: Int
-    let mailbox: CurlMailbox
-
-    init(id: Int, mailbox: CurlMailbox) {
-        self.id = id
-        self.mailbox = mailbox
-    }
-
-    func setPriority(_ priority: TransferPriority) {
-        _ = mailbox.post(.setPriority(id, priority))
-    }
-
-    func cancel() {
-        _ = mailbox.post(.cancel(id))
     }
 }

@@ -56,6 +56,8 @@ package struct RequestCounts: Hashable, Sendable {
         case .timedOut: timedOut += 1
         case .broken: broken += 1
         case .invalidAnswer, .tooLarge, .redirectRefused, .refused: invalid += 1
+        // Never sent, so there is nothing to count.
+        case .limited: break
         case .cancelled: cancelled += 1
         }
     }

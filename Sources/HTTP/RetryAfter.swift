@@ -18,6 +18,7 @@ package enum RetryAfter {
             return min(Int64(String(Substring(digits))) ?? longest, longest)
         }
         guard let date = HTTPDate.seconds(from: String(Substring(trimmed))) else { return nil }
-        return min(max(date - now, 0), longest)
+        let (left, overflows) = date.subtractingReportingOverflow(now)
+        return overflows ? longest : min(max(left, 0), longest)
     }
 }

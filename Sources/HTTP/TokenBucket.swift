@@ -53,7 +53,7 @@ struct TokenBucket {
     /// A full bucket; a rate of zero or less is taken for one a minute, so that nothing waits for ever.
     init(burst: Int, perSecond: Double, closedUntil: Int64?, now: ContinuousClock.Instant) {
         self.burst = Double(max(1, burst))
-        self.perSecond = max(perSecond, 1.0 / 60)
+        self.perSecond = perSecond.isFinite ? max(perSecond, 1.0 / 60) : 1.0 / 60
         self.closedUntil = closedUntil
         trust = closedUntil == nil ? .everybody : .nobodyYet
         tokens = self.burst
@@ -133,15 +133,16 @@ struct TokenBucket {
             untoldClosings += 1
             // Twelve doublings of a second are more than the longest cool-down.
             let factor = Int64(1) << Int64(min(untoldClosings - 1, 12))
-            return close(forSeconds: min(seconds, Self.longestCoolDown) * factor, wall: wall)
+            return close(forSeconds: min(max(0, seconds), Self.longestCoolDown) * factor, wall: wall)
         }
         return nil
     }
 
     /// Closes until so many seconds from now, never for less than what is left; returns the new end, nil if nothing changed.
     private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
-        let end = wall + min(max(0, seconds), Self.longestCoolDown)
-        guard seconds > 0, end > wall + coolDownSeconds(wall) else { return nil }
+        let pause = min(seconds, Self.longestCoolDown)
+        let (end, overflows) = wall.addingReportingOverflow(pause)
+        guard pause > 0, !overflows, pause > coolDownSeconds(wall) else { return nil }
         closedUntil = end
         closings += 1
         changes += 1
@@ -183,7 +184,10 @@ struct TokenBucket {
 
     /// A clock set back must not close for longer than any cool-down lasts.
     private func coolDownSeconds(_ wall: Int64) -> Int64 {
-        closedUntil.map { min(max(0, $0 - wall), Self.longestCoolDown) } ?? 0
+        // Both numbers come from outside: from a file and from a clock that anybody may set.
+        guard let closedUntil, closedUntil > wall else { return 0 }
+        let (left, overflows) = closedUntil.subtractingReportingOverflow(wall)
+        return overflows ? Self.longestCoolDown : min(left, Self.longestCoolDown)
     }
 
     private func coolDown(_ wall: Int64) -> Duration {

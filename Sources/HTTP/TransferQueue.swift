@@ -66,9 +66,9 @@ struct TransferQueue {
     /// Transfers that wait.
     var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.waiting.count } }
 
-    /// Adds a waiting transfer; a lower `order` goes first among equal priorities.
+    /// Adds a waiting transfer; a lower `order` goes first among equal priorities, and one that is there already stays there.
     mutating func enqueue(_ id: Int, lane: Lane, priority: TransferPriority, order: Int) {
-        precondition(items[id] == nil, "a transfer is queued once")
+        guard items[id] == nil else { return }
         items[id] = Item(lane: lane, priority: priority, order: order, started: nil)
         insertWaiting(id, lane: lane)
     }

@@ -137,6 +137,8 @@ package enum HTTPError: Error, Hashable, Sendable {
     case untrusted(String)
     /// The request itself is wrong: a URL that does not parse or names a host that is not allowed.
     case refused(String)
+    /// The host asked to be left alone for so many more seconds, and the request was not sent.
+    case limited(retryAfter: Int64)
     /// Requests are switched off.
     case offline
     case cancelled

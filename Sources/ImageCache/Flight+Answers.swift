@@ -72,6 +72,7 @@ extension Flight {
         case .timedOut: return pause(after: nil, or: .timedOut, now: now)
         case .broken(let reason): return pause(after: nil, or: .damaged("the download broke off: \(reason)"), now: now)
         case .cancelled: return pause(after: nil, or: .unreachable("the download was ended"), now: now)
+        case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
         case .offline: return fail(.offline, keepsPartial: validator != nil)
         case .invalidAnswer(let reason): return changed("the answer contradicts itself: \(reason)")
         case .tooLarge: return fail(.damaged("the answer is longer than the picture"))

@@ -167,6 +167,7 @@ extension SourceError {
             case .timedOut: .timedOut
             case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
             case .tooLarge: .unreadable("pixiv's answer is larger than \(Limits.answerBytes >> 20) MiB.")
+            case .limited(let seconds): .limited(retryAfter: seconds)
             case .offline: .offline
             case .cancelled: .cancelled
             }

@@ -78,8 +78,8 @@ final class Recorder: ResponseSink {
 
 /// The kind of an outcome, without its sentence.
 enum Kind: String, Sendable {
-    case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, refused, offline,
-        cancelled
+    case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, refused, limited,
+        offline, cancelled
 
     init(_ result: Result<Void, HTTPError>?) {
         switch result {
@@ -93,6 +93,7 @@ enum Kind: String, Sendable {
         case .failure(.redirectRefused): self = .redirectRefused
         case .failure(.untrusted): self = .untrusted
         case .failure(.refused): self = .refused
+        case .failure(.limited): self = .limited
         case .failure(.offline): self = .offline
         case .failure(.cancelled): self = .cancelled
         }

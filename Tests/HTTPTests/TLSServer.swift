@@ -17,6 +17,11 @@ final class TLSServer {
         let status: String
     }
 
+    /// What `/picture` answers: bytes that are at no two places the same, so that a shifted body is a wrong one.
+    static let picture: [UInt8] = (0..<75_000).flatMap { number in
+        withUnsafeBytes(of: UInt32(number).bigEndian) { Array($0) }
+    }
+
     static var isPossible: Bool { Tool.path("nginx") != nil && Tool.path("openssl") != nil }
 
     let port: UInt16
@@ -32,7 +37,7 @@ final class TLSServer {
             try FileManager.default.createDirectory(
                 at: directory.appending(path: name), withIntermediateDirectories: true)
         }
-        try Data(repeating: 7, count: 300_000).write(to: directory.appending(path: "root/picture"))
+        try Data(Self.picture).write(to: directory.appending(path: "root/picture"))
         // Somebody else may take a free port before nginx does: then others are tried.
         for _ in 0..<10 {
             let ports = try Self.freePorts()
@@ -107,12 +112,17 @@ final class TLSServer {
                 ssl_certificate_key \(key);
                 http2_max_concurrent_streams \(streams);
                 location /size/ { return 200 "x"; }
+                location /slow/ {
+                    proxy_pass http://127.0.0.1:\(ports[1])/;
+                    proxy_buffering off;
+                }
                 location = /again { return 302 /size/1; }
                 location = /other-name { return 302 https://127.0.0.1:\(ports[0])/size/2; }
                 location = /downgrade { return 302 http://localhost:\(ports[1])/size/3; }
             }
             server {
                 listen 127.0.0.1:\(ports[1]);
+                location = /picture { limit_rate 1500k; limit_rate_after 64k; }
                 location /size/ { return 200 "x"; }
             }
         }

@@ -66,6 +66,29 @@ struct TLSTests {
         #expect((1...3).contains(Set(gets.map(\.connection)).count))
     }
 
+    /// Libcurl 7.88.1 shifts bodies on HTTP/1.1 if HTTP/2 requests to the same host share their multi handle.
+    @Test func bodiesAreRightWhileHEADsGoToTheSameHost() async throws {
+        let server = try TLSServer()
+        let transport = try transport([server.origin], connections: 6)
+        let url = "\(server.origin)/slow/picture"
+        for _ in 0..<4 {
+            let bodies = (0..<6).map { _ in Recorder() }
+            for body in bodies { _ = transport.start(request(url, .get, .bulk), sink: body) }
+            await bodies[0].waitForBody(1)
+            let heads = await fetch(transport, (0..<60).map { _ in request(url, .head) })
+            #expect(heads.allSatisfy { Kind($0.result) == .success && $0.head?["content-length"] == "300000" })
+            for body in bodies {
+                let record = await body.end()
+                #expect(Kind(record.result) == .success)
+                #expect(record.body == TLSServer.picture)
+            }
+        }
+        // A handle that was on a shared connection takes no larger buffer; it must not be given to a body.
+        #expect(await fetch(transport, [request(url, .get, .bulk)])[0].body == TLSServer.picture)
+        transport.shutdown()
+        _ = try server.stop()
+    }
+
     @Test(arguments: ["no authority", "another authority", "another name", "expired"])
     func whatIsNotTrustedIsAskedNothing(_ trouble: String) async throws {
         let server = try TLSServer(trouble == "another name" ? .elsewhere : trouble == "expired" ? .expired : .good)

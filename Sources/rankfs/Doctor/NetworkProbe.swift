@@ -82,7 +82,7 @@ struct NetworkProbe {
             return .unresolved
         case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
             return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
-        case .failure(.timedOut), .failure(.cancelled), .failure(.offline): return .timedOut
+        case .failure(.timedOut), .failure(.cancelled), .failure(.offline), .failure(.limited): return .timedOut
         case .failure(.untrusted(let reason)):
             return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))
         case .failure(.invalidAnswer(let reason)), .failure(.redirectRefused(let reason)),

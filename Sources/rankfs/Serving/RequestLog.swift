@@ -64,6 +64,7 @@ final class RequestLog: Transport {
         case .redirectRefused(let reason): "redirect refused (\(reason))"
         case .untrusted(let reason): "untrusted (\(reason))"
         case .refused(let reason): "refused (\(reason))"
+        case .limited(let seconds): "not sent, the host asked for a pause of \(seconds) s"
         case .offline: "offline"
         case .cancelled: "not wanted any more"
         }
