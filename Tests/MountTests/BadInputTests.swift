@@ -62,7 +62,7 @@ extension MountSuite {
                     let other = workplace.directory.appending(path: "other").path
                     let output = try workplace.run(
                         "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",
-                        "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(other)")
+                        "\(origin.mountOptions),cache_dir=\(other)")
                     #expect(output.status != 0, "\(directory)")
                     #expect(output.errors.split(separator: "\n").count == 1, "\(output.errors)")
                 }

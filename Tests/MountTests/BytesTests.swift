@@ -8,10 +8,13 @@ extension MountSuite {
         /// How many pictures each order reads; all five hundred when `TEST_ENTRIES` says so.
         static let entries = ProcessInfo.processInfo.environment["TEST_ENTRIES"].flatMap { Int($0) } ?? 24
 
-        @Test(arguments: ["whole", "backwards", "mapped", "together"])
-        func everyByteIsTheOrigins(order: String) async throws {
+        @Test(arguments: [
+            ("whole", Wire.tls), ("backwards", .tls), ("mapped", .tls), ("together", .tls), ("whole", .plain),
+            ("together", .plain),
+        ])
+        func everyByteIsTheOrigins(order: String, wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin)
                 let all = try Array(zip(mount.names(mount.day()), origin.ranking()))
                 let readable = all.filter { !$0.1.isWithheld }.prefix(Self.entries)

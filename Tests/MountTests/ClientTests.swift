@@ -74,8 +74,8 @@ extension MountSuite {
         ) throws -> String {
             let folder = try workplace.folder("catch")
             let output = try workplace.run(
-                ["python3", "\(clients)/visitor.py", "--api", origin.url, "--images", origin.url, "--catch", folder]
-                    + ["--pictures", "1"] + what, upTo: 120)
+                ["env", "SSL_CERT_FILE=\(origin.authority)", "python3", "\(clients)/visitor.py", "--api"]
+                    + [origin.url, "--images", origin.url, "--catch", folder, "--pictures", "1"] + what, upTo: 120)
             guard output.status == 0 else { throw Failure("visitor.py: \(output.errors)") }
             return folder
         }

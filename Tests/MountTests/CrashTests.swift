@@ -5,9 +5,9 @@ import Testing
 extension MountSuite {
     /// Semantics: "Crash-safe".
     @Suite struct CrashTests {
-        @Test func aKilledDownloadResumesAfterTheNextMount() async throws {
+        @Test(arguments: Wire.allCases) func aKilledDownloadResumesAfterTheNextMount(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "400000", "--no-chunked"])
+                let origin = try OriginProcess(workplace, ["--rate", "400000", "--no-chunked"], wire: wire)
                 var mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let names = try mount.names(mount.day())
                 let entries = try origin.ranking()

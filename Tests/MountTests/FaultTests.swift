@@ -27,16 +27,17 @@ extension MountSuite {
             func size() -> Int64? { (try? status(of: path)).map { Int64($0.st_size) } }
         }
 
-        @Test func everyFaultGivesTheRightBytesOrAnError() async throws {
+        @Test(arguments: Wire.allCases) func everyFaultGivesTheRightBytesOrAnError(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
-                let cases = try cases(FaultKind.broken + FaultKind.odd + FaultKind.silent, mount, origin, workplace)
+                let loudKinds = (FaultKind.broken + FaultKind.odd).filter { $0.shows(on: wire) }
+                let cases = try cases(loudKinds + FaultKind.silent, mount, origin, workplace)
 
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
                 // The silent ones hold connections, behind which the others would time out untried.
-                let loud = (FaultKind.broken + FaultKind.odd).count * ReadOrder.allCases.count
+                let loud = loudKinds.count * ReadOrder.allCases.count
                 let during = outcomes(Array(cases[..<loud])) + outcomes(Array(cases[loud...]))
                 for (each, outcome) in zip(cases, during) {
                     report("fault \(each.kind) \(each.order) -> \(outcome)")
@@ -58,11 +59,12 @@ extension MountSuite {
             }
         }
 
-        @Test func noSizeIsALieForLong() async throws {
+        @Test(arguments: Wire.allCases) func noSizeIsALieForLong(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"])
+                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
-                let cases = try cases(FaultKind.heads, orders: [.whole], mount, origin, workplace)
+                let heads = FaultKind.heads.filter { $0.shows(on: wire) }
+                let cases = try cases(heads, orders: [.whole], mount, origin, workplace)
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "HEAD") }, in: workplace)
                 let first = outcomes(cases)
                 for (each, outcome) in zip(cases, first) {
@@ -83,14 +85,14 @@ extension MountSuite {
             }
         }
 
-        @Test func aListingIsWholeOrAnError() async throws {
+        @Test(arguments: Wire.allCases) func aListingIsWholeOrAnError(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
                 let known = try mount.names(mount.day())
                 // The first page, or one in the middle: then a reader must not take the beginning for the whole.
                 let spoilt =
-                    FaultKind.pages.map { ($0, 1) } + FaultKind.middle.map { ($0, 3) }
+                    FaultKind.pages.filter { $0.shows(on: wire) }.map { ($0, 1) } + FaultKind.middle.map { ($0, 3) }
                     + FaultKind.limits.map { ($0, 1) }
                 let days = spoilt.indices.map { "2023-\(String(format: "%02d-%02d", $0 / 28 + 1, $0 % 28 + 1))" }
                 let rules = zip(spoilt, days).map { spoilt, day in

@@ -5,9 +5,9 @@ import Testing
 extension MountSuite {
     /// Semantics: "Nothing hangs".
     @Suite struct HangTests {
-        @Test func aReaderOfASilentOriginCanBeInterrupted() async throws {
+        @Test(arguments: Wire.allCases) func aReaderOfASilentOriginCanBeInterrupted(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin)
                 let names = try mount.names(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)

@@ -5,9 +5,9 @@ import Testing
 extension MountSuite {
     /// Semantics: "Unreachable never means deleted".
     @Suite struct OfflineTests {
-        @Test func whatWasSeenStaysAndWhatWasNotFailsInTime() async throws {
+        @Test(arguments: Wire.allCases) func whatWasSeenStaysAndWhatWasNotFailsInTime(wire: Wire) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=15"])
                 let names = try mount.names(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)

@@ -24,7 +24,7 @@ extension MountSuite {
                 for folder in [path, cache] { try workplace.run("chown", "nobody:", folder) }
                 options =
                     "rw,suid,dev,exec,setuid=nobody,umask=027,cache_dir=\(cache),"
-                    + "api_url=\(origin.url),image_url=\(origin.url)"
+                    + origin.mountOptions
             }
 
             func mount(_ more: String = "") throws -> Output {

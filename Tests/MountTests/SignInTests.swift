@@ -12,7 +12,7 @@ extension MountSuite {
                 let login = { (words: [String]) in
                     try workplace.run(
                         ["env", "XDG_STATE_HOME=\(state)", "\(Workplace.programs)/rankfs"] + words
-                            + ["-o", "api_url=\(origin.url)"])
+                            + ["-o", origin.mountOptions])
                 }
                 // Not setenv(3): other tests read this process's environment meanwhile.
                 var environment = ProcessInfo.processInfo.environment
@@ -34,7 +34,7 @@ extension MountSuite {
                 let picture = try mount.picture(1, in: restricted)
                 let bytes = try read(picture).get()
 
-                try workplace.run("curl", "-sf", "-X", "POST", "\(origin.url)/_control/expire-sessions")
+                try workplace.run("curl", "-sf", "-X", "POST", "\(origin.direct)/_control/expire-sessions")
                 let unstored = mount.day("daily_r18", "2024-05-02")
                 #expect(try workplace.run("ls", unstored).errors.contains("Permission denied"))
                 #expect(try mount.names(mount.day("daily", "2024-05-02")).count > 90)

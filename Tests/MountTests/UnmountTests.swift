@@ -31,7 +31,7 @@ extension MountSuite {
                     atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
                 let cache = workplace.directory.appending(path: "cache").path
                 let options =
-                    "rw,noexec,nosuid,nodev,nofail,user,_netdev,api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
+                    "rw,noexec,nosuid,nodev,nofail,user,_netdev,\(origin.mountOptions),cache_dir=\(cache)"
                 // mount(8) starts helpers with an empty environment.
                 let output = try workplace.run("env", "-i", helper, "pixiv", directory, "-o", options)
                 #expect(output.status == 0, "\(output.errors)")

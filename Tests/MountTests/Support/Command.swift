@@ -17,7 +17,10 @@ final class Child {
     private let errorFile: URL
 
     /// Starts at once; output goes to files, so that a full pipe can stop nothing.
-    init(_ path: String, _ arguments: [String], environment: [String: String]? = nil, in directory: URL) throws {
+    init(
+        _ path: String, _ arguments: [String], environment: [String: String]? = nil, input: FileHandle? = nil,
+        in directory: URL
+    ) throws {
         let name = UUID().uuidString
         outputFile = directory.appending(path: "\(name).out")
         errorFile = directory.appending(path: "\(name).err")
@@ -28,7 +31,7 @@ final class Child {
         // A crash must end the process, not start an interactive backtrace.
         variables["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = variables
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = input ?? FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: outputFile)
         process.standardError = try FileHandle(forWritingTo: errorFile)
         // Threads of a pool block every signal, and a child would inherit that: Ctrl-C would be lost.

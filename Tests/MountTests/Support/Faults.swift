@@ -66,6 +66,12 @@ extension FaultKind {
         status(404, .failsForLong), status(410, .failsForLong),
     ]
 
+    /// What a front takes for a broken origin and answers with 502, so that no client behind it ever sees it.
+    private static let behindAFront = ["fin0", "rst0", "garbage", "cltwo", "clneg", "hdr1m", "hdr10k"]
+
+    /// Whether a mount meets this kind when it reaches the origin so.
+    func shows(on wire: Wire) -> Bool { wire == .plain || !Self.behindAFront.contains(name) }
+
     /// What a server can answer to HEAD instead of the truth, and says the right thing to GET.
     static let heads: [FaultKind] =
         [FaultKind("nohead"), FaultKind("headlies"), FaultKind("chunked")]
@@ -230,7 +236,7 @@ extension OriginProcess {
         try rules.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
         let output = try workplace.run(
             "curl", "-sf", "-X", "POST", "-H", "Content-Type: text/plain", "--data-binary", "@\(file.path)",
-            "\(url)/_control")
+            "\(direct)/_control")
         guard output.status == 0, output.output.contains("\"rules\":\(rules.count)") else {
             throw Failure("the origin does not take the rules: \(output.output)\(output.errors)")
         }
@@ -253,7 +259,7 @@ extension OriginProcess {
     func fetch(_ paths: [String], in workplace: Workplace) throws -> [Data] {
         let folder = try workplace.folder(UUID().uuidString)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let config = paths.enumerated().map { "url = \"\(url)\($1)\"\noutput = \"\(folder)/\($0)\"" }
+        let config = paths.enumerated().map { "url = \"\(direct)\($1)\"\noutput = \"\(folder)/\($0)\"" }
         let list = "\(folder)/list"
         try config.joined(separator: "\n").write(toFile: list, atomically: true, encoding: .utf8)
         let output = try workplace.run("curl", "-sf", "-e", "https://www.pixiv.net/", "-K", list)

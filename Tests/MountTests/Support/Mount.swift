@@ -17,7 +17,7 @@ final class Mount {
         cache = workplace.directory.appending(path: "cache").path
         workplace.willMount(at: path)
         // A test is no polite user of a service: the bucket must not slow it.
-        let all = ["api_url=\(origin.url)", "image_url=\(origin.url)", "cache_dir=\(cache)", "rate=1000"] + options
+        let all = [origin.mountOptions, "cache_dir=\(cache)", "rate=1000"] + options
         // No test writes into the home of whoever runs it.
         var variables = environment ?? ProcessInfo.processInfo.environment
         if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }

@@ -15,15 +15,25 @@ struct LoggedRequest: Decodable {
     var isPicture: Bool { path.contains("/img-master/") || path.contains("/img-original/") }
 }
 
-/// `rankfs-origin` in a process of its own.
+/// `rankfs-origin` in a process of its own, reached as the service is unless a test chooses otherwise.
 final class OriginProcess {
     private let workplace: Workplace
     private var child: Child
     private let log: String
     private let options: [String]
-    let url: String
+    private let front: Front?
+    /// Where the origin itself listens, over plain HTTP/1.1: for what a test asks beside the mount.
+    let direct: String
+    /// Where mounts find it.
+    var url: String { front?.url ?? direct }
+    /// The certificates that sign its own; nothing without TLS.
+    var authority: String { front?.authority ?? "" }
+    /// The options that lead a mount there.
+    var mountOptions: String {
+        "api_url=\(url),image_url=\(url)" + (front == nil ? "" : ",ca_file=\(authority)")
+    }
 
-    init(_ workplace: Workplace, _ options: [String] = []) throws {
+    init(_ workplace: Workplace, _ options: [String] = [], wire: Wire = .tls) throws {
         self.workplace = workplace
         self.options = options
         log = workplace.directory.appending(path: "origin.log").path
@@ -32,26 +42,36 @@ final class OriginProcess {
         guard poll({ started.outputText.contains("listening on http") || !started.process.isRunning }),
             let line = started.outputText.split(separator: "\n").first(where: { $0.hasPrefix("listening on ") })
         else { throw Failure("rankfs-origin did not start: \(started.errorText)") }
-        url = String(line.dropFirst("listening on ".count))
+        direct = String(line.dropFirst("listening on ".count))
+        front = wire == .tls ? try Front(workplace, of: direct) : nil
     }
 
     /// The origin vanishes: connections are refused from now on.
     func stop() {
+        front?.stop()
         child.signal(SIGTERM)
         _ = child.wait(upTo: 10)
     }
 
     /// The origin is back at the same address.
     func restart() throws {
-        let port = url.split(separator: ":").last.map(String.init) ?? "0"
+        let port = direct.split(separator: ":").last.map(String.init) ?? "0"
         child = try workplace.start("rankfs-origin", ["--port", port, "--log", log] + options)
         let started = child
         guard poll({ started.outputText.contains("listening on http") }) else { throw Failure(started.errorText) }
+        try front?.restart()
     }
 
     /// Freezes the origin: connections are accepted, nothing is answered.
-    func freeze() { child.signal(SIGSTOP) }
-    func thaw() { child.signal(SIGCONT) }
+    func freeze() {
+        front?.freeze()
+        child.signal(SIGSTOP)
+    }
+
+    func thaw() {
+        child.signal(SIGCONT)
+        front?.thaw()
+    }
 
     /// What was asked so far, in the order in which it was asked; lines are written when answers end.
     var requests: [LoggedRequest] {
@@ -70,7 +90,7 @@ final class OriginProcess {
         let file = workplace.directory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
         let output = try workplace.run(
-            "curl", "-sf", "-e", "https://www.pixiv.net/", "-o", file.path, url + path)
+            "curl", "-sf", "-e", "https://www.pixiv.net/", "-o", file.path, direct + path)
         guard output.status == 0 else { throw Failure("curl \(path): \(output.status)") }
         return try Data(contentsOf: file)
     }

@@ -47,7 +47,7 @@ extension OriginProcess {
     /// The length of a picture as the origin really sends it, by HEAD or, where it does not tell, by the bytes.
     func lengths(of entries: [OriginEntry], in workplace: Workplace) throws -> [String: Int64] {
         let list = workplace.directory.appending(path: "heads.txt")
-        let config = entries.map { "url = \"\(url)\($0.picture)\"" }.joined(separator: "\n")
+        let config = entries.map { "url = \"\(direct)\($0.picture)\"" }.joined(separator: "\n")
         try config.write(to: list, atomically: true, encoding: .utf8)
         let output = try workplace.run(
             "curl", "-sI", "-e", "https://www.pixiv.net/", "-w", "\n@ %{url} %{header_json}\n", "-K", list.path)
@@ -58,7 +58,7 @@ extension OriginProcess {
                 current = line.split(separator: " ").last.map(String.init) ?? ""
             }
             if line.hasPrefix("@ "), let address = line.split(separator: " ").dropFirst().first.map(String.init) {
-                if let length = Int64(current) { lengths[String(address.dropFirst(url.count))] = length }
+                if let length = Int64(current) { lengths[String(address.dropFirst(direct.count))] = length }
                 current = ""
             }
         }

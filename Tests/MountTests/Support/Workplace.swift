@@ -10,7 +10,9 @@ final class Workplace: @unchecked Sendable {
 
     init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-test-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        // Open to the other users of some tests, whatever the umask.
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     }
 
     /// Where the programs under test are: beside the test bundle, or where `TEST_PROGRAMS` says.
@@ -21,9 +23,11 @@ final class Workplace: @unchecked Sendable {
     static let payloads = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "PixivTests/Payloads").path
 
-    func start(_ program: String, _ arguments: [String], environment: [String: String]? = nil) throws -> Child {
+    func start(
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: FileHandle? = nil
+    ) throws -> Child {
         let path = program.hasPrefix("/") ? program : "\(Self.programs)/\(program)"
-        let child = try Child(path, arguments, environment: environment, in: directory)
+        let child = try Child(path, arguments, environment: environment, input: input, in: directory)
         children.append(child)
         return child
     }
@@ -47,7 +51,7 @@ final class Workplace: @unchecked Sendable {
     func mount(_ origin: OriginProcess, on directory: String, _ options: String = "") throws -> Output {
         willMount(at: directory)
         let cache = self.directory.appending(path: "cache").path
-        let given = "api_url=\(origin.url),image_url=\(origin.url),cache_dir=\(cache)"
+        let given = "\(origin.mountOptions),cache_dir=\(cache)"
         return try run(
             "\(Self.programs)/rankfs", "mount", "pixiv", directory, "-o",
             options.isEmpty ? given : "\(given),\(options)")
@@ -74,8 +78,11 @@ final class Workplace: @unchecked Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    static func isMounted(_ path: String) -> Bool {
-        guard let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return false }
+    /// Whether something is mounted there, as a process sees it: this one unless another is named.
+    static func isMounted(_ path: String, for process: Int32 = getpid()) -> Bool {
+        guard let table = try? String(contentsOfFile: "/proc/\(process)/mountinfo", encoding: .utf8) else {
+            return false
+        }
         return table.split(separator: "\n").contains {
             $0.split(separator: " ").dropFirst(4).first.map(String.init) == path
         }

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+
+/// How a mount reaches an origin.
+enum Wire: String, CaseIterable, Sendable {
+    /// As the service's hosts are reached: TLS, and HTTP/2 for who offers it.
+    case tls
+    /// HTTP/1.1 without TLS.
+    case plain
+}
+
+/// nginx before an origin: it speaks TLS and HTTP/2, and passes every request on as it is, on a connection of its own.
+///
+/// It buffers nothing, so that the origin logs what the mount took, and sends small records, which is the worst for a
+/// client: two readers of one connection show then.
+final class Front {
+    let url: String
+    /// The certificates that sign its own.
+    let authority: String
+    private let workplace: Workplace
+    private let folder: String
+    private var child: Child
+
+    /// Starts nginx before an origin at `address`, on a port that is free.
+    init(_ workplace: Workplace, of address: String) throws {
+        self.workplace = workplace
+        folder = try workplace.folder("front-\(UUID().uuidString)")
+        for (name, text) in [("authority", TestCertificate.authority), ("leaf", TestCertificate.leaf)] {
+            try text.get().write(toFile: "\(folder)/\(name).pem", atomically: true, encoding: .utf8)
+        }
+        authority = "\(folder)/authority.pem"
+        let (socket, port) = try listeningSocket()
+        url = "https://127.0.0.1:\(port)"
+        try Self.configuration(port: port, address: address).write(
+            toFile: "\(folder)/nginx.conf", atomically: true, encoding: .utf8)
+        // nginx inherits the listening socket, as its standard input: nobody can take the port in between.
+        child = try Self.start(folder, workplace, socket: socket)
+        // Or the kernel would still take connections when nginx is gone.
+        try socket.close()
+    }
+
+    /// Connections are refused from now on, and those there are end.
+    func stop() {
+        child.signal(SIGTERM)
+        _ = child.wait(upTo: 10)
+    }
+
+    /// Listens again where it did.
+    func restart() throws {
+        child = try Self.start(folder, workplace, socket: nil)
+    }
+
+    /// Connections are taken by the kernel alone from now on.
+    func freeze() { signalWorkers(SIGSTOP) }
+    func thaw() { signalWorkers(SIGCONT) }
+
+    /// The processes that serve: the one that was started only minds them.
+    private func signalWorkers(_ number: Int32) {
+        let list = try? String(contentsOfFile: "/proc/\(child.pid)/task/\(child.pid)/children", encoding: .utf8)
+        for worker in (list ?? "").split(separator: " ").compactMap({ Int32($0) }) { kill(worker, number) }
+    }
+
+    private static func start(_ folder: String, _ workplace: Workplace, socket: FileHandle?) throws -> Child {
+        try? FileManager.default.removeItem(atPath: "\(folder)/pid")
+        var variables = ProcessInfo.processInfo.environment
+        if socket != nil { variables["NGINX"] = "0;" }
+        let child = try workplace.start(
+            "/usr/sbin/nginx", ["-p", folder, "-c", "nginx.conf", "-e", "error.log"], environment: variables,
+            input: socket)
+        // It listens before it writes its number down.
+        let hasStarted = poll {
+            FileManager.default.contents(atPath: "\(folder)/pid")?.isEmpty == false || !child.process.isRunning
+        }
+        guard hasStarted, child.process.isRunning else {
+            let log = (try? String(contentsOfFile: "\(folder)/error.log", encoding: .utf8)) ?? ""
+            throw Failure("nginx did not start: \(child.errorText)\(log)")
+        }
+        return child
+    }
+
+    private static func configuration(port: UInt16, address: String) -> String {
+        """
+        daemon off;
+        pid pid;
+        error_log error.log;
+        events { worker_connections 4096; }
+        http {
+            access_log off;
+            client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+            server {
+                listen 127.0.0.1:\(port) ssl http2;
+                ssl_certificate leaf.pem;
+                ssl_certificate_key leaf.pem;
+                location / {
+                    proxy_pass \(address);
+                    proxy_http_version 1.1;
+                    proxy_buffering off;
+                    proxy_next_upstream off;
+                    # Silence stays silence.
+                    proxy_read_timeout 1h;
+                    send_timeout 1h;
+                    # The origin's own clock.
+                    proxy_pass_header Date;
+                }
+            }
+        }
+        """
+    }
+}
+
+/// A socket that listens on a free port of 127.0.0.1.
+private func listeningSocket() throws -> (FileHandle, port: UInt16) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+            bind(descriptor, generic, length) | listen(descriptor, 511) | getsockname(descriptor, generic, &length)
+        }
+    }
+    guard descriptor >= 0, status == 0 else { throw Failure("no port is free: \(String(cString: strerror(errno)))") }
+    return (handle, UInt16(bigEndian: address.sin_port))
+}
+
+/// An authority of the tests' own and what it signed for 127.0.0.1 and localhost, made once for all tests.
+enum TestCertificate {
+    static let authority = made.map(\.authority)
+    /// The certificate and its key.
+    static let leaf = made.map(\.leaf)
+
+    private static let made = Result { try make() }
+
+    private static func make() throws -> (authority: String, leaf: String) {
+        let workplace = try Workplace()
+        defer { workplace.close() }
+        func openssl(_ name: String, _ arguments: String...) throws -> (certificate: String, key: String) {
+            let path = workplace.directory.appending(path: name).path
+            let output = try workplace.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+                    + [
+                        "-days", "2", "-subj", "/CN=rankfs test \(name)", "-keyout", "\(path).key", "-out",
+                        "\(path).pem",
+                    ]
+                    + arguments)
+            guard output.status == 0 else { throw Failure("openssl: \(output.errors)") }
+            return (
+                try String(contentsOfFile: "\(path).pem", encoding: .utf8),
+                try String(contentsOfFile: "\(path).key", encoding: .utf8)
+            )
+        }
+        let authority = try openssl("authority")
+        let folder = workplace.directory.path
+        let leaf = try openssl(
+            "leaf", "-CA", "\(folder)/authority.pem", "-CAkey", "\(folder)/authority.key", "-addext",
+            "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
+        return (authority.certificate, leaf.certificate + leaf.key)
+    }
+}
