@@ -5,6 +5,10 @@
 #   make check    format, layers and the tests that need no mount
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin
+#   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
+#   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30)
+#   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
+#   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
 
@@ -19,9 +23,9 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback libsystemd-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp mandoc zsh python3 iproute2 dbus python3-dbus python3-gi
+                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi
 
-.PHONY: demo test check clients bench install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check clients bench wire faults soak twice install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -30,10 +34,12 @@ build: setup
 	swift build -c release
 
 # Mounts are those of the optimised programs, as people run them. A hang is a failure: the limit lies far above what the
-# tests take.
+# tests take. What was skipped, and why, is said at the end.
 test: setup-test build
 	swift build --build-tests
-	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --skip-build
+	@log=$$(mktemp); set -o pipefail; \
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --skip-build 2>&1 | tee $$log; status=$$?; \
+	sed -nE 's/^.*(Test|Suite) (.*) skipped(.*)$$/skipped: \2\3/p' $$log | sort -u; rm -f $$log; exit $$status
 
 check: setup
 	swift format lint --strict --recursive Sources Tests Package.swift
@@ -46,6 +52,23 @@ tsan: setup
 
 clients: setup-test build
 	Tests/Clients/run
+
+# Each prints its figures and fails if one is not as promised. RUNS, MINUTES, ASLEEP, SEEDS and SEED change their bounds.
+wire: setup-test build
+	@status=0; for script in copies silence resolver limited; do \
+	    timeout -k 10 1500 Tests/Wire/$$script.py || status=1; \
+	done; exit $$status
+
+faults: setup-test build
+	timeout -k 10 7200 Tests/Wire/matrix.py
+
+soak: setup-test build
+	timeout -k 10 $$(( $${MINUTES:-10} * 60 + 600 )) Tests/Wire/crowd.py
+	ASLEEP=$${ASLEEP:-600} timeout -k 10 $$(( $${ASLEEP:-600} * 2 + 900 )) Tests/Wire/silence.py
+
+twice: setup-test build
+	swift build --build-tests
+	timeout -k 10 3000 Tests/Wire/twice.py
 
 bench: build
 	$(BUILD)/rankfs-bench

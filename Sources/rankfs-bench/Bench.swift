@@ -12,10 +12,11 @@ final class Bench {
     private let programs: String
     private var origin: Child
     private(set) var daemon: Child
-    private let url: String
+    private let front: Front?
+    private let options: String
 
-    /// Starts the origin with the design's conditions and mounts it.
-    init(programs: String) {
+    /// Starts the origin with the design's conditions, and what stands before it on a wire.
+    init(programs: String, wire: Wire) {
         self.programs = programs
         var template = Array("/tmp/rankfs-bench-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else {
@@ -40,7 +41,11 @@ final class Bench {
             found = String(line.dropFirst("listening on ".count))
             return true
         }
-        url = found
+        front = wire == .secure ? Front(directory: directory, of: found) : nil
+        let url = front?.url ?? found
+        options =
+            "api_url=\(url),image_url=\(url),cache_dir=\(directory)/cache,rate=1000,cache_free=0"
+            + (front.map { ",ca_file=\($0.authority)" } ?? "")
         // Replaced by `mount`; ended already.
         daemon = Child(["true"])
     }
@@ -50,8 +55,7 @@ final class Bench {
     /// Mounts and waits until the mount answers; returns the seconds that took.
     @discardableResult
     func mount() -> Double {
-        let options = "api_url=\(url),image_url=\(url),cache_dir=\(directory)/cache,rate=1000,cache_free=0"
-        return seconds {
+        seconds {
             daemon = Child(
                 ["\(programs)/rankfs", "mount", "-f", "pixiv", mountPoint, "-o", options],
                 output: "\(directory)/rankfs.log")
@@ -92,11 +96,12 @@ final class Bench {
 
     func close() {
         unmount()
+        front?.close()
         origin.terminate()
         Child(["rm", "-rf", directory]).wait()
     }
 
-    private static func wait(for what: String, _ condition: () -> Bool) {
+    static func wait(for what: String, _ condition: () -> Bool) {
         for _ in 0..<3000 {
             if condition() { return }
             usleep(5000)

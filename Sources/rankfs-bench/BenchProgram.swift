@@ -6,8 +6,14 @@ struct BenchProgram {
     static func main() {
         let path = CommandLine.arguments[0]
         let programs = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-        print("origin: \(Bench.latency) ms a request, \(Bench.rate / 1024 / 1024) MiB/s a connection, HTTP/1.1\n")
-        let bench = Bench(programs: programs)
+        print("origin: \(Bench.latency) ms a request, \(Bench.rate / 1024 / 1024) MiB/s a connection")
+        for wire in Wire.allCases { run(wire, programs: programs) }
+    }
+
+    /// All figures on one wire.
+    private static func run(_ wire: Wire, programs: String) {
+        print("\n\(wire.rawValue)")
+        let bench = Bench(programs: programs, wire: wire)
         defer { bench.close() }
         bench.mount()
         // The origin draws a picture when it is first asked: that must not be timed.

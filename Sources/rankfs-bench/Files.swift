@@ -88,3 +88,12 @@ func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
     }
     for thread in threads { pthread_join(thread, nil) }
 }
+
+/// Writes a small file.
+func save(_ text: String, as path: String) {
+    let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    let bytes = Array(text.utf8)
+    let written = unsafe bytes.withUnsafeBytes { unsafe write(file, $0.baseAddress, $0.count) }
+    guard file >= 0, written == bytes.count else { fatal("\(path) cannot be written; is the disk full?") }
+    close(file)
+}

@@ -1,0 +1,443 @@
+"""What the scripts beside this are made of: an origin, what stands before it, mounts, readers and a table.
+
+Programs come from PROGRAMS, or .build/release. Everything is started in a folder of its own, on ports that were free, and ended
+by its handle; nothing else on the machine is touched.
+"""
+
+import atexit
+import contextlib
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.environ.get("PROGRAMS") or os.path.join(HERE, "../../.build/release")
+DAY = "2024-05-01"
+REFERER = {"Referer": "https://www.pixiv.net/"}
+
+
+def number(name, default):
+    """A bound of a script, which a variable of the environment changes."""
+    return type(default)(os.environ.get(name, default))
+
+
+def wait_for(condition, what, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise SystemExit(f"{what} did not come within {seconds:.0f} s")
+        time.sleep(0.02)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Place:
+    """A folder with all that was started in it; leaving it ends everything, the youngest first."""
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="rankfs-wire-")
+        os.chmod(self.folder, 0o755)
+        self.ends = contextlib.ExitStack()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        self._certificates()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def start(self, name, arguments, prefix=(), **more):
+        """A process whose output goes to files; it is ended with the place."""
+        out, err = open(self.path(name + ".out"), "wb"), open(self.path(name + ".err"), "wb")
+        more.setdefault("stdin", subprocess.DEVNULL)
+        environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", **more.pop("env", {}))
+        process = subprocess.Popen([*prefix, *arguments], stdout=out, stderr=err, env=environment, **more)
+        self.ends.callback(end, process)
+        return process
+
+    def output(self, name):
+        with open(self.path(name + ".out"), errors="replace") as file:
+            return file.read()
+
+    def errors(self, name):
+        with open(self.path(name + ".err"), errors="replace") as file:
+            return file.read()
+
+    def _certificates(self):
+        def openssl(name, *more):
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+                 "2", "-subj", f"/CN=rankfs {name}", "-keyout", self.path(name + ".key"), "-out", self.path(name + ".pem"),
+                 *more], check=True, stderr=subprocess.DEVNULL)
+
+        openssl("authority")
+        openssl("leaf", "-CA", self.path("authority.pem"), "-CAkey", self.path("authority.key"), "-addext",
+                "basicConstraints=critical,CA:FALSE", "-addext",
+                "subjectAltName=IP:127.0.0.1,IP:10.213.77.1,DNS:localhost,DNS:api.test,DNS:images.test")
+        self.authority, self.leaf, self.key = map(self.path, ("authority.pem", "leaf.pem", "leaf.key"))
+
+
+def end(process, seconds=8.0):
+    """Ends a process that was started here."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class Origin:
+    """rankfs-origin, over plain HTTP/1.1."""
+
+    count = 0
+
+    def __init__(self, place, *options, prefix=(), port=0, ready="http://"):
+        Origin.count += 1
+        name = f"origin-{Origin.count}"
+        self.log = place.path(name + ".log")
+        self.place = place
+        self.process = place.start(
+            name, [f"{PROGRAMS}/rankfs-origin", "--port", str(port), "--log", self.log, *options], prefix)
+        wait_for(lambda: "listening on" in place.output(name) or self.process.poll() is not None, "the origin")
+        found = re.search(r"listening on (http://\S+)", place.output(name))
+        if not found:
+            raise SystemExit(f"rankfs-origin: {place.errors(name)}")
+        self.url = found[1]
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def get(self, path):
+        return self.opener.open(urllib.request.Request(self.url + path, headers=REFERER), timeout=30).read()
+
+    def spoil(self, rules):
+        """Puts rules in force instead of those before: see FaultRule and FaultAction."""
+        text = "\n".join(json.dumps(rule, ensure_ascii=False) for rule in rules).encode()
+        request = urllib.request.Request(
+            self.url + "/_control", data=text, headers={"Content-Type": "text/plain"}, method="POST")
+        answer = json.load(self.opener.open(request, timeout=30))
+        assert answer.get("rules") == len(rules), answer
+
+    def ranking(self, day=DAY, mode="daily"):
+        """The entries of a day that have a picture: rank and path of the 1200-pixel rendition."""
+        found = []
+        for page in range(1, 11):
+            query = f"/ranking.php?format=json&mode={mode}&date={day.replace('-', '')}&p={page}"
+            answer = json.loads(self.get(query))
+            for entry in answer["contents"]:
+                path = urllib.parse.urlsplit(entry["url"]).path
+                if "/limit_" not in path:
+                    found.append((entry["rank"], re.sub(r"^/c/[0-9x]+(_[0-9]+)?(_[a-z0-9]+)?/", "/", path)))
+            if answer["next"] is False:
+                break
+        return found
+
+    def requests(self):
+        lines = []
+        with open(self.log) as file:
+            for line in file:
+                with contextlib.suppress(ValueError):
+                    lines.append(json.loads(line))
+        return lines
+
+
+class Front:
+    """nginx before an origin: TLS and HTTP/2 for who offers it, or with `tls=False` plain HTTP/1.1."""
+
+    count = 0
+
+    def __init__(self, place, upstream, *, tls=True, buffering=True, http2=True, address="127.0.0.1", prefix=(), more=""):
+        Front.count += 1
+        self.folder = place.path(f"front-{Front.count}")
+        os.mkdir(self.folder)
+        for _ in range(10):
+            self.port = free_port()
+            with open(f"{self.folder}/nginx.conf", "w") as file:
+                file.write(self._configuration(place, upstream, tls, buffering, http2, address, more))
+            self.process = place.start(
+                os.path.basename(self.folder), ["/usr/sbin/nginx", "-p", self.folder, "-c", "nginx.conf", "-e", "error.log"],
+                prefix)
+            wait_for(lambda: self._listens() or self.process.poll() is not None, "nginx")
+            if self.process.poll() is None:
+                break
+        else:
+            raise SystemExit(open(f"{self.folder}/error.log").read())
+        self.url = f"http{'s' if tls else ''}://{address}:{self.port}"
+        self.options = [f"ca_file={place.authority}"] if tls else []
+
+    def _listens(self):
+        with contextlib.suppress(OSError):
+            return os.path.getsize(f"{self.folder}/pid") > 0
+
+    def reload(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    def _configuration(self, place, upstream, tls, buffering, http2, address, more):
+        certificate = f"ssl_certificate {place.leaf}; ssl_certificate_key {place.key};" if tls else ""
+        return f"""
+            daemon off; pid pid; error_log error.log; worker_processes 1; events {{ worker_connections 4096; }}
+            http {{
+                access_log off;
+                client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+                server {{
+                    listen {address}:{self.port}{' ssl' if tls else ''}{' http2' if tls and http2 else ''}; {certificate}
+                    {more}
+                    location / {{
+                        proxy_pass {upstream}; proxy_http_version 1.1; proxy_next_upstream off;
+                        proxy_buffering {'on' if buffering else 'off'}; proxy_max_temp_file_size 0;
+                        proxy_read_timeout 1h; send_timeout 1h; proxy_pass_header Date;
+                    }}
+                }}
+            }}
+            """
+
+
+class Scripted:
+    """h2origin.py before an origin."""
+
+    count = 0
+
+    def __init__(self, place, upstream):
+        Scripted.count += 1
+        name = f"scripted-{Scripted.count}"
+        self.process = place.start(
+            name, ["/usr/bin/python3", f"{HERE}/h2origin.py", "--certificate", place.leaf, "--key", place.key, "--upstream",
+                   upstream], stdin=subprocess.PIPE)
+        wait_for(lambda: place.output(name).endswith("}\n") or self.process.poll() is not None, "h2origin.py")
+        if self.process.poll() is not None:
+            raise SystemExit(place.errors(name))
+        ports = json.loads(place.output(name))
+        self.url = f"https://127.0.0.1:{ports['port']}"
+        self.control = f"http://127.0.0.1:{ports['control']}/_wire"
+        self.options = [f"ca_file={place.authority}"]
+
+    def tell(self, *rules):
+        """Rules and commands, as h2origin.py says."""
+        request = urllib.request.Request(self.control, data=json.dumps(rules, ensure_ascii=False).encode(), method="POST")
+        return json.load(urllib.request.urlopen(request, timeout=30))
+
+    def spoil(self, rules):
+        self.tell({"kind": "heal"}, *rules)
+
+    def seen(self):
+        return json.load(urllib.request.urlopen(self.control, timeout=30))
+
+
+class Relay:
+    """A TCP relay whose old connections can be made silent while new ones work."""
+
+    def __init__(self, place, port, address="127.0.0.1"):
+        self.target = (address, port)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self.listener.getsockname()[1]
+        self.old, self.pairs, self.accepted = set(), {}, 0
+        self.lock = threading.Lock()
+        place.ends.callback(self.close)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(self.target)
+            except OSError:
+                return
+            with self.lock:
+                self.accepted += 1
+                number = self.accepted
+                self.pairs[number] = (near, far)
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(number, source, sink), daemon=True).start()
+
+    def _pass(self, number, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if number in self.old:
+                    return
+                sink.sendall(data)
+        if number not in self.old:
+            with contextlib.suppress(OSError):
+                sink.shutdown(socket.SHUT_WR)
+
+    def silence(self):
+        """Connections that there are say nothing any more, not even that they end; what comes is left to the buffers."""
+        with self.lock:
+            self.old |= set(self.pairs)
+
+    def close(self):
+        self.listener.close()
+        for near, far in self.pairs.values():
+            near.close()
+            far.close()
+
+
+class Mount:
+    """`rankfs mount -f` with a cache of its own."""
+
+    count = 0
+
+    def __init__(self, place, front, *options, cache=None, prefix=(), env=None, url=None, source="pixiv"):
+        Mount.count += 1
+        self.name = f"mount-{Mount.count}"
+        self.place = place
+        self.path = place.path(self.name)
+        self.cache = cache or place.path(self.name + ".cache")
+        self.prefix = list(prefix)
+        os.mkdir(self.path)
+        url = url or front.url
+        words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
+        self.process = place.start(
+            self.name, [f"{PROGRAMS}/rankfs", "mount", "-f", source, self.path, "-o", ",".join(words)], prefix,
+            env=dict(env or {}, XDG_CACHE_HOME=place.path("xdg")))
+        place.ends.callback(self.detach)
+        wait_for(lambda: self.is_mounted() or self.process.poll() is not None, "the mount")
+        if self.process.poll() is not None:
+            raise SystemExit(f"not mounted: {place.errors(self.name)}")
+        wait_for(lambda: os.path.isdir(f"{self.path}/ranking"), "the mount")
+
+    def is_mounted(self):
+        with open("/proc/self/mountinfo") as table:
+            return any(line.split()[4] == self.path for line in table)
+
+    @property
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def detach(self):
+        if self.is_mounted():
+            subprocess.run(["umount", "-l", self.path], stderr=subprocess.DEVNULL, check=False)
+
+    def unmount(self):
+        end(self.process)
+        self.detach()
+
+    def day(self, day=DAY, mode="daily"):
+        return f"{self.path}/ranking/{mode}/{day}"
+
+    def names(self, day=DAY, mode="daily"):
+        """Names by rank."""
+        return {int(name[:3]): name for name in os.listdir(self.day(day, mode)) if name[:3].isdigit()}
+
+    def status(self):
+        with open(f"{self.path}/.rankfs/status.json") as file:
+            return json.load(file)
+
+    def log(self):
+        return self.place.errors(self.name)
+
+
+# MARK: reading
+
+def read_whole(path, size):
+    data = bytearray()
+    with open_file(path) as file:
+        while part := os.pread(file, 131072, len(data)):
+            data += part
+    return bytes(data)
+
+
+def read_backwards(path, size):
+    step, pieces = 65536, []
+    with open_file(path) as file:
+        for start in range(max(0, size - 1) // step * step, -1, -step):
+            pieces.append(os.pread(file, min(step, size - start), start))
+    return b"".join(reversed(pieces))
+
+
+def read_tail(path, size):
+    """The last 1,000 bytes, by the size that the file says it has."""
+    with open_file(path) as file:
+        data, start = bytearray(), max(0, os.fstat(file).st_size - 1000)
+        while part := os.pread(file, 4096, start + len(data)):
+            data += part
+    return bytes(data)
+
+
+@contextlib.contextmanager
+def open_file(path):
+    file = os.open(path, os.O_RDONLY)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+ORDERS = {"whole": read_whole, "backwards": read_backwards, "tail": read_tail}
+
+
+def outcome(order, path, expected):
+    """right, wrong, short, or the name of an errno."""
+    try:
+        data = ORDERS[order](path, len(expected))
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error.errno))
+    wanted = expected[-1000:] if order == "tail" else expected
+    if data == wanted:
+        return "right"
+    return "short" if expected.find(data) >= 0 else "wrong"
+
+
+def together(works, seconds):
+    """Results of works on a thread each, "hang" for those not done in time; a thread that hangs stays until its mount ends."""
+    results = ["hang"] * len(works)
+
+    def run(index, work):
+        results[index] = work()
+
+    threads = [threading.Thread(target=run, args=pair, daemon=True) for pair in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0, end - time.monotonic()))
+    return list(results)
+
+
+def timed(work):
+    start = time.monotonic()
+    value = work()
+    return time.monotonic() - start, value
+
+
+def attempt(work):
+    """What it returns, or its OSError."""
+    try:
+        return work()
+    except OSError as error:
+        return error
+
+
+class Verdicts:
+    """Lines of figures, and whether all were as promised."""
+
+    def __init__(self, title):
+        self.failed = 0
+        print(title, flush=True)
+
+    def figure(self, name, value, is_kept, promise=""):
+        if not is_kept:
+            self.failed += 1
+        print(f"  {'ok   ' if is_kept else 'WRONG'} {name}: {value}" + (f" (promised: {promise})" if promise else ""), flush=True)
+
+    def done(self):
+        print("kept" if not self.failed else f"{self.failed} not kept", flush=True)
+        sys.exit(1 if self.failed else 0)
