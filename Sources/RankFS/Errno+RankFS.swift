@@ -27,6 +27,10 @@ enum Failure: Error, Hashable, Sendable {
     case noSuchCommand
     /// A ranking that only signed-in users see.
     case modeNeedsSignIn
+    /// What is the owner's, on a mount that others look into.
+    case ownersOnly
+    /// A command that somebody else than the owner gives.
+    case commandIsOwners
     /// The service lists the picture but does not give it.
     case withheld
     /// The source cannot say where the picture is.
@@ -57,7 +61,8 @@ extension Failure {
         case .noSuchCommand: ENOTTY
         // Try again: who is taken for a counting file manager by mistake is not so for long.
         case .unasked, .hasThumbnail: EBUSY
-        case .modeNeedsSignIn, .withheld: EACCES
+        case .modeNeedsSignIn, .ownersOnly, .withheld: EACCES
+        case .commandIsOwners: EPERM
         case .unlocated, .media: EIO
         case .catalog(let error): Self.code(of: error)
         case .picture(let error): Self.code(of: error)
@@ -106,6 +111,8 @@ extension Failure {
             .notALink, .noSuchAttribute, .noSuchCommand, .unasked, .hasThumbnail:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
+        case .ownersOnly: "it is its owner's own; mount with share=all to show it to other users"
+        case .commandIsOwners: "only the mount's owner and root give commands; mount with share=all to let others"
         case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"
         case .unlocated: "the source does not tell where this picture is; report it with the work's number"
         case .catalog(let error): Self.explanation(of: error)

@@ -1,4 +1,5 @@
 import Catalog
+import Fuse
 import Rankings
 
 extension RankFileSystem {
@@ -6,17 +7,13 @@ extension RankFileSystem {
     ///
     /// Asked again where the kernel may have cached the name.
     func refusal(of node: Node) -> Failure? {
-        let key: ListingKey?
         switch node {
         case .mode(let mode): return isAllowed(mode) ? nil : .modeNeedsSignIn
-        case .following, .bookmarks, .link(.bookmarks), .link(.followed):
+        case .following, .link(.bookmarks), .link(.followed):
             return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
-        case .picture(let listing, _): key = listing.key
-        case .sharedThumbnails(let listing, _): key = listing
-        case .sharedThumbnail(let file): key = file.listing.key
-        default: key = node.listingKey
+        default: break
         }
-        switch key {
+        switch node.shownListingKey {
         case .ranking(let mode, _): return isAllowed(mode) ? nil : .modeNeedsSignIn
         case .bookmarks: return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
         case .author, .work, .search, nil: return nil
@@ -36,5 +33,80 @@ extension RankFileSystem {
                 return mode
             })
         return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.view.filter.admits)
+    }
+}
+
+// MARK: - The owner and others
+
+/// On a mount that others look into, what is the owner's stays the owner's.
+///
+/// The owner is whom the files belong to; root may do what the owner may. The kernel, which keeps names and attributes for
+/// everybody alike, is told by the mode bits (`default_permissions`), and so stops others on the way to whatever lies below;
+/// what reaches the file system is looked at again by the caller's user (fuse_req_ctx(3)).
+extension RankFileSystem {
+    /// Why a node must not be shown to a caller.
+    func refusal(of node: Node, to caller: Caller) -> Failure? {
+        refusal(of: node) ?? (isKept(node) && !isOwner(caller) ? .ownersOnly : nil)
+    }
+
+    /// Whether a caller may see the owner's things and give commands.
+    func isOwner(_ caller: Caller) -> Bool {
+        !configuration.keepsOwners || caller.user == configuration.user || caller.user == 0
+    }
+
+    /// Whether a node is for the owner and root alone.
+    func isKept(_ node: Node) -> Bool {
+        configuration.keepsOwners && node.isOwners
+    }
+
+    /// The attributes that everybody gets to see: what is kept from others has no permissions for them.
+    func narrowed(_ attributes: Attributes, of node: Node) -> Attributes {
+        guard isKept(node), attributes.kind != .link else { return attributes }
+        var attributes = attributes
+        attributes.permissions &= 0o700
+        return attributes
+    }
+
+    /// The names of a directory that a caller is shown.
+    ///
+    /// Looked up by name they answer to everybody: the kernel would take a refusal for the end of the name, also where the
+    /// owner works in it.
+    func shown(_ names: [(name: String, node: Node)], to caller: Caller) -> [(name: String, node: Node)] {
+        isOwner(caller) ? names : names.filter { !$0.node.isOfSession }
+    }
+}
+
+extension Node {
+    /// Whether this is the owner's: what the session adds, what was searched for, and what was read last.
+    var isOwners: Bool {
+        if isOfSession { return true }
+        switch self {
+        case .searches, .recent, .link(.recent), .link(.followed): return true
+        default: break
+        }
+        switch shownListingKey {
+        case .ranking(let mode, _): return mode.needsSignIn
+        case .bookmarks, .search: return true
+        case .author, .work, nil: return false
+        }
+    }
+
+    /// Whether a session adds this name to a directory that everybody sees.
+    var isOfSession: Bool {
+        switch self {
+        case .mode(let mode), .link(.latest(let mode)): mode.needsSignIn
+        case .following, .bookmarks, .link(.bookmarks): true
+        default: false
+        }
+    }
+
+    /// The listing that this node is, or is in.
+    fileprivate var shownListingKey: ListingKey? {
+        switch self {
+        case .picture(let listing, _): listing.key
+        case .sharedThumbnails(let listing, _): listing
+        case .sharedThumbnail(let file): file.listing.key
+        default: listingKey
+        }
     }
 }

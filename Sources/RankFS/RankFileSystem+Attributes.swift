@@ -43,6 +43,11 @@ extension RankFileSystem {
 
     /// The attributes if they are known without asking anybody; nil for a picture whose size is not.
     func knownAttributes(of node: Node, number: UInt64) -> Attributes? {
+        ownAttributes(of: node, number: number).map { narrowed($0, of: node) }
+    }
+
+    /// The same as for the owner.
+    private func ownAttributes(of node: Node, number: UInt64) -> Attributes? {
         switch node {
         case .root, .rankings, .users, .helpers, .mode, .works, .searches, .following:
             attributes(number, .directory, modified: newestPublication)
@@ -90,8 +95,8 @@ extension RankFileSystem {
         }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }
         let size = try await size(listing, Int(index))
-        return attributes(
-            number, .file, size: size, modified: listing.entries[Int(index)].picture.uploaded)
+        return narrowed(
+            attributes(number, .file, size: size, modified: listing.entries[Int(index)].picture.uploaded), of: node)
     }
 
     /// When a day's ranking appears: noon in Japan on the day after.
@@ -128,10 +133,10 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     /// The bytes of a helper file, made now.
-    func text(of file: HelperFile) -> [UInt8] {
+    func text(of file: HelperFile, toOwner: Bool) -> [UInt8] {
         switch file {
         case .status, .metrics:
-            let text = file == .status ? configuration.status() : configuration.metrics()
+            let text = file == .status ? configuration.status(toOwner) : configuration.metrics()
             liveLengths.withLock { $0[file] = text.count }
             return text
         case .version: return Array(configuration.version.utf8)
@@ -144,6 +149,6 @@ extension RankFileSystem {
     /// The size that `stat` shows: of the last rendering for what changes with each reader.
     private func length(of file: HelperFile) -> Int {
         if let length = liveLengths.withLock({ $0[file] }) { return length }
-        return text(of: file).count
+        return text(of: file, toOwner: true).count
     }
 }

@@ -14,6 +14,7 @@ extension RankFileSystem {
         guard let command = MountCommand(rawValue: request.command), command.isMeant(for: node) else {
             return reply.fail(Failure.noSuchCommand.errno)
         }
+        guard isOwner(request.caller) else { return refuse(reply, .commandIsOwners, subject: node.path) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             let count =
                 switch command {

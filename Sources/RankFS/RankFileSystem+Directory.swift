@@ -49,10 +49,10 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
-        if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
+        if let failure = refusal(of: node, to: request.caller) { return refuse(reply, failure, subject: node.path) }
         let opening = opening(node, request.inode, by: request.caller)
         if let names = names(in: node) {
-            return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
+            return open(DirectoryView(node, .fixed(shown(names, to: request.caller))), isFrozen: false, reply)
         }
         if case .following = node {
             return opening.isGlance ? refuse(reply, .unasked, subject: node.path) : openFollowing(reply)
@@ -60,11 +60,11 @@ extension RankFileSystem {
         guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
         if opening.isGlance { return openForGlance(node, key, opening, request.caller, reply) }
         let wish = opening == .visit ? wish(of: request.caller) : nil
-        if wish == nil, let listing = catalog.loadedListing(key) { return open(node, listing, reply) }
+        if wish == nil, let listing = catalog.loadedListing(key) { return open(node, listing, request.caller, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { throw .noSuchName }
             if let wish { await self.seed(listing, wish, .whole) }
-            self.open(node, listing, reply)
+            self.open(node, listing, request.caller, reply)
         }
     }
 
@@ -79,7 +79,7 @@ extension RankFileSystem {
                 listing.entries.enumerated().allSatisfy({ $1.isHidden || self.knownSize(listing, $0) != nil })
             else { throw .unasked }
             if let wish { await self.seed(listing, wish, .beginning) }
-            self.open(node, listing, reply)
+            self.open(node, listing, caller, reply)
         }
     }
 
@@ -88,9 +88,9 @@ extension RankFileSystem {
         if let key = view.node.listingKey { walks.withLock { $0.endedReading(key) } }
     }
 
-    private func open(_ node: Node, _ listing: Listing, _ reply: OpenReply) {
+    private func open(_ node: Node, _ listing: Listing, _ caller: Caller, _ reply: OpenReply) {
         open(
-            DirectoryView(node, .listing(extras: extras(of: listing), listing)),
+            DirectoryView(node, .listing(extras: shown(extras(of: listing), to: caller), listing)),
             isFrozen: listing.isFrozen && listing.isComplete, reply)
     }
 

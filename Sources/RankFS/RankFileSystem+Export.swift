@@ -14,7 +14,7 @@ extension RankFileSystem {
         if let node = inodes.node(request.parent) { return .node(wantsParent ? node.parent : node) }
         return .unknown { () async throws(Failure) in
             guard let node = await self.node(numbered: request.parent) else { return .absent(.zero) }
-            if let failure = self.refusal(of: node) { throw failure }
+            if let failure = self.refusal(of: node, to: request.caller) { throw failure }
             return .node(wantsParent ? node.parent : node)
         }
     }

@@ -15,6 +15,7 @@ extension RankFileSystem {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
         guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path) }
+        if isKept(node), !isOwner(request.caller) { return refuse(reply, .ownersOnly, subject: node.path) }
         switch link {
         case .latest(let mode): readLatest(mode, request.caller, reply)
         case .random: later(reply, subject: { link.path }) { reply.target(await self.takeRandomTarget()) }
@@ -117,7 +118,9 @@ extension RankFileSystem {
     private func shownPath(of picture: PictureID) async -> String? {
         let place = await catalog.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index) else { return false }
-            return !entry.isHidden && refusal(of: .picture(listing, Int32(index))) == nil
+            let node = Node.picture(listing, Int32(index))
+            // Everybody reads the same link.
+            return !entry.isHidden && refusal(of: node) == nil && !isKept(node)
         }
         guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
         return "\(listing.key.path)/\(entry.name)"

@@ -79,7 +79,7 @@ extension RankFileSystem {
 extension RankFileSystem {
     private func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
-        if let failure = refusal(of: parent) { return .refused(failure) }
+        if let failure = refusal(of: parent, to: caller) { return .refused(failure) }
         if configuration.thumbnails != nil, let key = parent.listingKey, EntryName.isSharedThumbnails(name) {
             return .node(.sharedThumbnails(key, nil))
         }

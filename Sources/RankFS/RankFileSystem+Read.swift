@@ -15,13 +15,13 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
-        if let failure = refusal(of: node) { return refuse(reply, failure, subject: node.path) }
+        if let failure = refusal(of: node, to: request.caller) { return refuse(reply, failure, subject: node.path) }
         guard request.flags & (O_ACCMODE | O_TRUNC) == O_RDONLY else {
             return refuse(reply, .readOnly, subject: node.path)
         }
         switch node {
         case .helper(let file):
-            let handle = handles.insert(.text(text(of: file)))
+            let handle = handles.insert(.text(text(of: file, toOwner: isOwner(request.caller))))
             let isLive = file.isLive
             reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
         case .picture(let listing, let index):

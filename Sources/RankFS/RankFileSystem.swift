@@ -27,8 +27,10 @@ package final class RankFileSystem: FileSystem {
         package var mask: UInt32 = 0
         /// Whether what is read is noted in `recent/`.
         package var notesRecent = true
-        /// The text of `/.rankfs/status.json`, made anew for each reader.
-        package var status: @Sendable () -> [UInt8]
+        /// Whether users besides the owner and root look into the mount, who are not to see what is the owner's.
+        package var keepsOwners = false
+        /// The text of `/.rankfs/status.json`, made anew for each reader: the owner, or somebody else.
+        package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
         /// The text of `/.rankfs/metrics`, likewise.
         package var metrics: @Sendable () -> [UInt8]
         /// The whole text of `/.rankfs/version`, its newline included.
@@ -49,7 +51,7 @@ package final class RankFileSystem: FileSystem {
         }
 
         package init(
-            user: UInt32, group: UInt32, status: @escaping @Sendable () -> [UInt8],
+            user: UInt32, group: UInt32, status: @escaping @Sendable (_ toOwner: Bool) -> [UInt8],
             metrics: @escaping @Sendable () -> [UInt8] = { [] }, version: String,
             report: @escaping @Sendable (String) -> Void,
             invalidate: @escaping @Sendable (UInt64) -> Void = { _ in },

@@ -21,6 +21,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("min_width", "1200", "-1", { $0.filter.minimumWidth == 1200 }),
     ("orientation", "portrait", "round", { $0.filter.orientation == .portrait }),
     ("recent", "off", "maybe", { !$0.notesRecent }),
+    ("share", "all", "everything", { $0.sharesAll }),
     ("thumbnails", "off", "large", { !$0.makesThumbnails }),
     ("metered", "no", "maybe", { $0.metered == .no }),
     ("offline", "on", "yes", { $0.isOffline }),

@@ -133,6 +133,7 @@ extension MountCommand {
     }
 
     fileprivate func complaint(_ failure: Files.Failure) -> String {
+        if failure.code == EPERM { return "only the mount's owner and root may do that; ask them, or for share=all" }
         guard failure.code == ENOTTY else { return "\(failure.text); `rankfs status` tells more" }
         return switch self {
         case .pin, .unpin, .evict: "it is no picture and no directory of pictures; name one of those"

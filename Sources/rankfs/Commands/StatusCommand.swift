@@ -110,7 +110,8 @@ enum StatusCommand {
             "\(LogText.escaped(document.mountPoint)): \(document.source), rankfs \(document.version), "
                 + "process \(document.pid), up \(duration(document.uptime))",
             "  stored     \(Counted.text(cache.storedPictures, "picture")), \(ValueParsers.sizeText(cache.storedBytes)) "
-                + "of \(ValueParsers.sizeText(cache.budget)), in \(LogText.escaped(cache.directory))",
+                + "of \(ValueParsers.sizeText(cache.budget))"
+                + (cache.directory.isEmpty ? "" : ", in \(LogText.escaped(cache.directory))"),
             "  received   \(ValueParsers.sizeText(cache.receivedBytes)); \(cache.preloaded) preloaded, \(cache.evicted) evicted",
             "  listings   \(document.catalog.storedListings) stored, \(document.catalog.loadedListings) in memory "
                 + "with \(document.catalog.loadedEntries) \(document.catalog.loadedEntries == 1 ? "entry" : "entries"); "

@@ -17,6 +17,9 @@ struct MountOptions: Hashable, Sendable {
     /// Options of libfuse that mean something for this file system.
     static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
 
+    /// Whether the kernel lets others than the user who mounts look in; with `allow_root` libfuse turns them away later.
+    var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
+
     /// Options of this program that say whose the mount is, or that it is there already.
     static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
 

@@ -150,6 +150,10 @@ enum OptionTable {
             "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off",
             words: [("on", true), ("off", false)], of: \.notesRecent),
         OptionDefinition(
+            "share", "WORD", standard: "public",
+            help: "what allow_other opens to others: public, or all, with searches, bookmarks and commands",
+            words: [("public", false), ("all", true)], of: \.sharesAll),
+        OptionDefinition(
             "thumbnails", "WORD", standard: "on",
             help: "whether file managers find thumbnails, made from small previews: on or off",
             words: [("on", true), ("off", false)], of: \.makesThumbnails),

@@ -14,6 +14,8 @@ struct Settings: Hashable, Sendable {
     var filter = ListingFilter()
     /// Whether what is read is noted in `recent/`.
     var notesRecent = true
+    /// Whether other users of a mount that they may look into see and do what its owner does.
+    var sharesAll = false
     /// Whether file managers that look at a directory find thumbnails.
     var makesThumbnails = true
     /// Entries of a ranking shown; nil for all.

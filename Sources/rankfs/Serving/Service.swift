@@ -97,10 +97,11 @@ struct Service {
     ) throws(ProgramError) -> (Session, RankFileSystem) {
         var configuration = RankFileSystem.Configuration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
-            status: { status.document().json }, metrics: { Metrics.text(of: status.document()) },
+            status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.session?.invalidate(inode: $0) })
         configuration.mask = request.options.mask
+        configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent
         configuration.thumbnails = thumbnails
         let fileSystem = RankFileSystem(

@@ -178,6 +178,17 @@ struct StatusDocument: Codable, Hashable, Sendable {
 }
 
 extension StatusDocument {
+    /// What other users of the mount may know: figures, but not what is read, where it is stored and who is signed in.
+    var publicPart: StatusDocument {
+        var document = self
+        document.cache.directory = ""
+        document.cache.downloads = []
+        document.cache.queue = []
+        document.signIn.user = nil
+        document.recent = []
+        return document
+    }
+
     /// The document as JSON text with sorted keys and a final newline.
     var json: [UInt8] {
         let encoder = JSONEncoder()

@@ -57,6 +57,11 @@ final class StatusSource: Sendable {
         return StatusLine.text(document, rate: rate, clock: Terminal.clock)
     }
 
+    /// The document of this moment for a reader of the mount.
+    func document(toOwner: Bool) -> StatusDocument {
+        toOwner ? document() : document().publicPart
+    }
+
     /// The document of this moment.
     func document() -> StatusDocument {
         let transfers = parts.transport.transferCounts

@@ -141,6 +141,15 @@ extension Workbench {
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    func ioctl(_ inode: UInt64, _ command: MountCommand) async -> Answer {
+        await withCheckedContinuation { continuation in
+            fileSystem.ioctl(
+                IoctlRequest(
+                    inode: inode, handle: 0, command: command.rawValue, input: [], outputSize: 0, caller: Self.caller),
+                reply: IoctlReply { continuation.resume(returning: $0) })
+        }
+    }
+
     func statistics() async -> Answer {
         await withCheckedContinuation { continuation in
             fileSystem.statistics(

@@ -16,7 +16,8 @@ final class Workbench: Sendable {
     static let newest = Day(ordinal: 19845)
     /// A day in the past.
     static let day = Day(ordinal: 19844)
-    static let caller = Caller(user: 1000, group: 1000, process: 1)
+    /// Who asks: the owner, unless a test says otherwise.
+    @TaskLocal static var caller = Caller(user: 1000, group: 1000, process: 1)
 
     let directory: URL
     let source = FakeSource()
@@ -43,6 +44,7 @@ final class Workbench: Sendable {
         var view = ListingView(rendition: .regular)
         var notesRecent = true
         var budget: Int64 = 1 << 30
+        var keepsOwners = false
     }
 
     private init(_ wishes: Wishes) throws {
@@ -63,10 +65,11 @@ final class Workbench: Sendable {
         let lines = Lines()
         self.lines = lines
         var configuration = RankFileSystem.Configuration(
-            user: 1000, group: 100, status: { Array("{\"answer\": 42}\n".utf8) },
+            user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
             invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now })
         configuration.notesRecent = wishes.notesRecent
+        configuration.keepsOwners = wishes.keepsOwners
         fileSystem = RankFileSystem(configuration, source: source, catalog: catalog, cache: cache)
     }
 

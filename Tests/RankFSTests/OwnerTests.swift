@@ -1,0 +1,124 @@
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// What the owner of a mount keeps from others, by what reaches the file system; the kernel's part is tested on mounts.
+@Suite(.timeLimit(.minutes(1))) struct OwnerTests {
+    private static let user = UserID(rawValue: 5)
+    private static let root = Caller(user: 0, group: 0, process: 1)
+    private static let stranger = Caller(user: 1001, group: 1000, process: 1)
+
+    private static func withSignedIn(keepsOwners: Bool = true, _ body: (Workbench) async throws -> Void) async throws {
+        var wishes = Workbench.Wishes()
+        wishes.keepsOwners = keepsOwners
+        try await Workbench.with(wishes) { bench in
+            bench.source.set { state in
+                state.signIn = .signedIn(Self.user)
+                state.bookmarks = [Workbench.work(30)]
+            }
+            bench.source.setAuthor(Self.user, [])
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(2))
+            try await body(bench)
+        }
+    }
+
+    private static let kept = ["following", "search", "search/cat", "recent", "users/5/bookmarks", "ranking/daily_r18"]
+    private static let open = ["", "ranking", "ranking/daily", "ranking/daily/2024-05-01", "users", "users/5", "works"]
+
+    private static func inode(_ path: String, _ bench: Workbench) async throws -> UInt64 {
+        path.isEmpty ? InodeTable.root : try await bench.stat(path).inode
+    }
+
+    @Test func theKernelIsToldByTheModeBits() async throws {
+        try await Self.withSignedIn { bench async throws in
+            for path in Self.kept { #expect(try await bench.stat(path).permissions == 0o500, "\(path)") }
+            for path in Self.open.dropFirst() { #expect(try await bench.stat(path).permissions == 0o555, "\(path)") }
+            #expect(try await bench.stat("users/5/bookmarks/30-Title 30.jpg").permissions == 0o400)
+            #expect(try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1))").permissions == 0o444)
+            #expect(try await bench.stat(".rankfs/status.json").permissions == 0o444)
+        }
+        try await Self.withSignedIn(keepsOwners: false) { bench async throws in
+            for path in Self.kept { #expect(try await bench.stat(path).permissions == 0o555, "\(path)") }
+        }
+    }
+
+    @Test func whatReachesTheFileSystemIsLookedAtAgain() async throws {
+        try await Self.withSignedIn { bench async throws in
+            for (caller, answers) in [(Workbench.caller, true), (Self.root, true), (Self.stranger, false)] {
+                for path in Self.kept where path != "ranking/daily_r18" {
+                    let inode = try await Self.inode(path, bench)
+                    try await Workbench.$caller.withValue(caller) { () async throws in
+                        if answers {
+                            _ = try await bench.list(inode)
+                        } else {
+                            #expect(await bench.openDirectory(inode) == .failure(.EACCES), "\(path)")
+                            #expect(await bench.lookup(inode, Array("x".utf8)) == .failure(.EACCES), "\(path)")
+                        }
+                    }
+                }
+                for path in Self.open {
+                    let inode = try await Self.inode(path, bench)
+                    try await Workbench.$caller.withValue(caller) { _ = try await bench.list(inode) }
+                }
+                let link = try await Self.inode("bookmarks", bench)
+                let picture = try await Self.inode("users/5/bookmarks/30-Title 30.jpg", bench)
+                let status = try await Self.inode(".rankfs/status.json", bench)
+                try await Workbench.$caller.withValue(caller) { () async throws in
+                    #expect(await bench.readLink(link) == (answers ? .link("users/5/bookmarks") : .failure(.EACCES)))
+                    #expect((await bench.open(picture) == .failure(.EACCES)) != answers)
+                    #expect(try await bench.contents(status).count == (answers ? 15 : 3))
+                }
+            }
+        }
+    }
+
+    @Test func whatTheSessionAddsIsNotListedForOthers() async throws {
+        let everyone = [".", "..", "ranking", "users", "works", "search", "recent", "random.jpg"]
+        try await Self.withSignedIn { bench async throws in
+            #expect(try await bench.names("") == everyone + ["bookmarks", "following"])
+            #expect(try await bench.names("ranking").contains("daily_r18"))
+            #expect(try await bench.names("users/5").contains("bookmarks"))
+            try await Workbench.$caller.withValue(Self.stranger) { () async throws in
+                #expect(try await bench.names("") == everyone)
+                #expect(try await !bench.names("ranking").contains { $0.contains("r18") })
+                #expect(try await !bench.names("users/5").contains("bookmarks"))
+            }
+        }
+        try await Self.withSignedIn(keepsOwners: false) { bench async throws in
+            try await Workbench.$caller.withValue(Self.stranger) { () async throws in
+                #expect(try await bench.names("") == everyone + ["bookmarks", "following"])
+            }
+        }
+    }
+
+    @Test(arguments: MountCommand.allCases)
+    func commandsAreTheOwners(_ command: MountCommand) async throws {
+        try await Self.withSignedIn { bench async throws in
+            let day = try await Self.inode("ranking/daily/2024-05-01", bench)
+            await Workbench.$caller.withValue(Self.stranger) {
+                #expect(await bench.ioctl(day, command) == .failure(.EPERM))
+                // Programs probe files with commands of terminals.
+                #expect(await bench.ioctl(InodeTable.root, command) == .failure(.ENOTTY))
+            }
+            for caller in [Workbench.caller, Self.root] {
+                let answer = await Workbench.$caller.withValue(caller) { await bench.ioctl(day, command) }
+                guard case .ioctl = answer else {
+                    Issue.record("user \(caller.user): \(answer)")
+                    return
+                }
+            }
+            #expect(bench.reported.contains { $0.contains("share=all") })
+        }
+    }
+
+    @Test func aRandomPictureIsOneThatEverybodySees() async throws {
+        try await Self.withSignedIn { bench async throws in
+            _ = try await bench.contents(try await Self.inode("users/5/bookmarks/30-Title 30.jpg", bench))
+            await bench.waitUntilStored(30)
+            let link = try await Self.inode("random.jpg", bench)
+            #expect(await bench.readLink(link) == .link(HelperFile.standIn.path))
+        }
+    }
+}
