@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/fs.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -47,6 +49,37 @@ static inline int rankfs_ioctl(int descriptor, unsigned long request) {
 // Opens a path itself, not what a link leads to nor what an automounter would mount there (open(2), O_PATH).
 static inline int rankfs_open_path(const char *path) {
     return open(path, __O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// Opens an absolute path itself, and fails if any part of it is a link; returns its descriptor, or -1 with errno (openat2(2)).
+static inline int rankfs_open_exactly(const char *path) {
+    struct open_how how = {0};
+    how.flags = __O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+// Begins to make a mount of a type; returns its context's descriptor, or -1 with errno (fsopen(2), Linux 5.2).
+static inline int rankfs_mount_begin(const char *type) {
+    return (int)syscall(SYS_fsopen, type, 1u /* FSOPEN_CLOEXEC */);
+}
+
+// Sets a parameter of a mount that is being made, or a flag if there is no value; returns 0, or -1 with errno (fsconfig(2)).
+static inline int rankfs_mount_set(int context, const char *name, const char *value) {
+    unsigned command = value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG;
+    return (int)syscall(SYS_fsconfig, context, command, name, value, 0);
+}
+
+// Makes the mount, attached nowhere yet; returns a descriptor of its root, or -1 with errno (fsmount(2)).
+static inline int rankfs_mount_make(int context, unsigned attributes) {
+    if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, 0, 0, 0) != 0) return -1;
+    return (int)syscall(SYS_fsmount, context, 1u /* FSMOUNT_CLOEXEC */, attributes);
+}
+
+// Attaches a mount to an open folder; returns 0, or -1 with errno (move_mount(2)).
+static inline int rankfs_mount_attach(int mount, int folder) {
+    unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+    return (int)syscall(SYS_move_mount, mount, "", folder, "", flags);
 }
 
 // The type of the file system that an open file is on, a number of linux/magic.h, or -1 with errno (fstatfs(2)).

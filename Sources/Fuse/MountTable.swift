@@ -8,6 +8,8 @@ import Glibc
 package struct MountTable: Sendable {
     /// One mount.
     package struct Mount: Hashable, Sendable {
+        /// The number of this mount, as `mnt_id` in `/proc/self/fdinfo` tells it of open files; used again once it is gone.
+        package var number: String
         /// The mount point's bytes, an absolute path.
         package var path: [UInt8]
         /// The type, for example `fuse.rankfs`.
@@ -23,9 +25,10 @@ package struct MountTable: Sendable {
 
         /// Makes one, to compare with.
         package init(
-            path: [UInt8], type: String, source: String, device: String = "", options: [String] = [],
-            superOptions: [String] = []
+            number: String = "", path: [UInt8], type: String, source: String, device: String = "",
+            options: [String] = [], superOptions: [String] = []
         ) {
+            self.number = number
             self.path = path
             self.type = type
             self.source = source
@@ -78,8 +81,9 @@ package struct MountTable: Sendable {
         else { return nil }
         let superOptions = fields.count > separator + 3 ? list(fields[separator + 3]) : []
         return Mount(
-            path: unescaped(fields[4]), type: text(fields[separator + 1]), source: text(fields[separator + 2]),
-            device: text(fields[2]), options: list(fields[5]), superOptions: superOptions)
+            number: text(fields[0]), path: unescaped(fields[4]), type: text(fields[separator + 1]),
+            source: text(fields[separator + 2]), device: text(fields[2]), options: list(fields[5]),
+            superOptions: superOptions)
     }
 
     private static func text(_ field: ArraySlice<UInt8>) -> String {

@@ -13,14 +13,17 @@ extension MountSuite {
             let helper: String
             private let options: String
 
-            init(_ workplace: Workplace, of origin: OriginProcess) throws {
+            init(
+                _ workplace: Workplace, of origin: OriginProcess, at name: String = "mount",
+                cache cacheName: String = "cache"
+            ) throws {
                 self.workplace = workplace
-                path = try workplace.folder("mount")
+                path = try workplace.folder(name)
                 workplace.willMount(at: path)
                 helper = workplace.directory.appending(path: "mount.rankfs").path
-                try FileManager.default.createSymbolicLink(
+                try? FileManager.default.createSymbolicLink(
                     atPath: helper, withDestinationPath: "\(Workplace.programs)/rankfs")
-                let cache = try workplace.folder("cache")
+                let cache = try workplace.folder(cacheName)
                 for folder in [path, cache] { try workplace.run("chown", "nobody:", folder) }
                 options =
                     "rw,suid,dev,exec,setuid=nobody,umask=027,cache_dir=\(cache),"
@@ -97,6 +100,35 @@ extension MountSuite {
                 #expect(try mount.asNobody("ls", mount.path).lines.contains("ranking"))
                 #expect(try workplace.run("umount", mount.path).status == 0)
                 #expect(!Workplace.isMounted(mount.path), "no dead mount lies below")
+            }
+        }
+
+        @Test func theGuardUnmountsItsOwnMountWhereverThatIs() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let outer = try workplace.folder("outer")
+                let folder = try workplace.folder("outer/inner")
+                for path in [outer, folder] { try workplace.run("chown", "nobody:", path) }
+                let mount = try GuardedMount(workplace, of: origin, at: "outer/inner/mount")
+                #expect(try mount.mount().status == 0)
+                let process = try mount.process()
+                // The user exchanges the folder above it, and another mount of theirs takes the place.
+                #expect(try mount.asNobody("mv", folder, "\(outer)/moved").status == 0)
+                let moved = "\(outer)/moved/mount"
+                workplace.willMount(at: moved)
+                let other = try GuardedMount(workplace, of: origin, at: "outer/inner/mount", cache: "other")
+                #expect(try other.mount().status == 0 && other.path == mount.path && Workplace.isMounted(moved))
+                kill(process, SIGKILL)
+                #expect(poll { !Workplace.isMounted(moved) }, "the guard finds it")
+                #expect(try other.asNobody("ls", other.path).lines.contains("ranking"), "the other one stays")
+                // A link in the folder's place leads the guard nowhere.
+                let second = try other.process()
+                #expect(try mount.asNobody("mv", folder, "\(outer)/again").status == 0)
+                #expect(try mount.asNobody("ln", "-s", "\(outer)/moved", folder).status == 0)
+                let again = "\(outer)/again/mount"
+                workplace.willMount(at: again)
+                kill(second, SIGKILL)
+                #expect(poll { !Workplace.isMounted(again) })
             }
         }
 

@@ -9,7 +9,8 @@ enum Unmounter {
 
     /// Detaches a mount at once, also a dead or busy one.
     static func detach(_ path: String) throws(ProgramError) {
-        if !Unmount.lazily(path) {
+        let bytes = Array(path.utf8)
+        guard geteuid() == 0 ? detach(where: { $0.path == bytes }) : Unmount.lazily(path) else {
             let shown = LogText.escaped(path)
             throw ProgramError(.mountFailure, "\(shown) cannot be unmounted; run `umount -l \(shown)` as root.")
         }

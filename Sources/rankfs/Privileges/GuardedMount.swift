@@ -22,9 +22,8 @@ struct GuardedMount: Hashable, Sendable {
         user = account.user
         group = account.group
         name = account.name
+        allowsOthers = request.options.admitsOthers
         let passedOn = request.options.passedOn
-        // With allow_root libfuse lets root in and turns others away itself.
-        allowsOthers = passedOn.contains("allow_other") || passedOn.contains("allow_root")
         longestRead = passedOn.compactMap { $0.hasPrefix("max_read=") ? UInt32($0.dropFirst(9)) : nil }.last ?? 0
     }
 
@@ -59,43 +58,40 @@ struct GuardedMount: Hashable, Sendable {
     func serve() {
         let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
-        let path: String
         let folder: Int32
         do throws(ProgramError) {
             guard let request = MountGuard.receive(on: connection) else { return }
             var remarks: [String] = []
             if request == Self.bytes(.clear), clear() { remarks.append("cleared a dead mount of \(name)'s") }
-            path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
+            let path = try MountPoint.prepare(mountPoint, patience: MountGuard.lookPatience) { remarks.append($0) }
             folder = try open(path)
             MountGuard.send(MountGuard.packet([path] + remarks), on: connection)
         } catch {
             return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
         }
         guard MountGuard.receive(on: connection) == Self.bytes(.mount) else { return }
+        let device: String?
         do throws(ProgramError) {
-            try mount(on: folder)
+            device = try mount(on: folder)
         } catch {
             return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
         }
         // An automounter would not unmount a folder that is in use.
         close(folder)
-        let mounted = MountTable.current().stack(at: path).last
         MountGuard.send(MountGuard.packet(), on: connection)
         // Not before mounting: automounters let only their own process group through to the folder.
         _ = setsid()
         while MountGuard.receive(on: connection) != nil {}
-        Self.detach(mounted, at: path)
+        Self.detach(device)
     }
 
     private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }
 
     /// Takes the mount on the folder away if it is a rankfs of this user's; users may do that to their mounts anyway.
     private func clear() -> Bool {
-        guard let path = MountPoint.canonical(mountPoint), let top = MountTable.current().stack(at: path).last,
-            top.isOwn,
-            top.superOptions.contains("user_id=\(user)")
-        else { return false }
-        return Unmount.lazily(path)
+        guard let path = MountPoint.canonical(mountPoint) else { return false }
+        let bytes = Array(path.utf8)
+        return Unmounter.detach { $0.path == bytes && $0.isOwn && $0.superOptions.contains("user_id=\(user)") }
     }
 
     /// Ends by the socket alone: signals to the group of the serving process are for that one to obey.
@@ -133,33 +129,52 @@ struct GuardedMount: Hashable, Sendable {
     }
 
     /// Mounts what `/dev/fuse` will be answered with, whatever the serving process has become meanwhile.
-    private func mount(on folder: Int32) throws(ProgramError) {
-        let flags = UInt(MS_RDONLY) | UInt(MS_NOSUID) | UInt(MS_NODEV) | UInt(MS_NOEXEC)
-        var data =
-            "fd=\(MountGuard.Inherited.device),rootmode=40000,user_id=\(user),group_id=\(group),default_permissions"
-        if allowsOthers { data += ",allow_other" }
-        if longestRead > 0 { data += ",max_read=\(longestRead)" }
-        let result = unsafe data.withCString {
-            unsafe Glibc.mount(source.rawValue, "/proc/self/fd/\(folder)", "fuse.rankfs", flags, $0)
+    ///
+    /// - Returns: The device number of the mount, which is its own for as long as the connection lives.
+    private func mount(on folder: Int32) throws(ProgramError) -> String? {
+        let context = unsafe rankfs_mount_begin("fuse")
+        defer { if context >= 0 { close(context) } }
+        guard context >= 0, parameters.allSatisfy({ unsafe rankfs_mount_set(context, $0, $1) == 0 }) else {
+            throw mountFailure
         }
-        guard result == 0 else {
-            throw ProgramError(
-                .mountFailure,
-                "mounting on \(LogText.escaped(mountPoint)) failed: \(Files.Failure.last().text); `dmesg` may tell more."
-            )
-        }
+        let attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC
+        let root = rankfs_mount_make(context, UInt32(attributes))
+        guard root >= 0 else { throw mountFailure }
+        let mount = MountDescriptor(root)
+        guard rankfs_mount_attach(root, folder) == 0 else { throw mountFailure }
+        return mount.found?.device
     }
 
-    /// Takes the mount away if it is still there, and is this one.
-    private static func detach(_ mounted: MountTable.Mount?, at path: String) {
+    /// The mount's parameters, flags without a value.
+    private var parameters: [(name: String, value: String?)] {
+        var parameters: [(String, String?)] = [
+            ("source", source.rawValue), ("subtype", "rankfs"), ("fd", "\(MountGuard.Inherited.device)"),
+            ("rootmode", "40000"), ("user_id", "\(user)"), ("group_id", "\(group)"), ("default_permissions", nil),
+            ("ro", nil),
+        ]
+        if allowsOthers { parameters.append(("allow_other", nil)) }
+        if longestRead > 0 { parameters.append(("max_read", "\(longestRead)")) }
+        return parameters
+    }
+
+    private var mountFailure: ProgramError {
+        ProgramError(
+            .mountFailure,
+            "mounting on \(LogText.escaped(mountPoint)) failed: \(Files.Failure.last().text); `dmesg` may tell more.")
+    }
+
+    /// Takes the mount away if it is still there, wherever that is: its user may have renamed or exchanged folders above it.
+    private static func detach(_ mounted: String?) {
         let device = MountGuard.Inherited.device
-        // A connection that the kernel has closed has been unmounted, and its device number may be another's by now.
-        var connection = pollfd(fd: device, events: 0, revents: 0)
-        let isUnmounted = unsafe poll(&connection, 1, 0) == 1 && connection.revents & Int16(POLLERR) != 0
-        let isOnTop =
-            !isUnmounted && mounted != nil && MountTable.current().stack(at: path).last?.device == mounted?.device
-        // Before the folder is touched again: whoever still waits for an answer gets an error.
-        close(device)
-        if isOnTop { unsafe _ = umount2(path, Int32(MNT_DETACH | UMOUNT_NOFOLLOW)) }
+        // Whoever still waits for an answer then gets an error.
+        defer { close(device) }
+        guard let mounted else { return }
+        Unmounter.detach(
+            where: { $0.isOwn && $0.device == mounted },
+            // A connection that the kernel has closed has been unmounted, and its device number may be another's by now.
+            isConfirmed: {
+                var connection = pollfd(fd: device, events: 0, revents: 0)
+                return unsafe poll(&connection, 1, 0) == 0 || connection.revents & Int16(POLLERR) == 0
+            })
     }
 }

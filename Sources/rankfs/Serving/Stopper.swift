@@ -68,7 +68,7 @@ final class Stopper: Sendable {
         DispatchQueue(label: "rankfs.watchdog").async {
             usleep(UInt32(Self.patience.components.seconds) * 1_000_000 + 500_000)
             if MountTable.current().stack(at: mountPoint).last?.isOwn == true {
-                Unmount.lazily(mountPoint)
+                try? Unmounter.detach(mountPoint)
             }
             _exit(ExitStatus.success.rawValue)
         }

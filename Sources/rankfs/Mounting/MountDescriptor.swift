@@ -1,0 +1,69 @@
+import CLinux
+import Fuse
+import Glibc
+
+/// A mount by a descriptor of its root: under a path whoever owns a folder on the way may put another one, under a descriptor nobody.
+///
+/// It makes the mount busy for umount(8) and automounters, so nobody keeps one for long.
+struct MountDescriptor: ~Copyable {
+    private let descriptor: Int32
+
+    /// Takes over a descriptor of a mount's root, and closes it at the end.
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Opens a mount of the table where the table says that it is; nil if something else is there by now.
+    ///
+    /// Follows no link, asks no file system behind a mount, and makes no automounter mount.
+    static func open(_ mount: MountTable.Mount) -> MountDescriptor? {
+        let opened = unsafe rankfs_open_exactly(String(decoding: mount.path, as: UTF8.self))
+        guard opened >= 0 else { return nil }
+        let descriptor = MountDescriptor(opened)
+        guard let found = descriptor.found, found.number == mount.number, found.device == mount.device else {
+            return nil
+        }
+        return descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    /// The mount as the kernel's table has it; nil if it is attached nowhere.
+    var found: MountTable.Mount? {
+        let name = "mnt_id:"
+        guard let text = try? Files.read("/proc/self/fdinfo/\(descriptor)", limit: 4096),
+            let line = String(decoding: text, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix(name) })
+        else { return nil }
+        let number = line.dropFirst(name.count).filter { !$0.isWhitespace }
+        return MountTable.current().mounts.first { $0.number == number }
+    }
+
+    /// Detaches exactly this mount, as root; whether it was attached.
+    func detach() -> Bool {
+        // The link of proc(5) leads to the descriptor's file itself, by no name.
+        unsafe umount2("/proc/self/fd/\(descriptor)", Int32(MNT_DETACH)) == 0
+    }
+}
+
+extension Unmounter {
+    /// Looks for a mount that moves meanwhile: renaming folders above it for ever leaves it where it is, dead.
+    private static let attempts = 64
+
+    /// Detaches the newest mount that is meant, wherever it is by now, and nothing else; as root.
+    ///
+    /// - Parameters:
+    ///   - isMeant: Whether a mount of the table is the one.
+    ///   - isConfirmed: Asked while the mount cannot go away: numbers and devices are used again.
+    /// - Returns: Whether it was detached.
+    @discardableResult
+    static func detach(
+        where isMeant: (MountTable.Mount) -> Bool, isConfirmed: () -> Bool = { true }
+    ) -> Bool {
+        for _ in 0..<attempts {
+            guard let mount = MountTable.current().mounts.last(where: isMeant) else { return false }
+            guard let descriptor = MountDescriptor.open(mount) else { continue }
+            return isConfirmed() && descriptor.detach()
+        }
+        return false
+    }
+}
