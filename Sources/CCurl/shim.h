@@ -57,6 +57,12 @@ static inline CURLcode rankfs_curl_easy_getinfo_offset(
     return curl_easy_getinfo(easy, info, value);
 }
 
+// The certificates that a server showed, or NULL (CURLINFO_CERTINFO(3)); they live as long as the handle is not used again.
+static inline const struct curl_certinfo *_Nullable rankfs_curl_easy_getinfo_certificates(CURL *_Nonnull easy) {
+    struct curl_certinfo *chain = NULL;
+    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) == CURLE_OK ? chain : NULL;
+}
+
 static inline CURLMcode rankfs_curl_multi_setopt_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

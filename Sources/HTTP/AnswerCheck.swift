@@ -30,6 +30,8 @@ struct AnswerCheck {
     private let host: String
 
     private var phase = Phase.status
+    /// Of the protocol, as the last status line has it.
+    private var version = ""
     private var headers: [(name: String, value: String)] = []
     private var headerBytes = 0
     private var headerLines = 0
@@ -110,11 +112,12 @@ struct AnswerCheck {
         .invalidAnswer("\(host): \(reason).")
     }
 
-    private func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
+    private mutating func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3,
             let status = decimal(words[1]), status >= 100
         else { throw invalid("the answer does not begin with a status line") }
+        version = String(decoding: words[0].dropFirst(5).prefix(3), as: UTF8.self)
         return Int(status)
     }
 
@@ -133,7 +136,7 @@ struct AnswerCheck {
 
     private mutating func headEnded(_ status: Int) throws(HTTPError) -> Event {
         phase = .body
-        let head = HTTPHead(status: status, headers: headers)
+        let head = HTTPHead(status: status, headers: headers, version: version)
         let length = try contentLength()
         if length != nil, head["transfer-encoding"] != nil { throw invalid("two lengths contradict each other") }
         if [301, 302, 303, 307, 308].contains(status), let location = head["location"] {

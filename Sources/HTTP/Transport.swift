@@ -105,10 +105,13 @@ package struct HTTPHead: Sendable {
     package var status: Int
     /// Names in lower case, in the order received.
     package var headers: [(name: String, value: String)]
+    /// The protocol's version as the status line has it, `1.1` or `2`; empty where an answer is made up.
+    package var version: String
 
-    package init(status: Int, headers: [(name: String, value: String)]) {
+    package init(status: Int, headers: [(name: String, value: String)], version: String = "") {
         self.status = status
         self.headers = headers
+        self.version = version
     }
 
     /// The first header of this lower-case name.

@@ -50,5 +50,66 @@ extension MountSuite {
                 #expect(findings?.contains { $0["verdict"] == "wrong" } == false)
             }
         }
+
+        /// What goes wrong, the assumption that it breaks, and what is said of that.
+        private static let breaks = [
+            ("", "", "kept"),
+            (#"{"action":"json200","path":"/ranking.php"}"#, "ranking without an account", "changed"),
+            (
+                #"{"action":"status","status":503,"retry_after":"60","path":"/ranking.php"}"#,
+                "ranking without an account", "unknown"
+            ),
+            (#"{"action":"html200","path":"/ajax/illust/"}"#, "record of a work", "changed"),
+            (#"{"action":"rangeignored","path":"img-master"}"#, "parts of a picture by Range", "changed"),
+            (#"{"action":"nohead","path":"img-master"}"#, "length of a picture by HEAD", "changed"),
+            (#"{"action":"notrailer","path":"img-master"}"#, "format of the 1200-pixel rendition", "changed"),
+            (#"{"action":"rst0","path":"img-master"}"#, "length of a picture by HEAD", "unknown"),
+        ]
+
+        @Test func theServiceIsAsAssumedOverItsOwnWire() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let report = try Self.report(workplace, origin)
+                #expect(report.status == 0, "\(report.output)\(report.errors)")
+                for line in ["certificate of the API", "certificate of the image host", "protocol of the image host"] {
+                    #expect(report.lines.contains { $0.hasPrefix("kept ") && $0.contains(line) }, "\(report.output)")
+                }
+                #expect(report.output.contains("HTTP/2") && report.output.contains("valid until"))
+                let json =
+                    try JSONSerialization.jsonObject(
+                        with: Data(try Self.report(workplace, origin, "--json").output.utf8)) as? [String: Any]
+                let assumptions = json?["assumptions"] as? [[String: String]] ?? []
+                #expect(assumptions.count == report.lines.count - 1)
+                #expect(assumptions.allSatisfy { $0["verdict"] == "kept" } && json?["requests"] as? Int == 7)
+            }
+        }
+
+        private static func report(_ workplace: Workplace, _ origin: OriginProcess, _ flags: String...) throws -> Output
+        {
+            try workplace.run(
+                ["env", "HOME=\(workplace.directory.path)", "\(Workplace.programs)/rankfs", "doctor", "--service"]
+                    + flags
+                    + ["-o", "\(origin.mountOptions),cache_dir=\(workplace.directory.path)/cache"])
+        }
+
+        @Test(arguments: breaks.indices) func theServiceIsHeldAgainstWhatIsAssumed(_ index: Int) async throws {
+            let (fault, name, verdict) = Self.breaks[index]
+            try await withWorkplace { workplace in
+                let faults = workplace.directory.appending(path: "faults")
+                try "\(fault)\n".write(to: faults, atomically: true, encoding: .utf8)
+                let origin = try OriginProcess(
+                    workplace, fault.isEmpty ? [] : ["--faults", faults.path], wire: .plain)
+                let report = try Self.report(workplace, origin)
+                #expect(report.status == (fault.isEmpty ? 0 : 1), "\(report.output)\(report.errors)")
+                #expect((1...12).contains(origin.requests.count), "\(origin.requests.map(\.path))")
+                let lines = report.lines.dropFirst()
+                if fault.isEmpty {
+                    #expect(lines.count > 15 && lines.allSatisfy { $0.hasPrefix("kept ") }, "\(report.output)")
+                } else {
+                    #expect(lines.contains { $0.hasPrefix(verdict) && $0.contains(name) }, "\(report.output)")
+                }
+                #expect(!report.output.contains("127.0.0.1") && !report.output.contains(workplace.directory.path))
+            }
+        }
     }
 }

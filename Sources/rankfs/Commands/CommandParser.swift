@@ -199,15 +199,22 @@ struct CommandParser {
     private mutating func doctor() throws(ProgramError) -> Command {
         var flags: Set<String> = []
         let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
-        for flag in ["--fix", "--json"] where words[..<ownEnd].contains(flag) { flags.insert(flag) }
+        for flag in ["--fix", "--json", "--service"] where words[..<ownEnd].contains(flag) { flags.insert(flag) }
         words = words[..<ownEnd].filter { !flags.contains($0) } + words[ownEnd...]
         try parseWords(mounts: true)
         if help { return .help(topic: "doctor") }
         guard positions.count <= 1 else {
-            throw ProgramError(.usage, "name at most one source: rankfs doctor [SOURCE] [--fix] [--json] [-o OPTIONS].")
+            throw ProgramError(
+                .usage, "name at most one source: rankfs doctor [SOURCE] [--fix | --service] [--json] [-o OPTIONS].")
+        }
+        guard !flags.isSuperset(of: ["--fix", "--service"]) else {
+            throw ProgramError(.usage, "--fix mends this machine, --service only asks the service; give one of them.")
         }
         if let source = positions.first { request.source = try SourceName(argument: source) }
-        return .doctor(DoctorRequest(mount: request, fixes: flags.contains("--fix"), json: flags.contains("--json")))
+        return .doctor(
+            DoctorRequest(
+                mount: request, fixes: flags.contains("--fix"), asksService: flags.contains("--service"),
+                json: flags.contains("--json")))
     }
 
     private func unmount() throws(ProgramError) -> Command {

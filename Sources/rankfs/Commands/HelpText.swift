@@ -154,7 +154,7 @@ enum HelpText {
         """
 
     private static let doctor = """
-        rankfs doctor [SOURCE] [--fix] [--json] [-o OPTION,…]
+        rankfs doctor [SOURCE] [--fix] [--service] [--json] [-o OPTION,…]
 
         Looks at everything that a mount of SOURCE needs: fuse, the configuration, the cache directory with its marks, space and
         databases, the session, thumbnails, the clock, proxy, names and hosts, indexers, and what is mounted. One line each:
@@ -164,8 +164,11 @@ enum HelpText {
         Each host is asked once, by the rules of a mount; nothing takes longer than some seconds.
           --fix    mend what is safe to mend, and say so: set the marks on the cache directory, take others' rights on session
                    and configuration away, clear mounts whose process has died, remove what a crash left
+          --service  only ask the service for what rankfs takes for granted of it, in 12 requests at most and without the
+                   session: a ranking, a record, parts of a picture, protocol, certificate. Each is `kept`, `changed` or `unknown`.
+                   Nothing in it is private: paste it into a report
           --json   the same for programs
-        Exit status: 0 nothing is wrong (notes are allowed), 1 something is wrong, after --fix: still; 64 usage.
+        Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
 
         """
 

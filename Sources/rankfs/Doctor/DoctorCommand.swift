@@ -15,6 +15,7 @@ struct DoctorCommand {
     func run() throws(ProgramError) {
         let (settings, warnings, mistake) = try load()
         let place = try CachePlace(settings, source: request.mount.source, home: home)
+        if request.asksService { return try reportService(settings, place, warnings, mistake) }
         let look = { () -> [Finding] in
             let configuration = UserProbe.configuration(
                 path: home.configurationFile, mistake: mistake, warnings: warnings, settings: settings)
@@ -38,6 +39,27 @@ struct DoctorCommand {
         }
         // What is wrong has been said; scripts ask the exit status.
         if findings.contains(where: { $0.verdict == .wrong }) { throw ProgramError(.incomplete, "") }
+    }
+
+    /// Asks the service for what the program takes for granted of it, and prints that.
+    ///
+    /// - Throws: status 1 if anything is not as it was, or could not be found out.
+    private func reportService(
+        _ settings: Settings, _ place: CachePlace, _ warnings: [String], _ mistake: String?
+    ) throws(ProgramError) {
+        guard !isEmbedded(settings) else {
+            throw ProgramError(.usage, "the source demo asks no service; name pixiv, or an api_url.")
+        }
+        // Asking another host than the one meant would tell a stranger of it.
+        if let mistake { throw ProgramError(.configuration, mistake) }
+        for warning in warnings { Output.complain(warning, as: "rankfs") }
+        let report = try ServiceProbe(settings: settings, place: place).report()
+        if request.json {
+            Output.print(report.json, terminator: "")
+        } else {
+            Output.print(report.text(isColoured: isatty(1) == 1 && Terminal.wantsColours(home.variables)))
+        }
+        if !report.isKept { throw ProgramError(.incomplete, "") }
     }
 
     /// Looks at everything but the network.
@@ -102,9 +124,14 @@ struct DoctorCommand {
 
     /// The same for programs, with sorted keys and a final newline.
     static func json(_ findings: [Finding], fixed: [String]) -> String {
-        let document = Document(
-            fixed: fixed,
-            findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) })
+        json(
+            Document(
+                fixed: fixed,
+                findings: findings.map { .init(verdict: $0.verdict, subject: $0.subject, text: $0.text) }))
+    }
+
+    /// Any document, with sorted keys and a final newline.
+    static func json(_ document: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         // Only numbers that are not finite cannot be encoded, and there are none.
@@ -118,6 +145,8 @@ struct DoctorRequest: Hashable, Sendable {
     /// Source and options, as for a mount.
     var mount = MountRequest()
     var fixes = false
+    /// To report on the service, and on nothing else.
+    var asksService = false
     var json = false
 }
 

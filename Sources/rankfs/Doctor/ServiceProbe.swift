@@ -1,0 +1,135 @@
+import HTTP
+import Pixiv
+import Synchronization
+
+/// `rankfs doctor --service`: what the program takes for granted of the service, asked of it.
+struct ServiceProbe {
+    let settings: Settings
+    let place: CachePlace
+
+    /// Requests at most, each try and redirect counted.
+    static let mostRequests = 12
+    /// For each request; a service that is slower than this is in trouble.
+    private static let patience: Duration = .seconds(15)
+
+    /// What was found.
+    struct Report {
+        var assumptions: [Assumption]
+        var requests: Int
+    }
+
+    /// Asks; blocks for some seconds, for a minute at the most; not for tasks.
+    func report() throws(ProgramError) -> Report {
+        if settings.isOffline { return unasked("no request may leave: leave offline=on out") }
+        if let end = place.storedCoolDown(), end > WallClock.now() {
+            return unasked(
+                "the service asks to be left alone for another \(StatusCommand.duration(end - WallClock.now()))")
+        }
+        let transport = try Parts.makeTransport(settings, origin: nil, network: Self.patience)
+        defer { transport.shutdown() }
+        var once = RetryPolicy()
+        once.tries = 1
+        let client = HTTPClient(
+            transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
+        let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
+        let examiner = ServiceExaminer(
+            send: { request throws(HTTPError) in
+                // The transport may try once more on a new connection.
+                guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
+                return try await client.send(request)
+            },
+            gate: Parts.makeGate(settings, isDemo: false, place: place), apiURL: apiURL, imageURL: imageURL,
+            now: WallClock.now(), patience: Self.patience)
+        let found = Found()
+        Patience.wait {
+            let assumptions = await examiner.examine()
+            found.assumptions.withLock { $0 = assumptions }
+        }
+        let certificates =
+            certificate("certificate of the API", apiURL, isOwn: settings.apiURL != nil)
+            + certificate("certificate of the image host", imageURL, isOwn: settings.imageURL != nil)
+        return Report(assumptions: certificates + found.assumptions.withLock { $0 }, requests: sent())
+    }
+
+    private var apiURL: String { settings.apiURL?.text ?? PixivSource.apiURL }
+    private var imageURL: String { settings.imageURL?.text ?? PixivSource.imageURL }
+
+    /// On its way from a task to the thread that waits for it.
+    private final class Found: Sendable {
+        let assumptions = Mutex<[Assumption]>([])
+    }
+
+    private func unasked(_ reason: String) -> Report {
+        Report(assumptions: [Assumption("service", .unknown, "not asked: \(reason)")], requests: 0)
+    }
+
+    /// One line on a host's certificate; none for a host that is asked without TLS.
+    private func certificate(_ name: String, _ url: String, isOwn: Bool) -> [Assumption] {
+        guard let origin = try? OriginURL(url), origin.text.hasPrefix("https://") else { return [] }
+        do throws(HTTPError) {
+            let certificate = try CertificateProbe.ask(
+                origin.origin, certificates: isOwn ? settings.certificates : nil, proxy: settings.proxy?.text ?? "",
+                patience: Self.patience)
+            let text = certificate.map {
+                "valid until \(LogText.escaped($0.end, limit: 80)), issued by \(LogText.escaped($0.issuer, limit: 200))"
+            }
+            return [Assumption(name, .kept, text ?? "valid; it does not tell until when")]
+        } catch .untrusted {
+            return [
+                Assumption(name, .changed, "it is not in order: wrong, expired, not yet valid, or signed by a stranger")
+            ]
+        } catch {
+            return [Assumption(name, .unknown, "the host cannot be asked for it")]
+        }
+    }
+}
+
+// MARK: - Texts
+
+extension ServiceProbe.Report {
+    /// Whether all is as the program takes it to be.
+    var isKept: Bool { assumptions.allSatisfy { $0.verdict == .kept } }
+
+    /// One line an assumption, below one that says who asked: to be pasted as it is.
+    func text(isColoured: Bool) -> String {
+        let width = assumptions.map(\.name.count).max() ?? 0
+        let lines = assumptions.map { assumption in
+            let word = assumption.verdict.rawValue
+            let shown = isColoured ? "\u{1B}[\(assumption.verdict.colour)m\(word)\u{1B}[0m" : word
+            return shown + String(repeating: " ", count: 9 - word.count) + assumption.name
+                + String(repeating: " ", count: width - assumption.name.count + 2) + assumption.text
+        }
+        return (["rankfs \(Version.text), \(Counted.text(requests, "request"))"] + lines).joined(separator: "\n")
+    }
+
+    private struct Document: Encodable {
+        struct Entry: Encodable {
+            var assumption: String
+            var verdict: Assumption.Verdict
+            var text: String
+        }
+
+        var version: String
+        var requests: Int
+        var assumptions: [Entry]
+    }
+
+    /// The same for programs, with sorted keys and a final newline.
+    var json: String {
+        DoctorCommand.json(
+            Document(
+                version: Version.text, requests: requests,
+                assumptions: assumptions.map { .init(assumption: $0.name, verdict: $0.verdict, text: $0.text) }))
+    }
+}
+
+extension Assumption.Verdict {
+    /// Of a terminal: green, red, yellow (ECMA-48).
+    fileprivate var colour: Int {
+        switch self {
+        case .kept: 32
+        case .changed: 31
+        case .unknown: 33
+        }
+    }
+}

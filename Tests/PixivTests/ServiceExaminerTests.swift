@@ -1,0 +1,248 @@
+import Foundation
+import HTTP
+import Rankings
+import Synchronization
+import Testing
+
+@testable import Pixiv
+
+/// `rankfs doctor --service`: what is taken for granted of the service, held against recorded and changed answers.
+@Suite(.timeLimit(.minutes(1))) struct ServiceExaminerTests {
+    /// Whoever removes a field that is said to be decoded must see it in what is decoded, and nobody the others.
+    @Test func theListOfAnEntryIsWhatIsDecoded() throws {
+        var plain = try #require((try Payload(Payload.daily).root["contents"] as? [[String: Any]])?.first)
+        // Not what stands in for a missing one.
+        plain["illust_type"] = "1"
+        plain["illust_page_count"] = "3"
+        var masked = plain
+        masked["mask_reason"] = "login_only"
+        masked["url"] = "https://s.pximg.net/common/images/limit_unviewable_s.png"
+        try Self.check(.entry, [plain, masked], conditional: ["mask_reason", "total_score"]) {
+            WorkDecoding.ranked(try JSONReader.read(bytes($0))).map { String(describing: $0) }
+        }
+    }
+
+    @Test func theListOfARecordIsWhatIsDecoded() throws {
+        let payload = try Payload("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
+        var plain = payload.root["body"] as? [String: Any] ?? payload.root
+        plain["seriesNavData"] = ["title": "a series"]
+        plain["aiType"] = 2
+        plain["xRestrict"] = 1
+        plain["illustType"] = 1
+        plain["pageCount"] = 3
+        var masked = plain
+        masked["urls"] = (plain["urls"] as? [String: Any])?.mapValues { _ in NSNull() }
+        let id = try #require(plain.text("id").flatMap { Int64($0) })
+        try Self.check(.record, [plain, masked], conditional: ["maskReason"]) {
+            let body = try JSONReader.read(bytes($0))
+            return (try? WorkAnswers.details(body, of: WorkID(rawValue: id))).map { String(describing: $0) }
+        }
+    }
+
+    private static func check(
+        _ list: FieldList, _ objects: [[String: Any]], conditional: Set<String>,
+        decode: ([String: Any]) throws -> String?
+    ) throws {
+        #expect(list.passedOver.isDisjoint(with: list.decoded.map(\.name)))
+        let before = try objects.map(decode)
+        #expect(!before.contains(nil))
+        for (field, kind) in list.decoded {
+            let after = try objects.map { object in try decode(object.filter { $0.key != field }) }
+            #expect(after != before, "\(field) is not decoded")
+            #expect(try kind.holds(JSONReader.read(bytes(objects[0]))[field]), "\(field)")
+        }
+        for field in list.passedOver.subtracting(conditional) {
+            let after = try objects.map { object in try decode(object.filter { $0.key != field }) }
+            #expect(after == before, "\(field) is decoded")
+        }
+        let report = list.compare("x", with: try objects.map { try JSONReader.read(bytes($0)) })
+        #expect(report.verdict == .kept && !report.text.contains("new"), "\(report.text)")
+    }
+
+    // MARK: - The whole report
+
+    @Test func aServiceAsItWasKeepsEverything() async throws {
+        let service = try ScriptedService()
+        let report = await service.report()
+        for assumption in report { #expect(assumption.verdict == .kept, "\(assumption.name): \(assumption.text)") }
+        #expect(Set(report.map(\.name)).count == report.count && report.count > 15)
+        #expect(service.requests.count == 7)
+        #expect(service.requests.allSatisfy { !$0.headers.contains { $0.lowercased().hasPrefix("cookie") } })
+        #expect(service.requests.count { !$0.headers.contains(PixivSource.referer) } == 1)
+        let text = report.map(\.text).joined()
+        for entry in service.ranking["contents"] as? [[String: Any]] ?? [] {
+            for name in ["title", "user_name"] where (entry.text(name) ?? "").count > 3 {
+                #expect(!text.contains(entry.text(name) ?? ""))
+            }
+        }
+    }
+
+    /// What changes, and what is said to be changed (or, with a question mark, unknown) then.
+    private static let changes: [(String, @Sendable (inout ScriptedService.Script) -> Void, Set<String>)] = [
+        ("field gone", { $0.entries { $0["view_count"] = nil } }, ["fields of an entry"]),
+        (
+            "field renamed", { $0.entries { $0["work_url"] = $0.removeValue(forKey: "url") } },
+            [
+                "entries that are understood", "record of a work?", "pictures?", "fields of an entry",
+                "addresses of pictures",
+                "time of upload in the address",
+            ]
+        ),
+        (
+            "another form of addresses", { $0.entries { $0["url"] = "https://i.pximg.net/v2/1.avif" } },
+            [
+                "entries that are understood", "record of a work?", "pictures?", "addresses of pictures",
+                "time of upload in the address",
+            ]
+        ),
+        ("new field", { $0.entries { $0["sparkle"] = 1 } }, []),
+        ("old day", { $0.ranking["date"] = "20220428" }, ["day of the newest ranking"]),
+        ("no total", { $0.ranking["rank_total"] = nil }, ["fields of a ranking", "paging"]),
+        (
+            "an account is wanted", { $0.status["/ranking.php"] = 401 },
+            ["ranking without an account", "record of a work?", "pictures?"]
+        ),
+        (
+            "a page of HTML", { $0.texts["/ranking.php"] = "<html>" },
+            ["ranking without an account", "record of a work?", "pictures?"]
+        ),
+        (
+            "another picture in the record",
+            { $0.record["urls"] = ["regular": "https://i.pximg.net/a", "original": "b"] },
+            ["record of a work", "1200-pixel rendition from the ranking alone", "format of the original in the record"]
+        ),
+        ("no record", { $0.status["/ajax/"] = 404 }, ["record of a work"]),
+        (
+            "no length", { $0.hidesLength = true }, []
+        ),
+        (
+            "no ranges", { $0.ignoresRanges = true },
+            ["parts of a picture by Range", "format of the 1200-pixel rendition"]
+        ),
+        ("no validators", { $0.validators = [] }, ["validator of a picture"]),
+        (
+            "another format", { $0.picture = Array(repeating: 7, count: 200_000) },
+            ["format of the 1200-pixel rendition"]
+        ),
+        ("HTTP/1.1", { $0.version = "1.1" }, ["protocol of the API", "protocol of the image host"]),
+        (
+            "the image host is gone", { $0.imageFailure = .unreachable("no route to 10.0.0.1") },
+            ["length of a picture by HEAD?"]
+        ),
+        (
+            "the API is gone", { $0.apiFailure = .timedOut },
+            ["ranking without an account?", "record of a work?", "pictures?"]
+        ),
+    ]
+
+    @Test(arguments: changes.indices) func whatChangedIsSaid(_ index: Int) async throws {
+        let (name, change, expected) = Self.changes[index]
+        let service = try ScriptedService(change)
+        let report = await service.report()
+        let told = report.filter { $0.verdict != .kept }.map { $0.name + ($0.verdict == .unknown ? "?" : "") }
+        #expect(Set(told) == expected, "\(name): \(report.map { "\($0.verdict) \($0.name): \($0.text)" })")
+        #expect(service.requests.count <= 8)
+        #expect(!report.contains { $0.text.contains("10.0.0.1") })
+        if name == "new field" { #expect(report.contains { $0.text.hasSuffix("new: sparkle") }) }
+    }
+
+    @Test func strangeNamesOfFieldsAreCounted() throws {
+        let entry = JSON.object([
+            .init(name: "a b\u{202e}", value: .null), .init(name: "ok_Field", value: .null),
+            .init(name: String(repeating: "x", count: 50), value: .null),
+        ])
+        let list = FieldList(decoded: [], passedOver: [])
+        #expect(list.compare("x", with: [entry]).text.hasSuffix("new: ok_Field, 2 more"))
+    }
+}
+
+/// API and image host as they were recorded, with what a test changes.
+private final class ScriptedService: Sendable {
+    struct Script: @unchecked Sendable {
+        // @unchecked: dictionaries of Foundation's, changed before the first request and only read afterwards.
+        var ranking: [String: Any]
+        var record: [String: Any]
+        var status: [String: Int] = [:]
+        var texts: [String: String] = [:]
+        var picture = [0xFF, 0xD8] + Array(repeating: UInt8(1), count: 199_996) + [0xFF, 0xD9]
+        var hidesLength = false
+        var ignoresRanges = false
+        var validators = ["etag", "last-modified"]
+        var version = "2"
+        var apiFailure: HTTPError?
+        var imageFailure: HTTPError?
+
+        mutating func entries(_ change: (inout [String: Any]) -> Void) {
+            ranking["contents"] = (ranking["contents"] as? [[String: Any]] ?? []).map { entry in
+                var entry = entry
+                change(&entry)
+                return entry
+            }
+        }
+    }
+
+    private let script: Script
+    private let log = Mutex<[HTTPRequest]>([])
+
+    var requests: [HTTPRequest] { log.withLock { $0 } }
+    var ranking: [String: Any] { script.ranking }
+
+    init(_ change: (inout Script) -> Void = { _ in }) throws {
+        let ranking = try Payload(Payload.daily).root
+        let first = try #require((ranking["contents"] as? [[String: Any]])?.first)
+        let payload = try Payload("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
+        var record = payload.root["body"] as? [String: Any] ?? payload.root
+        // Newer than the recording.
+        record["aiType"] = 1
+        record["id"] = first.int("illust_id").map(String.init)
+        let regular = "https://i.pximg.net/img-master/img/\(reference(try #require(first.text("url"))))_master1200.jpg"
+        record["urls"] = [
+            "regular": regular,
+            "original": regular.replacingOccurrences(of: "img-master", with: "img-original")
+                .replacingOccurrences(of: "_master1200.jpg", with: ".png"),
+        ]
+        var script = Script(ranking: ranking, record: record)
+        change(&script)
+        self.script = script
+    }
+
+    func report() async -> [Assumption] {
+        let noon = Int64(Day(compact: "20220502")?.ordinal ?? 0) * 86_400 + 4 * 3600
+        return await ServiceExaminer(
+            send: { request throws(HTTPError) in try self.answer(request) }, gate: FakeService([]),
+            apiURL: "https://api.test", imageURL: "https://images.test", now: noon, patience: .seconds(5)
+        ).examine()
+    }
+
+    private func answer(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+        log.withLock { $0.append(request) }
+        guard request.url.hasPrefix("https://api.test") else { return try picture(request) }
+        if let failure = script.apiFailure { throw failure }
+        let path = String(request.url.dropFirst("https://api.test".count))
+        let object: [String: Any] =
+            path.hasPrefix("/ranking.php") ? script.ranking : ["error": false, "message": "", "body": script.record]
+        let status = script.status.first { path.hasPrefix($0.key) }?.value ?? 200
+        let text = script.texts.first { path.hasPrefix($0.key) }?.value
+        let body = text.map { Array($0.utf8) } ?? (try? bytes(status == 200 ? object : [:])) ?? []
+        return HTTPResponse(head: HTTPHead(status: status, headers: [], version: script.version), body: body)
+    }
+
+    private func picture(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+        if let failure = script.imageFailure { throw failure }
+        let knowsOrigin = request.headers.contains(PixivSource.referer)
+        var headers = script.validators.map { (name: $0, value: "x") }
+        var body: [UInt8] = []
+        var status = knowsOrigin ? 200 : 403
+        if let range = request.range, !script.ignoresRanges {
+            status = 206
+            let last = min(range.last ?? .max, Int64(script.picture.count) - 1)
+            headers.append(("content-range", "bytes \(range.first)-\(last)/\(script.picture.count)"))
+            body = Array(script.picture[Int(range.first)...Int(last)])
+        } else if request.method == .get {
+            throw .tooLarge
+        } else if !script.hidesLength {
+            headers.append(("content-length", "\(script.picture.count)"))
+        }
+        return HTTPResponse(head: HTTPHead(status: status, headers: headers, version: script.version), body: body)
+    }
+}
