@@ -165,7 +165,7 @@ import Testing
             for image in Self.silences {
                 let found = Finding.network(api: asked(api), image: asked(image, "b.example"))
                 #expect(found.map(\.verdict) == [.wrong], "\(api) \(image)")
-                expect(found.first, .wrong, "a.example", "b.example", "what is stored works")
+                expect(found.first, .wrong, "a.example", "b.example", "What is stored works")
             }
             for image in Self.sounds {
                 #expect(Finding.network(api: asked(api), image: asked(image)).count == 2)

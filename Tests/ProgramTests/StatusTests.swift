@@ -106,6 +106,24 @@ import Testing
         #expect(StatusCommand.summary(of: document, now: 9).contains("\n  storing    not for now: "))
     }
 
+    @Test func aHostThatCannotBeAskedIsTold() {
+        var document = document
+        document.network.troubles = [.init(since: 5, message: "a.example: the name\n cannot be resolved; is it right?")]
+        let line = "a.example: the name\\u{a} cannot be resolved; is it right?"
+        #expect(StatusCommand.summary(of: document, now: 9).contains("\n  network    \(line)\n"))
+        #expect(StatusLine.text(document, rate: nil, clock: { _ in "" }).hasSuffix("; \(line)"))
+        #expect(StatusDocument(json: document.json) == document)
+    }
+
+    @Test func othersAreToldFiguresOnly() {
+        let text = String(decoding: document.publicPart.json, as: UTF8.self)
+        for secret in ["001-", "3_p0", "p0.png", "\"/c\"", "123", "route"] {
+            #expect(!text.contains(secret), "\(secret)")
+        }
+        #expect(document.publicPart.cache.storedPictures == document.cache.storedPictures)
+        #expect(!StatusCommand.summary(of: document.publicPart, now: 9).contains(", in "))
+    }
+
     @Test(arguments: [(5, "5 s"), (65, "1 min 5 s"), (3700, "1 h 1 min"), (90000, "1 d 1 h")])
     func durations(_ seconds: Int64, text: String) {
         #expect(StatusCommand.duration(seconds) == text)

@@ -143,6 +143,9 @@ enum StatusCommand {
         if document.network.metered {
             lines.append("  metered    nothing is downloaded ahead, for the network is metered")
         }
+        for trouble in document.network.troubles {
+            lines.append("  network    \(LogText.escaped(trouble.message, limit: LogText.longestLine))")
+        }
         if document.network.offline { lines.append("  offline    no request leaves; only what is stored is there") }
         for (host, end) in [
             ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),

@@ -43,19 +43,20 @@ extension Finding {
         guard api.look.isSilence, image.look.isSilence else {
             return [host("API host", api, isAPI: true), host("image host", image, isAPI: false)] + clock(api, image)
         }
+        let hosts = api.host == image.host ? "\(api.host) cannot" : "neither \(api.host) nor \(image.host) can"
         let why =
             switch (api.look, image.look) {
-            case (.unresolved, .unresolved): "no name can be resolved"
-            case (.unreachable(let reason), _), (_, .unreachable(let reason)): LogText.escaped(reason)
-            default: "nothing answers in time"
+            case (.unresolved, .unresolved):
+                "no name can be resolved; check the network, the name server and the option proxy."
+            case (.unreachable(let reason), _), (_, .unreachable(let reason)): sentence(reason)
+            default: "nothing answers in time; check the network, the name server and the option proxy."
             }
-        let hosts = api.host == image.host ? "\(api.host) cannot" : "neither \(api.host) nor \(image.host) can"
-        return [
-            .wrong(
-                "network",
-                "\(hosts) be reached (\(why)): check the network, the name server and the option proxy; what is stored "
-                    + "works meanwhile.")
-        ]
+        return [.wrong("network", "\(hosts) be reached: \(why) What is stored works meanwhile.")]
+    }
+
+    /// A clause with its remedy, as the end of a sentence.
+    private static func sentence(_ clause: String) -> String {
+        LogText.escaped(clause, limit: LogText.longestLine) + (clause.hasSuffix("?") ? "" : ".")
     }
 
     private static func host(_ subject: String, _ asked: Asked, isAPI: Bool) -> Finding {
@@ -64,14 +65,13 @@ extension Finding {
         case .unresolved: return .wrong(subject, "the name \(host) cannot be resolved: check the name server.")
         case .unreachable(let reason):
             return .wrong(
-                subject, "\(host) cannot be reached (\(LogText.escaped(reason))): check firewalls, or set proxy.")
+                subject, "\(host) cannot be reached: \(sentence(reason))")
         case .timedOut:
             return .wrong(subject, "\(host) does not answer in time: check the network and firewalls, or set proxy.")
         case .untrusted(let reason):
             return .wrong(
                 subject,
-                "\(host) does not prove who it is (\(LogText.escaped(reason))): check the clock, the package "
-                    + "ca-certificates and the option ca_file.")
+                "\(host) does not prove who it is: \(sentence(reason))")
         case .nonsense(let reason):
             return .wrong(
                 subject,

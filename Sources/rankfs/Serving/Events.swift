@@ -21,6 +21,14 @@ extension Log {
         }
     }
 
+    /// A host that cannot be asked, or can be again.
+    func record(_ news: HostHealth.News) {
+        switch news {
+        case .trouble(let sentence): warning("\(sentence) What is stored can be read meanwhile.")
+        case .recovered(let host): info("\(LogText.escaped(host)) answers again")
+        }
+    }
+
     /// The service wants no requests until a moment in Unix seconds.
     func serviceClosed(until end: Int64) {
         warning(

@@ -17,6 +17,8 @@ final class Parts: Sendable {
     let transport: CurlTransport
     /// What requests go through: the transport, or nothing where none may leave.
     let network: any Transport
+    /// What keeps hosts from being asked.
+    let health: HostHealth
     let isOffline: Bool
     /// Whether what nobody asked for may be downloaded now: not on a metered network, nor offline.
     let maySpend: @Sendable () -> Bool
@@ -56,7 +58,10 @@ final class Parts: Sendable {
         }
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
-        network = isOffline ? OfflineNetwork() : RequestLog(transport, log: log)
+        health = HostHealth(
+            RequestLog(transport, log: log), proxy: settings.proxy?.authority, now: WallClock.now
+        ) { log.record($0) }
+        network = isOffline ? OfflineNetwork() : health
         rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
         // The embedded origin has no users; pixiv's cookie is none of its business.

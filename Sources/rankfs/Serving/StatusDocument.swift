@@ -103,6 +103,16 @@ struct StatusDocument: Codable, Hashable, Sendable {
         var offline = false
         /// Whether the network is metered, so that nothing is downloaded ahead.
         var metered = false
+        /// What keeps hosts from being asked: names that do not exist, proxies that refuse, certificates that are wrong.
+        var troubles: [Trouble] = []
+    }
+
+    /// Why a host cannot be asked at present.
+    struct Trouble: Codable, Hashable, Sendable {
+        /// Unix seconds.
+        var since: Int64
+        /// A sentence with cause and remedy.
+        var message: String
     }
 
     /// Requests since the start by what they are for.

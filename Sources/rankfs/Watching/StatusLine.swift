@@ -29,6 +29,7 @@ enum StatusLine {
             guard let end, end > document.time else { continue }
             troubles.append("the \(host) asked to be left alone until \(clock(end))")
         }
+        troubles += document.network.troubles.map { LogText.escaped($0.message, limit: LogText.longestLine) }
         if !document.cache.isStoring { troubles.append("nothing is stored: make room on the disk") }
         if document.signIn.state == "expired" { troubles.append("signed out: `rankfs login` again") }
         return troubles
