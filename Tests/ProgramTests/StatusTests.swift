@@ -115,6 +115,28 @@ import Testing
         #expect(StatusDocument(json: document.json) == document)
     }
 
+    @Test(arguments: [
+        "9223372036854775807", "-9223372036854775808", "1e300", "-1e300", "1e-300", "18446744073709551616",
+    ])
+    func noFigureOfAStrangersMountEndsTheDisplay(_ figure: String) {
+        let text = String(decoding: document.json, as: UTF8.self).replacing(/("[a-z_]+" : )-?[0-9.]+/) { match in
+            match.1.contains("pid") ? String(match.0) : match.1 + figure
+        }
+        // A fraction of a picture is another version's document.
+        guard let told = StatusDocument(json: Array(text.utf8)) else {
+            #expect(figure == "1e-300")
+            return
+        }
+        var meter = RateMeter()
+        meter.look(0, at: 0)
+        meter.look(told.cache.receivedBytes, at: told.monotonic)
+        let lines = WatchFrame(document: told, now: 0, clock: LogOutput.timestamp).lines(
+            width: 100, height: 40, colours: false)
+        #expect(!lines.isEmpty && !StatusCommand.summary(of: told, now: 0).isEmpty)
+        #expect(!StatusLine.text(told, rate: meter.perSecond, clock: LogOutput.timestamp).isEmpty)
+        _ = FetchEstimate.seconds(requests: 1, tokens: told.network.tokens, rate: told.network.rate ?? 0)
+    }
+
     @Test func othersAreToldFiguresOnly() {
         let text = String(decoding: document.publicPart.json, as: UTF8.self)
         for secret in ["001-", "3_p0", "p0.png", "\"/c\"", "123", "route"] {

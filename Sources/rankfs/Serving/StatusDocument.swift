@@ -209,11 +209,16 @@ extension StatusDocument {
         return Array(data) + [10]
     }
 
-    /// The document that some JSON text holds; nil if it is another one's.
+    /// The document that some JSON text holds, its figures within bounds; nil if it is another one's.
+    ///
+    /// Every user may mount something that calls itself rankfs.
     init?(json: [UInt8]) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        guard let document = try? decoder.decode(StatusDocument.self, from: Data(json)) else { return nil }
+        guard let told = try? JSONDecoder().decode(BoundedJSON.self, from: Data(json)),
+            let bounded = try? JSONEncoder().encode(told),
+            let document = try? decoder.decode(StatusDocument.self, from: bounded)
+        else { return nil }
         self = document
     }
 }

@@ -2,6 +2,8 @@
 struct RateMeter: Sendable {
     /// Seconds over which the rate is taken: long enough to be read, short enough to be of now.
     private static let window = 3.0
+    /// Bytes a second that are shown at most, however short the time between two looks.
+    private static let highestRate = 1e15
     /// Looks kept at most, whatever the clock does.
     private static let mostLooks = 64
 
@@ -25,6 +27,7 @@ struct RateMeter: Sendable {
     /// The rate; nil before the second look.
     var perSecond: Int64? {
         guard let first = looks.first, let last = looks.last, last.time > first.time else { return nil }
-        return Int64(Double(last.count - first.count) / (last.time - first.time))
+        let rate = Double(last.count - first.count) / (last.time - first.time)
+        return Int64(min(rate, Self.highestRate))
     }
 }

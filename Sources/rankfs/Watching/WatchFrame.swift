@@ -76,7 +76,7 @@ struct WatchFrame {
     /// `one each 1.2 s`, `200 a second`.
     private static func pace(_ rate: Double) -> String {
         guard rate < 1, rate > 0 else { return "\(Int(rate)) a second" }
-        let tenths = Int((10 / rate).rounded())
+        let tenths = Int(min(10 / rate, 1e9).rounded())
         return "one each \(tenths / 10)\(tenths % 10 == 0 ? "" : ".\(tenths % 10)") s"
     }
 
