@@ -3,7 +3,8 @@
 
 Counted are wrong bytes, short reads, hangs, deaths of the daemon, sizes that were known and are not any more, what should
 come and does not, and what is not right within 10 s of healing, on the same mount. All must be 0 but the errors. WIRES names
-some of plain, tls (through nginx) and scripted (h2origin.py); KINDS some kinds; TABLE=1 prints a line for each kind and order.
+some of plain, tls (through nginx) and scripted (h2origin.py), SIZES one of known and unknown, KINDS some kinds; TABLE=1 prints
+a line for each kind and order.
 """
 
 import itertools
@@ -15,6 +16,7 @@ from parts import *
 
 SEEDS = number("SEEDS", 30)
 WIRES = os.environ.get("WIRES", "plain tls scripted").split()
+SIZES = os.environ.get("SIZES", "known unknown").split()
 KINDS = os.environ.get("KINDS", "").split()
 TIMEOUT, PATIENCE, HEALING = 6, 30, 10.0
 COLUMNS = ["right", "errno", "wrong", "short", "hang", "missing", "forgotten", "late"]
@@ -80,6 +82,9 @@ SCRIPTED = [
 # These hold for connections: for all that are asked at the time.
 CONNECTIONS = ["silent-new", "no-settings", "no-streams", "zero-window", "few-streams", "no-ping-ack",
                "silence-old", "close-old", "goaway-old"]
+# Of these each breaks a whole connection, with all that others ask on it.
+WHOLE = {"goaway-unseen", "goaway-unseen-0", "goaway-drop", "goaway-graceful", "continuation-flood", "empty-data-flood",
+         "ping-flood", "settings-flood", "bad-frame"}
 SILENT = {"stallhdr", "stallbody", "slowloris", "silent", "stall"}
 
 
@@ -87,7 +92,7 @@ class Case:
     def __init__(self, kind, order, rule):
         self.kind, self.order, self.rule = kind, order, rule
         self.result = None
-        self.part = 2 if order == "listing" else int(kind.name in SILENT)
+        self.part = 3 if order == "listing" else 2 if kind.name in WHOLE else int(kind.name in SILENT)
 
     def run(self):
         if self.order == "listing":
@@ -190,7 +195,7 @@ class Run:
         (break_it or self.spoil)(cases)
         # Apart, because the silent ones hold connections, behind which the others would time out untried, and an API in
         # trouble is left alone for a while.
-        for part in (0, 1, 2):
+        for part in range(4):
             self.ask([case for case in cases if case.part == part])
         rows = {}
         for case in cases:
@@ -256,7 +261,7 @@ class Run:
 
 def main():
     verdicts = Verdicts(f"Kinds of faults x orders x sizes x {SEEDS} seeds")
-    for wire, known in itertools.product(WIRES, (True, False)):
+    for wire, known in itertools.product(WIRES, [sizes == "known" for sizes in SIZES]):
         with Place() as place:
             run = Run(place, wire, known)
             for seed in range(1, SEEDS + 1):

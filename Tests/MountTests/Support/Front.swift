@@ -25,9 +25,7 @@ final class Front {
     init(_ workplace: Workplace, of address: String) throws {
         self.workplace = workplace
         folder = try workplace.folder("front-\(UUID().uuidString)")
-        for (name, text) in [("authority", TestCertificate.authority), ("leaf", TestCertificate.leaf)] {
-            try text.get().write(toFile: "\(folder)/\(name).pem", atomically: true, encoding: .utf8)
-        }
+        try TestCertificate.write(to: folder)
         authority = "\(folder)/authority.pem"
         let (socket, port) = try listeningSocket()
         url = "https://127.0.0.1:\(port)"
@@ -123,39 +121,4 @@ private func listeningSocket() throws -> (FileHandle, port: UInt16) {
     }
     guard descriptor >= 0, status == 0 else { throw Failure("no port is free: \(String(cString: strerror(errno)))") }
     return (handle, UInt16(bigEndian: address.sin_port))
-}
-
-/// An authority of the tests' own and what it signed for 127.0.0.1 and localhost, made once for all tests.
-enum TestCertificate {
-    static let authority = made.map(\.authority)
-    /// The certificate and its key.
-    static let leaf = made.map(\.leaf)
-
-    private static let made = Result { try make() }
-
-    private static func make() throws -> (authority: String, leaf: String) {
-        let workplace = try Workplace()
-        defer { workplace.close() }
-        func openssl(_ name: String, _ arguments: String...) throws -> (certificate: String, key: String) {
-            let path = workplace.directory.appending(path: name).path
-            let output = try workplace.run(
-                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-                    + [
-                        "-days", "2", "-subj", "/CN=rankfs test \(name)", "-keyout", "\(path).key", "-out",
-                        "\(path).pem",
-                    ]
-                    + arguments)
-            guard output.status == 0 else { throw Failure("openssl: \(output.errors)") }
-            return (
-                try String(contentsOfFile: "\(path).pem", encoding: .utf8),
-                try String(contentsOfFile: "\(path).key", encoding: .utf8)
-            )
-        }
-        let authority = try openssl("authority")
-        let folder = workplace.directory.path
-        let leaf = try openssl(
-            "leaf", "-CA", "\(folder)/authority.pem", "-CAkey", "\(folder)/authority.key", "-addext",
-            "basicConstraints=critical,CA:FALSE", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
-        return (authority.certificate, leaf.certificate + leaf.key)
-    }
 }
