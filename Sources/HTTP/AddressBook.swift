@@ -8,6 +8,7 @@ struct AddressBook: Sendable {
         /// `https://host:443`: scheme, host in lower case and port, always told.
         var origin: String
         var host: String
+        var port: Int
         var isSecure: Bool
         /// Named by the user: any scheme and any address is meant.
         var isTrusted: Bool
@@ -80,9 +81,10 @@ struct AddressBook: Sendable {
         if let base, !set(base) { return nil }
         guard set(text), let scheme = part(CURLUPART_SCHEME), scheme == "https" || scheme == "http",
             let host = part(CURLUPART_HOST)?.lowercased(), !host.isEmpty,
-            let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT), let url = part(CURLUPART_URL)
+            let port = part(CURLUPART_PORT, CURLU_DEFAULT_PORT), let number = Int(port), let url = part(CURLUPART_URL)
         else { return nil }
         return Target(
-            url: url, origin: "\(scheme)://\(host):\(port)", host: host, isSecure: scheme == "https", isTrusted: false)
+            url: url, origin: "\(scheme)://\(host):\(port)", host: host, port: number,
+            isSecure: scheme == "https", isTrusted: false)
     }
 }

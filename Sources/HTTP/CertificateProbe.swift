@@ -44,8 +44,7 @@ package enum CertificateProbe {
         guard easy.isSafe else { throw .refused("libcurl does not take what the request needs.") }
         let code = unsafe curl_easy_perform(easy.pointer)
         guard code == CURLE_OK else {
-            throw CurlFailure.error(
-                code, host: "the host", headSeen: false, connectionError: easy.number(CURLINFO_OS_ERRNO))
+            throw CurlFailure.error(CurlFailure.Evidence(code, host: "the host", headSeen: false, from: easy))
         }
         return certificate(of: easy)
     }

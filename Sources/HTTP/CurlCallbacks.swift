@@ -24,6 +24,17 @@ func curlBody(
     return unsafe flight.receiveBody(part) ? size * count : 0
 }
 
+/// Ends a connection on which what was sent has not been acknowledged for so long (TCP_USER_TIMEOUT, tcp(7)), in milliseconds:
+/// a second net below the deadlines of requests, for connections that nobody waits on.
+private let unacknowledgedLimit: UInt32 = 20_000
+
+private func limitSilence(_ descriptor: curl_socket_t) {
+    var limit = unacknowledgedLimit
+    // One that the system refuses is missed by nobody.
+    _ = unsafe setsockopt(
+        descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
+}
+
 /// CURLOPT_OPENSOCKETFUNCTION(3): the address that libcurl is about to connect to.
 func curlOpenSocket(
     _ context: UnsafeMutableRawPointer, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>
@@ -31,5 +42,7 @@ func curlOpenSocket(
     let flight = unsafe Unmanaged<Flight>.fromOpaque(context).takeUnretainedValue()
     guard unsafe flight.mayConnect(to: rankfs_curl_sockaddr_address(address)) else { return CURL_SOCKET_BAD }
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    return unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    if descriptor >= 0 { limitSilence(descriptor) }
+    return descriptor
 }

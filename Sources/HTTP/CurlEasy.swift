@@ -8,6 +8,7 @@ import CCurl
 @safe final class CurlEasy {
     let pointer: UnsafeMutableRawPointer
     private var headerList: UnsafeMutablePointer<curl_slist>?
+    private var addressList: UnsafeMutablePointer<curl_slist>?
     /// Whether libcurl has taken every option since the last reset without which the request would not be what was asked for,
     /// or not be safe.
     private(set) var isSafe = true
@@ -20,13 +21,16 @@ import CCurl
     deinit {
         unsafe curl_easy_cleanup(pointer)
         unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(addressList)
     }
 
     /// Forgets every option; connections and names already resolved belong to the multi handle and stay.
     func reset() {
         unsafe curl_easy_reset(pointer)
         unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(addressList)
         unsafe headerList = nil
+        unsafe addressList = nil
         isSafe = true
     }
 
@@ -50,11 +54,26 @@ import CCurl
 
     /// Sets the header lines.
     func setHeaders(_ lines: [String]) {
-        for line in lines {
-            guard let longer = unsafe curl_slist_append(headerList, line) else { return note(CURLE_OUT_OF_MEMORY) }
-            unsafe headerList = unsafe longer
-        }
+        unsafe headerList = list(lines)
         note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList))
+    }
+
+    /// Tells the addresses of names, as lines of CURLOPT_RESOLVE(3), so that libcurl asks no resolver.
+    func setAddresses(_ lines: [String]) {
+        unsafe addressList = list(lines)
+        note(unsafe rankfs_curl_easy_setopt_list(pointer, CURLOPT_RESOLVE, addressList))
+    }
+
+    private func list(_ lines: [String]) -> UnsafeMutablePointer<curl_slist>? {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(list, line) else {
+                note(CURLE_OUT_OF_MEMORY)
+                break
+            }
+            unsafe list = unsafe longer
+        }
+        return unsafe list
     }
 
     private func note(_ code: CURLcode) {

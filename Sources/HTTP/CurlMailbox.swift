@@ -6,6 +6,8 @@ enum CurlCommand: Sendable {
     case start(Int, HTTPRequest, any ResponseSink)
     case setPriority(Int, TransferPriority)
     case cancel(Int)
+    /// A name that a transfer needs has been looked up, in vain if there is trouble.
+    case resolved(Int, String, NameTrouble?)
     /// Tell that the loop goes round.
     case echo(@Sendable () -> Void)
     case shutdown
@@ -29,9 +31,19 @@ final class CurlMailbox: Sendable {
 
     private let state: Mutex<State>
 
-    init(multi: UnsafeMutableRawPointer) {
-        // The pointer stays valid until `close`, which the loop calls before it frees the handle.
-        state = Mutex(State(multi: UInt(bitPattern: multi)))
+    init(wakes pool: CurlPool) {
+        // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
+        state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
+    }
+
+    /// Names the pool that the loop waits for from now on; for the loop only.
+    func wakes(_ pool: CurlPool) {
+        let multi = unsafe UInt(bitPattern: pool.multi)
+        state.withLock { state in
+            state.multi = multi
+            // Who posted since the last look woke the old one.
+            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+        }
     }
 
     /// What the loop last told about itself.

@@ -6,6 +6,11 @@ struct CurlOptions {
     private static let bulkBufferBytes = 128 * 1024
     /// Idle time after which a connection is probed, in seconds, so that one that a router forgot is found out.
     private static let keepAliveSeconds = 60
+    /// Idle connections older than this are not used, in seconds; `CurlPool.longestIdle` counts a machine's sleep as well.
+    private static let longestIdleSeconds = 60
+    /// After so long the second address family is tried beside the first, which may be announced and lead nowhere; in
+    /// milliseconds, libcurl's default (CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS(3)).
+    private static let eyeballsMilliseconds = 200
 
     let userAgent: String
     /// Empty for none; then the environment is not asked either (CURLOPT_PROXY(3)).
@@ -16,8 +21,12 @@ struct CurlOptions {
 
     /// Sets all options of a flight's next exchange.
     ///
+    /// - Parameters:
+    ///   - flight: What is asked.
+    ///   - addresses: Those of the names that it needs.
+    ///   - easy: Who will ask.
     /// - Returns: Whether libcurl took all that matter; without them the exchange must not begin.
-    func apply(_ flight: Flight, to easy: CurlEasy) -> Bool {
+    func apply(_ flight: Flight, addresses: [NameNeeds.Place: [String]], to easy: CurlEasy) -> Bool {
         let request = flight.request
         easy.setCallbacks(flight)
         easy.set(CURLOPT_URL, flight.target.url)
@@ -47,6 +56,9 @@ struct CurlOptions {
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
             easy.prefer(CURLOPT_BUFFERSIZE, Self.bulkBufferBytes)
         }
+        easy.prefer(CURLOPT_MAXAGE_CONN, Self.longestIdleSeconds)
+        easy.prefer(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, Self.eyeballsMilliseconds)
+        easy.setAddresses(addresses.map { Self.line($0, $1) })
         easy.setHeaders(headerLines(flight))
         return easy.isSafe
     }
@@ -54,6 +66,12 @@ struct CurlOptions {
     /// From a millisecond to a day: what is outside could not be said in libcurl's numbers, or would switch the limit off.
     private var connectMilliseconds: Int {
         Int(min(max(connectTimeout, .milliseconds(1)), .seconds(86_400)) / .milliseconds(1))
+    }
+
+    /// `host:port:address,…`, as CURLOPT_RESOLVE(3) takes it; IPv6 in brackets.
+    private static func line(_ place: NameNeeds.Place, _ addresses: [String]) -> String {
+        let list = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
+        return "\(place.host):\(place.port):" + list.joined(separator: ",")
     }
 
     private func headerLines(_ flight: Flight) -> [String] {

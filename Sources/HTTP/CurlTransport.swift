@@ -54,12 +54,23 @@ package final class CurlTransport: Transport {
     ///
     /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the
     ///   file of certificates cannot be read or holds none.
-    package init(_ configuration: Configuration) throws(HTTPError) {
+    package convenience init(_ configuration: Configuration) throws(HTTPError) {
+        try self.init(configuration, resolver: NameResolver())
+    }
+
+    /// A transport with a resolver of its own, for tests.
+    init(_ configuration: Configuration, resolver: NameResolver) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
-        bulk = try CurlWorker(.bulk, book: book, configuration: configuration, ledger: ledger)
+        let (ledger, doubt) = (ledger, ConnectionDoubt())
+        func worker(_ transferClass: TransferClass) throws(HTTPError) -> CurlWorker {
+            try CurlWorker(
+                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
+                doubt: doubt)
+        }
+        bulk = try worker(.bulk)
         do throws(HTTPError) {
-            metadata = try CurlWorker(.metadata, book: book, configuration: configuration, ledger: ledger)
+            metadata = try worker(.metadata)
         } catch {
             bulk.shutdown()
             throw error

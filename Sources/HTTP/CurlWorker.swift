@@ -20,17 +20,17 @@ final class CurlWorker: Sendable {
     /// - Throws: `.refused` if libcurl or the thread cannot be started.
     init(
         _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
-        ledger: RequestLedger
+        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt
     ) throws(HTTPError) {
-        guard Self.isCurlReady, let multi = unsafe curl_multi_init() else {
+        guard Self.isCurlReady,
+            let loop = CurlLoop(
+                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
+                doubt: doubt)
+        else {
             throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
         }
-        let mailbox = unsafe CurlMailbox(multi: multi)
-        let loop = unsafe CurlLoop(
-            transferClass, multi: multi, mailbox: mailbox, book: book, configuration: configuration, ledger: ledger)
-        guard let thread = CurlThread.start(loop) else {
-            _ = mailbox.close()
-            _ = unsafe curl_multi_cleanup(multi)
+        let mailbox = loop.mailbox
+        guard let thread = OwnThread.startJoinable({ loop.run() }) else {
             throw .refused("No thread can be started for the network; is the limit of processes reached?")
         }
         self.mailbox = mailbox

@@ -8,6 +8,12 @@ import CCurl
 final class Flight {
     /// Bytes of a redirect's own body that are read to keep the connection; more are not worth it.
     private static let redirectBodyLimit: Int64 = 64 * 1024
+    /// How long a request waits for the first byte on a connection that was there before, at most; then it is sent again on a
+    /// new one.
+    ///
+    /// More than a service in trouble takes for an answer, since each too early one costs it a request; and so little that
+    /// a new connection and its answer fit into the 12 s after which a person gives up.
+    private static let patience = Duration.seconds(4)
 
     let id: Int
     let request: HTTPRequest
@@ -20,7 +26,16 @@ final class Flight {
 
     /// Set while libcurl works for it.
     var easy: CurlEasy?
+    /// Whose connections it is on; set while libcurl works for it.
+    var pool: CurlPool?
+    /// The name that it waits for in its slot.
+    var awaitedName: String?
+    /// Whether it was sent once more on a new connection, which happens once.
+    var hasGoneAgain = false
     var meter: PaceMeter
+    private var begun = ContinuousClock.now
+    /// When the last byte of this exchange came.
+    private var heard: ContinuousClock.Instant?
     private var check: AnswerCheck
     private var checksAddress = true
     private var redirectBody: Int64 = 0
@@ -38,14 +53,13 @@ final class Flight {
     private let ledger: RequestLedger
 
     init(
-        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, meter: PaceMeter,
-        ledger: RequestLedger
+        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, ledger: RequestLedger
     ) {
         self.id = id
         self.request = request
         self.sink = sink
         self.target = target
-        self.meter = meter
+        meter = PaceMeter(window: .zero, now: begun)
         self.ledger = ledger
         priority = request.priority
         headers = request.headers
@@ -56,11 +70,16 @@ final class Flight {
     ///
     /// - Parameters:
     ///   - easy: A fresh easy handle.
+    ///   - pool: Whose connections it will use.
     ///   - meter: Its pace, counted from now.
     ///   - proxied: Whether a proxy connects in our place, so that only its address is seen here.
-    func beginExchange(easy: CurlEasy, meter: PaceMeter, proxied: Bool) {
+    ///   - now: The present instant.
+    func beginExchange(easy: CurlEasy, pool: CurlPool, meter: PaceMeter, proxied: Bool, now: ContinuousClock.Instant) {
         self.easy = easy
+        self.pool = pool
         self.meter = meter
+        begun = now
+        heard = nil
         wasSent = true
         check = AnswerCheck(request, host: target.host)
         checksAddress = !target.isTrusted && !proxied
@@ -72,7 +91,10 @@ final class Flight {
 
     /// One header line; false ends the exchange.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        meter.received(line.count)
+        listen(line.count)
+        if unsafe line.starts(with: "HTTP/".utf8) {
+            pool?.answered(target.origin, isHTTP2: unsafe line.starts(with: "HTTP/2".utf8))
+        }
         do throws(HTTPError) {
             switch unsafe try check.line(line) {
             case .none: break
@@ -93,7 +115,7 @@ final class Flight {
 
     /// Some bytes of the body; false ends the exchange.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        meter.received(bytes.count)
+        listen(bytes.count)
         if location != nil {
             redirectBody += Int64(bytes.count)
             return redirectBody <= Self.redirectBodyLimit
@@ -110,6 +132,51 @@ final class Flight {
         }
     }
 
+    private func listen(_ count: Int) {
+        meter.received(count)
+        let now = ContinuousClock.now
+        heard = now
+        pool?.heard(target.origin, now: now)
+    }
+
+    // MARK: - Once more
+
+    /// Whether it may be sent again unseen: all requests are safe to repeat (RFC 9110, 9.2.1).
+    private var mayGoAgain: Bool {
+        !hasGoneAgain && !headDelivered && failure == nil && location == nil && easy != nil
+    }
+
+    /// Whether the exchange is, or was, on a connection that others had used before or use as well.
+    private var isOnSharedConnection: Bool {
+        guard let easy, let pool else { return false }
+        return pool.isShared(target.origin) || easy.number(CURLINFO_NUM_CONNECTS) == 0
+    }
+
+    /// Whether an old connection has been silent for too long, so that a new one is worth a try.
+    func isLeftUnanswered(_ now: ContinuousClock.Instant) -> Bool {
+        // One that has never brought anything is new.
+        guard mayGoAgain, isOnSharedConnection, let pool, let lastHeard = pool.lastHeard(target.origin) else {
+            return false
+        }
+        // A multiplexed one lives as long as anybody is answered.
+        let last = pool.isShared(target.origin) ? lastHeard : heard
+        return now - max(begun, last ?? begun) >= Self.patience(within: request.deadline - begun)
+    }
+
+    /// How long silence is borne by a request that has so much time, so that a second try has twice as much.
+    static func patience(within time: Duration) -> Duration { min(patience, time / 3) }
+
+    /// Whether a connection that is not its own ended before the answer: closed meanwhile, or with a GOAWAY.
+    func brokeUnseen(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
+            mayGoAgain && isOnSharedConnection
+        default: false
+        }
+    }
+
+    // MARK: - The end
+
     /// Whether this address may be connected to.
     func mayConnect(to address: UnsafePointer<sockaddr>) -> Bool {
         guard checksAddress, unsafe !AddressRule.isPublic(address) else { return true }
@@ -125,10 +192,9 @@ final class Flight {
                 let reason = "\(target.host): the name leads to a private address, which is never asked."
                 return .failure(hops > 0 ? .redirectRefused(reason) : .refused(reason))
             }
-            let connectionError = easy?.number(CURLINFO_OS_ERRNO) ?? 0
             return .failure(
                 CurlFailure.error(
-                    code, host: target.host, headSeen: check.headSeen, connectionError: connectionError))
+                    CurlFailure.Evidence(code, host: target.host, headSeen: check.headSeen, from: easy)))
         }
         return Result { () throws(HTTPError) in try check.end(transferred: easy?.transferred ?? 0) }
     }

@@ -1,13 +1,13 @@
 /// Tells a transfer that crawls from one that lives.
 ///
 /// libcurl's own low-speed limit was measured to fire up to six seconds late, so the bytes are counted here: over the last
-/// `window`, looked at four times a window, a transfer must bring `bytesPerSecond`. A stall is noticed after one to one and a
-/// quarter windows.
+/// `window`, looked at eight times a window, a transfer must bring `bytesPerSecond`. A stall is noticed after one to one and an
+/// eighth windows.
 struct PaceMeter {
     /// Slower than this is not alive: the slowest useful line is a hundred times faster.
     static let bytesPerSecond = 1024.0
     /// Looks per window: enough that the end of a window hardly matters.
-    private static let looks = 4
+    private static let looks = 8
 
     private let step: Duration
     private let least: Double

@@ -10,6 +10,8 @@ struct Certificates: Sendable {
         case elsewhere
         /// For localhost and 127.0.0.1, until yesterday.
         case expired
+        /// For localhost and 127.0.0.1, from 2099 on.
+        case early
     }
 
     let directory: URL
@@ -36,11 +38,38 @@ struct Certificates: Sendable {
             try openssl(
                 "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=\(leaf)",
                 "-keyout", path("\(leaf).key"), "-out", path("\(leaf).csr"))
+            if leaf == .early {
+                try signForLater(leaf)
+                continue
+            }
             try openssl(
                 "x509", "-req", "-in", path("\(leaf).csr"), "-CA", authority, "-CAkey", path("authority.key"),
                 "-CAcreateserial", "-days", leaf == .expired ? "-1" : "2", "-extfile", path("\(leaf).ext"),
                 "-out", path("\(leaf).pem"))
         }
+    }
+
+    /// `openssl x509` of Debian 12 signs from now on only; `openssl ca` wants a directory of its own.
+    private func signForLater(_ leaf: Leaf) throws {
+        try Data().write(to: URL(filePath: path("index")))
+        try Data("01\n".utf8).write(to: URL(filePath: path("serial")))
+        let configuration = """
+            [ca]
+            default_ca = ours
+            [ours]
+            new_certs_dir = \(directory.path)
+            database = \(path("index"))
+            serial = \(path("serial"))
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+            """
+        try Data(configuration.utf8).write(to: URL(filePath: path("ca.conf")))
+        try openssl(
+            "ca", "-batch", "-config", path("ca.conf"), "-cert", authority, "-keyfile", path("authority.key"),
+            "-in", path("\(leaf).csr"), "-extfile", path("\(leaf).ext"), "-startdate", "20990101000000Z",
+            "-enddate", "20991231000000Z", "-out", path("\(leaf).pem"), "-notext")
     }
 
     private func openssl(_ arguments: String...) throws {

@@ -36,12 +36,12 @@ struct DateAndPaceTests {
 
     @Test func aCrawlingTransferIsFoundAndALivingOneIsNot() {
         let start = ContinuousClock.now
-        // Four seconds: at least 4096 bytes in any four looks.
-        var living = PaceMeter(window: .seconds(4), now: start)
+        // Eight seconds: at least 8192 bytes in any eight looks.
+        var living = PaceMeter(window: .seconds(8), now: start)
         var crawling = living
         var stalling = living
         stalling.received(1_000_000)
-        for second in 1...3 {
+        for second in 1...7 {
             let now = start.advanced(by: .seconds(second))
             living.received(1024)
             crawling.received(1023)
@@ -50,11 +50,11 @@ struct DateAndPaceTests {
         }
         living.received(1024)
         crawling.received(1023)
-        let fourth = start.advanced(by: .seconds(4))
-        let verdicts = [living.crawls(at: fourth), crawling.crawls(at: fourth), stalling.crawls(at: fourth)]
+        let eighth = start.advanced(by: .seconds(8))
+        let verdicts = [living.crawls(at: eighth), crawling.crawls(at: eighth), stalling.crawls(at: eighth)]
         #expect(verdicts == [false, true, false])
         // The first second's million no longer counts; and a look that comes too early sees nothing.
-        let later = [stalling.crawls(at: start.advanced(by: .seconds(5))), crawling.crawls(at: fourth)]
+        let later = [stalling.crawls(at: start.advanced(by: .seconds(9))), crawling.crawls(at: eighth)]
         #expect(later == [true, false])
     }
 }

@@ -89,9 +89,15 @@ struct TLSTests {
         _ = try server.stop()
     }
 
-    @Test(arguments: ["no authority", "another authority", "another name", "expired"])
-    func whatIsNotTrustedIsAskedNothing(_ trouble: String) async throws {
-        let server = try TLSServer(trouble == "another name" ? .elsewhere : trouble == "expired" ? .expired : .good)
+    /// And is told in a sentence of its own.
+    @Test(arguments: [
+        ("no authority", Certificates.Leaf.good, "not signed by an authority known here"),
+        ("another authority", .good, "not signed by an authority known here"),
+        ("another name", .elsewhere, "is for another host"), ("expired", .expired, "has expired"),
+        ("not yet valid", .early, "is not valid yet"),
+    ])
+    func whatIsNotTrustedIsAskedNothing(_ trouble: String, _ leaf: Certificates.Leaf, _ words: String) async throws {
+        let server = try TLSServer(leaf)
         let certificates = try #require(Certificates.shared)
         let authority: String? =
             switch trouble {
@@ -113,7 +119,11 @@ struct TLSTests {
                 _ = try await client.send(request("\(server.origin)/size/1", .get, transferClass))
                 Issue.record("answered")
             } catch {
-                #expect(Kind(.failure(error)) == .untrusted)
+                guard case .untrusted(let sentence) = error else {
+                    Issue.record("\(error)")
+                    continue
+                }
+                #expect(sentence.hasPrefix("localhost: ") && sentence.contains(words))
             }
         }
         transport.shutdown()

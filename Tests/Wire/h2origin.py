@@ -41,7 +41,8 @@ never answered or sent, and no stream is), no-streams (SETTINGS_MAX_CONCURRENT_S
 (SETTINGS_INITIAL_WINDOW_SIZE 0), few-streams ("streams": 8; all is answered), no-ping-ack (requests are answered, PING is not).
 
 Kinds that act at once: silence-old (what is connected now says and hears nothing any more; new connections work), close-old
-(what is connected now is closed), goaway-old (GOAWAY to what is connected now), heal (forgets all rules).
+(what is connected now is closed), goaway-old (GOAWAY to what is connected now), heal (forgets all rules). The kind "another"
+answers with the ports of one more origin, which has rules and memories of its own, so that tests share one process.
 """
 
 import argparse
@@ -83,9 +84,14 @@ class One(Connection):
         body = await self.reader.readexactly(length)
         if method == "POST":
             rules = json.loads(body)
+            if rules == {"kind": "another"}:
+                return await self.tell(await self.wire.another())
             for rule in rules if isinstance(rules, list) else [rules]:
                 self.wire.command(rule)
-        text = json.dumps(self.wire.seen()).encode()
+        await self.tell(self.wire.seen())
+
+    async def tell(self, value):
+        text = json.dumps(value).encode()
         self.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
         await self.drain()
 
@@ -323,15 +329,20 @@ async def main():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(options.certificate, options.key)
     context.set_alpn_protocols(["h2", "http/1.1"])
-    wire = Wire(options.upstream)
 
-    async def handle(reader, writer):
-        await serve(wire, reader, writer)
+    async def origin(port=0, control=0):
+        wire = Wire(options.upstream, origin)
 
-    secure = await asyncio.start_server(handle, "127.0.0.1", options.port, ssl=context, limit=1 << 20)
-    plain = await asyncio.start_server(handle, "127.0.0.1", options.control_port, limit=1 << 20)
-    ports = {"port": secure.sockets[0].getsockname()[1], "control": plain.sockets[0].getsockname()[1]}
-    print(json.dumps(ports), flush=True)
+        async def handle(reader, writer):
+            await serve(wire, reader, writer)
+
+        secure = await asyncio.start_server(handle, "127.0.0.1", port, ssl=context, limit=1 << 20)
+        plain = await asyncio.start_server(handle, "127.0.0.1", control, limit=1 << 20)
+        servers.extend((secure, plain))
+        return {"port": secure.sockets[0].getsockname()[1], "control": plain.sockets[0].getsockname()[1]}
+
+    servers = []
+    print(json.dumps(await origin(options.port, options.control_port)), flush=True)
     # Ends when who started it does.
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
 

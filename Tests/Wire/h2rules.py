@@ -18,7 +18,8 @@ def counted(length):
 class Wire:
     """Rules, and what was seen."""
 
-    def __init__(self, upstream):
+    def __init__(self, upstream, another):
+        self.another = another
         self.upstream = urlsplit(upstream) if upstream else None
         self.rules, self.requests, self.connections = [], [], []
 

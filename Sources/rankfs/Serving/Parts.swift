@@ -42,8 +42,8 @@ final class Parts: Sendable {
     private static let networkBound: Duration = .seconds(15)
     /// Longest wait for a connection: three SYNs and a little.
     private static let connectBound: Duration = .seconds(8)
-    /// Longest silence within a transfer.
-    private static let stallBound: Duration = .seconds(10)
+    /// Longest silence within a transfer; what follows on a new connection is to come within 12 s.
+    private static let stallBound: Duration = .seconds(8)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         origin = name == .demo && settings.apiURL == nil ? try Self.startOrigin() : nil

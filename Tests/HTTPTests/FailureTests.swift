@@ -1,0 +1,59 @@
+import CCurl
+import Testing
+
+@testable import HTTP
+
+@Suite("Sentences on failures")
+struct FailureSentenceTests {
+    private func text(_ error: HTTPError) -> String? {
+        switch error {
+        case .unreachable(let text), .untrusted(let text), .broken(let text), .invalidAnswer(let text),
+            .refused(let text):
+            text
+        default: nil
+        }
+    }
+
+    /// Whatever libcurl and OpenSSL say, there is a sentence, and it names who is meant.
+    @Test func everyCodeHasASentence() {
+        for number in 0...200 {
+            let evidence = CurlFailure.Evidence(code: CURLcode(UInt32(number)), host: "a.example")
+            let error = CurlFailure.error(evidence)
+            if error == .timedOut { continue }
+            let sentence = text(error) ?? ""
+            #expect(sentence.contains("a.example: ") || sentence.contains("roxy"), "\(number)")
+            #expect(sentence.hasSuffix(".") || sentence.hasSuffix("?"), "\(number)")
+        }
+    }
+
+    @Test(arguments: [
+        (9, "clock"), (10, "expired"), (18, "authority"), (19, "authority"), (20, "authority"), (21, "authority"),
+        (0, "another host"), (1, "another host"), (62, "another host"), (23, "revoked"), (4711, "4711"),
+    ])
+    func certificatesAreToldApart(_ verification: Int, _ words: String) {
+        var evidence = CurlFailure.Evidence(code: CURLE_PEER_FAILED_VERIFICATION, host: "a.example")
+        evidence.verification = verification
+        #expect(text(CurlFailure.error(evidence))?.contains(words) == true)
+        evidence.proxyVerification = verification == 0 ? 62 : verification
+        #expect(text(CurlFailure.error(evidence))?.hasPrefix("The proxy's own certificate: ") == true)
+    }
+
+    @Test func aSecondTryHasTwiceTheTimeOfTheFirst() {
+        #expect(Flight.patience(within: .seconds(15)) == .seconds(4))
+        #expect(Flight.patience(within: .seconds(6)) == .seconds(2))
+        #expect(Flight.patience(within: .seconds(-6)) <= .zero)
+    }
+
+    @Test func anOldPoolIsNotUsedEvenIfTheMachineSlept() throws {
+        let pool = try #require(CurlPool(.bulk, idle: 1))
+        #expect(!pool.isStale(.now))
+        #expect(pool.isStale(.now + CurlPool.longestIdle + .seconds(1)))
+        let doubt = ConnectionDoubt()
+        #expect(!doubt.isAfter(pool.made))
+        doubt.raise(pool.made)
+        #expect(!doubt.isAfter(pool.made), "what was made then is new")
+        doubt.raise(pool.made + .seconds(1))
+        doubt.raise(pool.made - .seconds(1))
+        #expect(doubt.isAfter(pool.made))
+    }
+}
