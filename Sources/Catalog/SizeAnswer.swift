@@ -75,7 +75,8 @@ enum SizeAnswer: Hashable, Sendable {
     private static func failure(_ head: HTTPHead) -> SourceError {
         switch head.status {
         case 404, 410: .notFound
-        case 429: .limited(retryAfter: head["retry-after"].flatMap { Int64($0) })
+        // What the host asks for is heard and obeyed on the way here (`CoolDownTransport`).
+        case 429: .limited(retryAfter: nil)
         case 500...599: .unreachable("the image host answered \(head.status)")
         default: .unreadable("the image host refused with status \(head.status)")
         }

@@ -3,6 +3,15 @@ package enum RetryAfter {
     /// The longest wait taken from a server, in seconds: one hour, because a larger number is more often a mistake than a wish.
     package static let longest: Int64 = 3_600
 
+    /// The pause that an answer asks for, in seconds from 1 to `longest`; nil if it asks for none that can be understood.
+    ///
+    /// A date is compared with the answer's own, so that a wrong clock here plays no part.
+    package static func asked(by head: HTTPHead, now: Int64) -> Int64? {
+        guard let text = head["retry-after"] else { return nil }
+        let date = head["date"].flatMap { HTTPDate.seconds(from: $0) }
+        return seconds(from: text, now: date ?? now).map { max($0, 1) }
+    }
+
     /// Seconds to wait from `now`, between 0 and `longest`; nil if the text is neither a number nor a date.
     ///
     /// - Parameters:

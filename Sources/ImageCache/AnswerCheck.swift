@@ -26,11 +26,6 @@ enum AnswerFault: Error, Equatable, Sendable {
 
 /// Checks heads of answers; libcurl calls many contradictions a success (two lengths: exit 0 with half the bytes).
 enum AnswerCheck {
-    /// A cool-down longer than this is not obeyed longer than this, in seconds.
-    static let longestCoolDown: Int64 = 3600
-    /// A Retry-After up to this many seconds is waited for instead of failing the read.
-    static let shortRetryAfter: Int64 = 5
-
     /// Decides whether the body that follows may be taken.
     ///
     /// - Parameters:
@@ -97,10 +92,8 @@ enum AnswerCheck {
         case 401, 403: return .final(.refused("the image host answered \(head.status)"))
         case 404, 410: return .final(.gone)
         case 416: return .changed("the picture is shorter than the part asked for")
-        case 429:
-            let wait = Int64(head["retry-after"] ?? "").map { min(max($0, 0), longestCoolDown) }
-            if let wait, wait <= shortRetryAfter { return .passing(.limited(retryAfter: wait), after: wait) }
-            return .final(.limited(retryAfter: wait))
+        // What the host asks for is heard and obeyed on the way here (`CoolDownTransport`).
+        case 429: return .final(.limited(retryAfter: nil))
         case 500...599: return .passing(.troubled(status: head.status), after: nil)
         default: return .final(.troubled(status: head.status))
         }

@@ -9,10 +9,6 @@ extension Core {
         _ picture: PictureRequest, isPreload: Bool, now: ContinuousClock.Instant, _ actions: inout [Action]
     ) -> ImageCacheError? {
         let key = FileKey(picture.id)
-        if let until = limitedUntil {
-            if until > now { return .limited(retryAfter: (until - now).components.seconds + 1) }
-            limitedUntil = nil
-        }
         // The service names its stand-ins for withheld pictures so.
         let name = picture.location.url.split(separator: "/").last ?? ""
         guard !name.hasPrefix("limit_") else { return .refused("the service gives a placeholder for this picture") }
@@ -223,19 +219,12 @@ extension Core {
         }
         if keepsPartial { park(key, download, actions: &actions) } else { actions.append(.discard(download.file)) }
         if case .gone = error { remember(error, of: key, for: Self.goneFor, now: now) }
-        if case .limited(let told) = error {
-            let seconds = told ?? AnswerCheck.shortRetryAfter
-            // Downloads that were under way together are refused together: that is one event.
-            if limitedUntil.map({ $0 <= now }) ?? true { actions.append(.report(.hostLimited(seconds: seconds))) }
-            limitedUntil = now + .seconds(seconds)
-            queued = []
-        }
         if download.flight.isPreload, !download.flight.isRead {
             actions.append(.report(.preloadFailed(download.picture.id, error)))
             if error != .gone { remember(error, of: key, for: Self.failedPreloadFor, now: now) }
         }
         switch error {
-        case .unreachable, .timedOut:
+        case .unreachable, .timedOut, .limited:
             preloadsRestUntil = now + Self.preloadsRestFor
             queued = []
         default: break

@@ -18,7 +18,6 @@ extension Core {
             },
             queued: queued.map { .init(picture: $0.picture.id) },
             receivedBytes: receivedBytes, preloaded: preloadedCount, evicted: evictedCount,
-            limitedFor: limitedUntil.flatMap { $0 > now ? ($0 - now).components.seconds + 1 : nil },
             isStoring: isStoring)
         return (status, Paths(downloads: running.map(\.picture.path), queued: queued.map(\.picture.path)))
     }

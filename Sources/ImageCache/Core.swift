@@ -126,8 +126,6 @@ struct Core: Sendable {
     var preload: PreloadPolicy
     var queued: [(directory: UInt64, picture: PictureRequest)] = []
     var preloadsRestUntil: ContinuousClock.Instant?
-    /// Until when the image host wants no requests.
-    var limitedUntil: ContinuousClock.Instant?
     var isStoring = true
     /// Bytes that the disk lacks to its floor and that eviction could not free.
     var diskLack: Int64 = 0

@@ -32,8 +32,6 @@ package enum ImageCacheEvent: Sendable {
     /// The disk is full or fails: pictures are served without being stored.
     case notStoring(reason: String)
     case storingAgain
-    /// The image host wants no requests for so many seconds.
-    case hostLimited(seconds: Int64)
     case evicted(count: Int, bytes: Int64)
     case indexRebuilt(pictures: Int, reason: String)
     /// A mark that keeps backups away could not be set.

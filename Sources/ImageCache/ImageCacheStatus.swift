@@ -34,8 +34,6 @@ package struct ImageCacheStatus: Sendable {
     package var receivedBytes: Int64
     package var preloaded: Int
     package var evicted: Int
-    /// Seconds for which the image host asked to be left alone; nil if it did not.
-    package var limitedFor: Int64?
     /// Whether the disk takes pictures.
     package var isStoring: Bool
 }

@@ -136,7 +136,7 @@ struct WebAPI: Sendable {
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
     private static func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
-        let pause = pause(asked: response.head)
+        let pause = RetryAfter.asked(by: response.head, now: Int64(time(nil)))
         switch response.head.status {
         case 429: break
         // A stranger's 403 may look like that too: neither a limit nor a welcome.
@@ -147,14 +147,6 @@ struct WebAPI: Sendable {
         default: return .fine
         }
         return .limited(seconds: pause ?? Limits.usualPause, told: pause != nil)
-    }
-
-    /// The pause that `Retry-After` asks for, in seconds from 1 to an hour; nil if it asks for none that can be understood.
-    private static func pause(asked head: HTTPHead) -> Int64? {
-        guard let text = head["retry-after"] else { return nil }
-        // A date is compared with the answer's own, so that a wrong clock here plays no part.
-        let now = head["date"].flatMap { HTTPDate.seconds(from: $0) } ?? Int64(time(nil))
-        return RetryAfter.seconds(from: text, now: now).map { max($0, 1) }
     }
 }
 

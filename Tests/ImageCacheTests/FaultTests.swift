@@ -46,7 +46,7 @@ import Testing
             request.body(Array(bytes[..<5000]))
             request.fail(.broken("closed"))
         case .empty: request.respond(headers: Bench.imageHeaders, body: [])
-        case .limited: request.head(429, [(name: "retry-after", value: "60")])
+        case .limited: request.fail(.limited(retryAfter: 60))
         case .redirected: request.fail(.redirectRefused("a redirect to a loopback address"))
         case .untrusted: request.fail(.untrusted("certificate"))
         case .transportTooLarge: request.fail(.tooLarge)

@@ -80,7 +80,7 @@ enum CacheProbe {
             }
         }
         look.setAside.sort()
-        look.temporaries = [place.coolDown + ".new"].filter { isOld($0) }
+        look.temporaries = [place.coolDown + ".new", place.hostCoolDowns + ".new"].filter { isOld($0) }
         var status = stat()
         if unsafe stat(place.log, &status) == 0 { look.logBytes = Int64(status.st_size) }
         return look

@@ -14,6 +14,8 @@ struct CachePlace: Hashable, Sendable {
     var catalogDatabase: String { catalog + "/catalog.sqlite" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
+    /// The ends of cool-downs that image hosts asked for, in Unix seconds.
+    var hostCoolDowns: String { directory + "/cooldown.hosts" }
     /// Which thumbnails in the user's home are of this cache's mounts.
     var thumbnails: String { "\(directory)/\(Self.thumbnailsName)" }
     static let thumbnailsName = "thumbnails.list"
@@ -62,7 +64,7 @@ struct CachePlace: Hashable, Sendable {
         // The image cache's lock file; a cache that never got so far has only what others put there before.
         names.contains(".busy")
             || Set(names).isSubset(of: [
-                "catalog", "cooldown", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
+                "catalog", "cooldown", "cooldown.hosts", "thumbnails.list", "rankfs.log", "rankfs.log.1", "lost+found",
             ])
     }
 
@@ -85,5 +87,23 @@ struct CachePlace: Hashable, Sendable {
     /// Keeps a cool-down over restarts; a disk that is full costs only that.
     func store(coolDown seconds: Int64) {
         try? Files.replace(coolDown, with: Array("\(seconds)\n".utf8))
+    }
+
+    /// Cool-downs of image hosts left over from an earlier run; a line that makes no sense is none.
+    func storedHostCoolDowns() -> [String: Int64] {
+        guard let bytes = try? Files.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
+        var ends: [String: Int64] = [:]
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count == 2, let end = Int64(words[1]) else { continue }
+            ends[String(words[0])] = end
+        }
+        return ends
+    }
+
+    /// Keeps the cool-downs of image hosts over restarts; a disk that is full costs only that.
+    func store(hostCoolDowns ends: [String: Int64]) {
+        let lines = ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
+        try? Files.replace(hostCoolDowns, with: Array(lines.joined().utf8))
     }
 }

@@ -36,6 +36,13 @@ extension Log {
         )
     }
 
+    /// The image host wants no requests for so many seconds.
+    func imageHostClosed(for seconds: Int64) {
+        warning(
+            "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
+                + "pictures can be read")
+    }
+
     /// Something that the image cache noticed.
     func record(_ event: ImageCacheEvent) {
         switch event {
@@ -45,10 +52,6 @@ extension Log {
             warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
         case .notStoring(let reason):
             warning("pictures are not stored for now: \(reason)")
-        case .hostLimited(let seconds):
-            warning(
-                "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
-                    + "pictures can be read")
         case .storingAgain:
             info("pictures are stored again")
         case .evicted(let count, let bytes):

@@ -15,7 +15,9 @@ import Rankings
 /// Built and closed on the main thread; what it holds is used from any.
 final class Parts: Sendable {
     let transport: CurlTransport
-    /// What requests go through: the transport, or nothing where none may leave.
+    /// The door to the image hosts, before the transport.
+    let imageHosts: CoolDownTransport
+    /// What requests go through: the door, or nothing where none may leave.
     let network: any Transport
     /// What keeps hosts from being asked.
     let health: HostHealth
@@ -61,7 +63,13 @@ final class Parts: Sendable {
         health = HostHealth(
             RequestLog(transport, log: log), proxy: settings.proxy?.authority, now: WallClock.now
         ) { log.record($0) }
-        network = isOffline ? OfflineNetwork() : health
+        imageHosts = CoolDownTransport(
+            health, closedUntil: place.storedHostCoolDowns(), wallClock: WallClock.now
+        ) { _, seconds, ends in
+            place.store(hostCoolDowns: ends)
+            log.imageHostClosed(for: seconds)
+        }
+        network = isOffline ? OfflineNetwork() : imageHosts
         rate = Self.rate(settings, isDemo: origin != nil)
         gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
         // The embedded origin has no users; pixiv's cookie is none of its business.

@@ -79,7 +79,7 @@ final class StatusSource: Sendable {
             network: StatusDocument.NetworkFigures(
                 activeTransfers: transfers.active, queuedTransfers: transfers.queued,
                 tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
-                imageHostClosedUntil: cache.limitedFor.map { now + $0 }, rate: parts.rate,
+                imageHostClosedUntil: parts.imageHosts.closedUntil.values.max(), rate: parts.rate,
                 requests: StatusDocument.Requests(parts.transport.requestCounts), offline: parts.isOffline,
                 metered: parts.meter.isMetered,
                 troubles: parts.health.troubles.map { .init(since: $0.since, message: $0.sentence) }),

@@ -1,0 +1,128 @@
+/// Who may ask one host now: nobody during a cool-down, one after it, few while the host is a stranger; told the time, never
+/// asking it.
+///
+/// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; the others are
+/// refused at once. As long as the host has not given a good answer lately, only a few requests are under way: a host that
+/// wants none says so to those few.
+struct HostCoolDown {
+    /// What the caller has to do, in order.
+    enum Action: Equatable {
+        case send(Int)
+        /// The cool-down lasts longer than the request may, by so many seconds from now.
+        case refuse(Int, seconds: Int64)
+        /// The deadline came while others were asked.
+        case late(Int)
+    }
+
+    private struct Item {
+        var id: Int
+        var priority: TransferPriority
+        var deadline: ContinuousClock.Instant
+    }
+
+    /// Requests under way to a host that has not answered well lately: enough for the first pictures, few enough to be
+    /// refused.
+    static let few = 4
+    /// How long a good answer counts, from one burst of requests to the next.
+    static let welcomeFor = Duration.seconds(5)
+    /// What an answer takes at least, after the end of a cool-down.
+    static let answerTime = Duration.milliseconds(500)
+
+    private var coolDown: CoolDown
+    /// By priority, then arrival.
+    private var waiting: [Item] = []
+    private var underWay: [Int: GateTicket] = [:]
+    private var welcomed: ContinuousClock.Instant?
+
+    /// - Parameter closedUntil: The end of a cool-down left over from earlier, in Unix seconds.
+    init(closedUntil: Int64? = nil) {
+        coolDown = CoolDown(until: closedUntil)
+    }
+
+    /// The end of the present cool-down, in Unix seconds.
+    func closedUntil(wall: Int64) -> Int64? {
+        let left = coolDown.secondsLeft(wall)
+        return left > 0 ? wall + left : nil
+    }
+
+    /// Whether nothing would be lost with it.
+    func isIdle(wall: Int64) -> Bool {
+        waiting.isEmpty && underWay.isEmpty && coolDown.trust == .everybody
+    }
+
+    /// Puts a request in its place.
+    mutating func join(_ id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant) {
+        // Nearly always the last place: look from the end.
+        let place = waiting.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
+        waiting.insert(Item(id: id, priority: priority, deadline: deadline), at: place)
+    }
+
+    /// Changes the priority of one that waits.
+    mutating func setPriority(_ id: Int, _ priority: TransferPriority) {
+        guard let place = waiting.firstIndex(where: { $0.id == id }), waiting[place].priority != priority else {
+            return
+        }
+        let item = waiting.remove(at: place)
+        join(id, priority: priority, deadline: item.deadline)
+    }
+
+    /// Takes one out that waits; false if it does not.
+    mutating func leave(_ id: Int) -> Bool {
+        guard let place = waiting.firstIndex(where: { $0.id == id }) else { return false }
+        waiting.remove(at: place)
+        return true
+    }
+
+    /// Takes in what came of a request under way; a second time is without effect.
+    ///
+    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
+    mutating func settle(_ id: Int, _ verdict: GateVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
+        guard let ticket = underWay.removeValue(forKey: id) else { return nil }
+        if verdict == .fine { welcomed = now }
+        return coolDown.settle(ticket, verdict, wall: wall)
+    }
+
+    /// What may go, or must end, now.
+    mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
+        var actions: [Action] = []
+        let left = coolDown.secondsLeft(wall)
+        waiting.removeAll { item in
+            if item.deadline <= now {
+                actions.append(.late(item.id))
+            } else if left > 0, item.deadline < now + .seconds(left) + Self.answerTime {
+                actions.append(.refuse(item.id, seconds: left))
+            } else {
+                return false
+            }
+            return true
+        }
+        guard left == 0 else { return actions }
+        let free = min(waiting.count, free(now))
+        for item in waiting[..<free] {
+            underWay[item.id] = coolDown.letGo(item.id)
+            actions.append(.send(item.id))
+        }
+        waiting.removeFirst(free)
+        return actions
+    }
+
+    /// How many may go now.
+    private func free(_ now: ContinuousClock.Instant) -> Int {
+        switch coolDown.trust {
+        case .probing: 0
+        case .nobodyYet: 1
+        case .everybody: isWelcome(now) ? .max : max(0, Self.few - underWay.count)
+        }
+    }
+
+    private func isWelcome(_ now: ContinuousClock.Instant) -> Bool {
+        welcomed.map { now - $0 <= Self.welcomeFor } ?? false
+    }
+
+    /// When to ask `next` again if nothing else happens; nil if nobody waits.
+    func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
+        guard let earliest = waiting.map(\.deadline).min() else { return nil }
+        let left = coolDown.secondsLeft(wall)
+        return left > 0 ? min(earliest, now + .seconds(left)) : earliest
+    }
+}
