@@ -18,8 +18,7 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: Kind.allCases.filter { $0 != .refusedByProxy })
-        func oneSentenceTellsWhatIsWrong(_ kind: Kind) async throws {
+        @Test(arguments: Kind.allCases) func oneSentenceTellsWhatIsWrong(_ kind: Kind) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
                 let before = try Mount(workplace, of: origin, options: ["prefetch=0"])
