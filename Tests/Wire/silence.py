@@ -14,6 +14,7 @@ import time
 from parts import *
 
 ASLEEP = number("ASLEEP", 20)
+# Seconds; the second may take as much longer than before.
 FIRST, SECOND = 12.0, 1.0
 
 
@@ -32,7 +33,7 @@ class Asker:
         self.names = mount.names()
         self.pictures = iter(origin.ranking())
         for _ in range(3):
-            self.picture()
+            self.usual = self.both()
 
     def listing(self):
         return len(os.listdir(self.mount.day(next(self.days))))
@@ -51,12 +52,13 @@ class Asker:
 def judge(verdicts, name, asker):
     first, second = asker.both(), asker.both()
     for index, what in enumerate(("listing", "picture")):
-        for which, results, bound in (("first", first, FIRST), ("second", second, SECOND)):
+        usual = asker.usual[index][0]
+        for which, results, bound in (("first", first, FIRST), ("second", second, SECOND + usual)):
             seconds, value = results[index]
             is_right = value is True or isinstance(value, int) and value > 90
             verdicts.figure(
-                f"{name}: {which} {what}", f"{seconds:.2f} s" + ("" if is_right else f", {value}"),
-                is_right and seconds <= bound, f"{bound:.0f} s")
+                f"{name}: {which} {what}", f"{seconds:.2f} s, before {usual:.2f} s" + ("" if is_right else f", {value}"),
+                is_right and seconds <= bound, f"{bound:.1f} s")
 
 
 def relayed(verdicts, name, tls, asleep):
