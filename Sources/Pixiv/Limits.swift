@@ -8,6 +8,8 @@ package enum Limits {
     static let times: ClosedRange<Int64> = 0...253_402_300_799
     /// Pixels of an edge; the service allows 20,000.
     static let pixels: ClosedRange<Int64> = 0...1_000_000
+    /// Frames of an animation; the service takes 150 from its users.
+    static let frames = 2000
     /// Tags of a work; the service allows 10.
     static let tags = 64
     /// Entries on a page of a ranking (reference/pixiv-api.md, "Length").

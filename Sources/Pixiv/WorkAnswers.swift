@@ -31,11 +31,14 @@ package enum WorkAnswers {
 
     /// The frames in `/ajax/illust/<id>/ugoira_meta`; those that make no sense are left out.
     ///
-    /// - Throws: `.unreadable` if there is no frame, or no archive of this work.
+    /// - Throws: `.unreadable` if there is no frame, more than any animation has, or no archive of this work.
     package static func animation(_ body: JSON, of work: WorkID) throws(SourceError) -> AnimationRecord {
         let archives = ["originalSrc", "src"].lazy.compactMap { body[$0].text.flatMap { ArchivePath(url: $0) } }
         guard let archive = archives.first(where: { $0.work == work }) else {
             throw .unreadable("pixiv tells no usable address of the frames of work \(work.rawValue).")
+        }
+        guard body["frames"].elements.count <= Limits.frames else {
+            throw .unreadable("pixiv tells more than \(Limits.frames) frames of work \(work.rawValue).")
         }
         let frames = body["frames"].elements.compactMap { frame -> AnimationRecord.Frame? in
             guard let file = frame["file"].text, isFrameName(file),

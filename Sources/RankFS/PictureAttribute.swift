@@ -62,12 +62,4 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         if name.hasSuffix(".zip") { return "application/zip" }
         return name.hasSuffix(".gif") ? "image/gif" : "image/jpeg"
     }
-
-    /// A moment as `2024-05-01T03:00:00Z` (ISO 8601, RFC 3339).
-    static func timestamp(_ seconds: Int64) -> String {
-        let days = Int((Double(seconds) / 86_400).rounded(.down))
-        let rest = seconds - Int64(days) * 86_400
-        let clock = [rest / 3600, rest / 60 % 60, rest % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return "\(Day(ordinal: days))T\(clock.joined(separator: ":"))Z"
-    }
 }

@@ -65,7 +65,7 @@ extension RankFileSystem {
         case .work: String(picture.work.rawValue)
         case .page: String(picture.page)
         case .rank: entry.rank > 0 ? String(entry.rank) : nil
-        case .posted: PictureAttribute.timestamp(picture.uploaded)
+        case .posted: Timestamp.text(picture.uploaded)
         case .state: Self.name(of: cache.state(of: picture))
         case .progress: progress(of: picture, size: listing.size(at: index))
         default: nil

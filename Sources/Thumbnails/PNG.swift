@@ -17,7 +17,7 @@ package enum PNG {
     package static func setting(
         _ texts: [(key: String, value: String)], areInternational: Bool = false, of file: [UInt8]
     ) -> [UInt8]? {
-        guard file.starts(with: signature), file.count > headerEnd else { return nil }
+        guard file.starts(with: signature + headerStart), file.count > headerEnd else { return nil }
         var rest = file[headerEnd...]
         while rest.count >= chunkFrame, textChunks.contains(where: rest.dropFirst(4).prefix(4).elementsEqual) {
             rest = rest.dropFirst(chunkFrame + length(of: rest))
@@ -45,6 +45,8 @@ package enum PNG {
     // MARK: -
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+    /// Length and type of IHDR (PNG specification, 11.2.2); with another one, texts would stand where nobody finds them.
+    private static let headerStart: [UInt8] = [0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     /// Signature and IHDR, which always has 25 bytes (PNG specification, 11.2.2): texts may stand anywhere behind them.
     private static let headerEnd = 33
     /// Length, type and checksum of a chunk (PNG specification, 5.3).

@@ -23,13 +23,6 @@ import Testing
         #expect(text.last == UInt8(ascii: "\n"))
     }
 
-    @Test func momentsAreWrittenInUTC() {
-        #expect(PictureAttribute.timestamp(0) == "1970-01-01T00:00:00Z")
-        #expect(PictureAttribute.timestamp(1_714_532_400) == "2024-05-01T03:00:00Z")
-        #expect(PictureAttribute.timestamp(1_709_251_199) == "2024-02-29T23:59:59Z")
-        #expect(PictureAttribute.timestamp(-1) == "1969-12-31T23:59:59Z")
-    }
-
     @Test func aCommaInATagIsNoSeparator() {
         #expect(PictureAttribute.list(["a,b", "c"]) == "a，b,c")
         #expect(PictureAttribute.list([]) == "")

@@ -31,7 +31,7 @@ struct FetchEstimate: Hashable, Sendable {
 
     /// How long that many requests take at a mount's pace, in seconds.
     static func seconds(requests: Int, tokens: Double, rate: Double) -> Int64 {
-        Int64((max(0, Double(requests) - tokens) / max(rate, 0.01)).rounded(.up))
+        Int64(saturating: (max(0, Double(requests) - tokens) / max(rate, 0.01)).rounded(.up))
     }
 
     /// The lines that are shown.
@@ -54,7 +54,7 @@ struct FetchEstimate: Hashable, Sendable {
                 text += time > 0 ? ", about \(StatusCommand.duration(time))" : ", at once"
             }
             if files > 0, knownListings > 0 {
-                let more = bytes / Int64(knownListings) * Int64(unknownListings)
+                let more = Int64(saturating: Double(bytes) / Double(knownListings) * Double(unknownListings))
                 text += "; about \(ValueParsers.sizeText(more)) more if they are like the known ones"
             }
             lines.append(text)

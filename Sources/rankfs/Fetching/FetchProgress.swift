@@ -26,11 +26,11 @@ struct FetchProgress: Hashable, Sendable {
     var secondsLeft: Int64? {
         let fraction = fraction
         guard fraction > Self.leastFraction, fraction < 1 else { return nil }
-        return Int64((elapsed * (1 - fraction) / fraction).rounded(.up))
+        return Int64(saturating: (elapsed * (1 - fraction) / fraction).rounded(.up))
     }
 
     /// Bytes a second since the start.
-    var rate: Int64 { elapsed > 0 ? Int64(Double(bytes) / elapsed) : 0 }
+    var rate: Int64 { elapsed > 0 ? Int64(saturating: Double(bytes) / elapsed) : 0 }
 
     /// Below it, what is left changes too much to be shown.
     private static let leastFraction = 0.01

@@ -106,7 +106,7 @@ final class FetchRun {
             if replaced { display.tell("changed: \(LogText.escaped(work.path, limit: LogText.longestLine))") }
             ended(work) {
                 $0.fetched += 1
-                $0.bytes += bytes
+                $0.bytes = $0.bytes.adding(saturating: bytes)
             }
         case .skipped:
             schedule.succeeded(result.piece.id)

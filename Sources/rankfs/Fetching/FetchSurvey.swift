@@ -64,12 +64,12 @@ enum FetchSurvey {
             return
         }
         let size = Int64(status.st_size)
-        estimate.bytes += size
+        estimate.bytes = estimate.bytes.adding(saturating: size)
         if size == 0, MountedFiles.attribute("user.rankfs.withheld", of: file) != nil {
             estimate.withheld += 1
         } else if MountedFiles.attribute("user.rankfs.state", of: file) == "stored" {
             estimate.stored += 1
-            estimate.storedBytes += size
+            estimate.storedBytes = estimate.storedBytes.adding(saturating: size)
         }
     }
 }

@@ -45,13 +45,14 @@ enum TerminalProgress: Hashable, Sendable {
             self = .none
             return
         }
-        let received = shown.reduce(Int64(0)) { $0 + $1.received }
+        let received = shown.reduce(0) { $0 + Double($1.received) }
         let totals = shown.compactMap(\.total)
-        guard totals.count == shown.count, totals.reduce(0, +) > 0 else {
+        let total = totals.reduce(0) { $0 + Double($1) }
+        guard totals.count == shown.count, total > 0 else {
             self = .busy
             return
         }
-        let part = Double(received) / Double(totals.reduce(0, +))
+        let part = received / total
         self = (document.network.opensAgain ?? 0) > now ? .paused(part) : .part(part)
     }
 }
