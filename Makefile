@@ -2,7 +2,10 @@
 #
 #   make demo     install what is missing, build, mount the embedded origin
 #   make test     install what is missing, run every test
-#   make check    format, layers and the tests that need no mount
+#   make check    format, layers, the tests that need no mount, and a minute of each fuzzing target
+#   make fuzz     each fuzzing target for FUZZ_SECONDS (600), two at a time
+#   make model    random operations against a mount under random faults: MODEL_OPERATIONS (100000), MODEL_SEED (1),
+#                 MODEL_WIRE (tls, or plain)
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
@@ -25,7 +28,7 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
                  ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi
 
-.PHONY: demo test check clients bench wire faults soak twice install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model clients bench wire faults soak twice install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -45,6 +48,16 @@ check: setup
 	swift format lint --strict --recursive Sources Tests Package.swift
 	swift build --build-tests
 	timeout -k 10 600 swift test --skip-build --skip MountTests --skip FuseTests
+	FUZZ_SECONDS=60 Tests/FuzzTests/run
+
+# libFuzzer comes with the toolchain; what it builds is in .build/fuzz.
+fuzz: setup
+	Tests/FuzzTests/run
+
+model: setup-test build
+	swift build --build-tests
+	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
+	    swift test --skip-build --filter ModelTests
 
 # The mount tests run other processes, which this cannot see into.
 tsan: setup

@@ -22,8 +22,28 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: testSettings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], excluding excluded: [String] = [], resources: [Resource] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: excluded, resources: resources, swiftSettings: testSettings)
+}
+
+/// What reads something from outside.
+let fuzzed: [Target.Dependency] = [
+    "Rankings", "HTTP", "Pixiv", "ImageCache", "Media", "Thumbnails", "RankFS", "rankfs",
+]
+
+/// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
+/// nothing else but what is fuzzed.
+let fuzzes = Context.environment["RANKFS_FUZZ"] != nil
+
+/// The program, whose parts the tests and the fuzzer read.
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    guard fuzzes else {
+        return .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    }
+    return .target(name: name, dependencies: dependencies, exclude: ["Program.swift"], swiftSettings: settings)
 }
 
 let package = Package(
@@ -59,14 +79,13 @@ let package = Package(
         library("Fuse", ["CFuse3"]),
         library("RankFS", ["Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"]),
         library("Origin", ["Rankings", "Media", "CMicroHTTPD", "CCairo"]),
-        .executableTarget(
-            name: "rankfs",
-            dependencies: [
+        program(
+            "rankfs",
+            [
                 "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
                 "Origin",
                 "CSystemd", "CLinux",
-            ],
-            swiftSettings: settings),
+            ]),
         .executableTarget(name: "rankfs-bench", dependencies: ["CLinux"], swiftSettings: settings),
         // Mounted by FuseTests in a process of its own, and an example of the library.
         .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
@@ -90,6 +109,18 @@ let package = Package(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
         tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "TestSupport"]),
+        tests("FuzzTests", fuzzed, excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
     ]
 )
+
+if fuzzes {
+    package.products = [.executable(name: "rankfs-fuzz", targets: ["rankfs-fuzz"])]
+    package.targets.removeAll { $0.type == .test }
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "rankfs-fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/FuzzTests",
+            exclude: ["Corpus", "CorpusTests.swift", "run"], swiftSettings: testSettings),
+    ]
+}
