@@ -16,6 +16,13 @@ extension Catalog {
         }
     }
 
+    /// The newest day that a mode can have: the calendar's, or a later one that the service named.
+    ///
+    /// Never waits, never asks.
+    package func newestPossible(of mode: RankingMode) -> Day {
+        known.withLock { [now] in $0.newestPossible(of: mode, now: now) }
+    }
+
     /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones.
     ///
     /// Never waits, never asks.
@@ -26,6 +33,16 @@ extension Catalog {
             let end = known.newest[mode]?.listedEnd(now: now) ?? Day.newestPublished(atUnixSeconds: now)
             return ListedDays.days(mode: mode, end: end, recent: configuration.days, stored: stored)
         }
+    }
+
+    /// The days of a mode that are stored, oldest first.
+    ///
+    /// Never waits, never asks.
+    package func storedDays(of mode: RankingMode) -> [Day] {
+        storedListings.compactMap { key in
+            guard case .ranking(mode, let day) = key else { return nil }
+            return day
+        }.sorted()
     }
 
     /// The newest published day, asked now whatever is known.

@@ -33,12 +33,19 @@ extension Catalog {
         return known.withLock { known in
             // What was stored once is served, whatever the clock or the service say now.
             if isThere || known.stored.contains(key) { return false }
-            if Freshness.isImpossible(key, now: now) { return true }
+            if Freshness.isImpossible(key, newest: { known.newestPossible(of: $0, now: now) }) { return true }
             guard let refused = known.refused[key] else { return false }
             if Freshness.holds(since: refused, seconds: Freshness.refusalSeconds, now: now) { return true }
             known.refused[key] = nil
             return false
         }
+    }
+
+    /// Whether a listing is there, stored or on its way to the database: it opens without the service.
+    ///
+    /// Never waits.
+    package func isStored(_ key: ListingKey) -> Bool {
+        loaded[key] != nil || known.withLock { $0.stored.contains(key) }
     }
 
     /// The authors with a stored listing, by number.
@@ -95,7 +102,7 @@ extension Catalog {
         // An author's pages are counted anew over the works that remain.
         let (next, last): (Int, Int?) =
             switch key {
-            case .ranking, .work, .search, .bookmarks:
+            case .ranking, .work, .search, .bookmarks, .following:
                 (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
             case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
             }
@@ -128,7 +135,7 @@ extension Catalog {
                 let pages = pages(of: key, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
-            case .work, .search, .bookmarks:
+            case .work, .search, .bookmarks, .following:
                 let pages = pages(of: key, works: [])
                 let first = try await pages.page(1)
                 let isEmpty = first.works.isEmpty && first.last == 1

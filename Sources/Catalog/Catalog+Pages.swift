@@ -18,17 +18,20 @@ extension Catalog {
                     mode: mode, day: day, top: view.top, source: source, timeout: timeout)
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
             case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
+            case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
             // What was listed of a work may be out of date itself: a comparison asks for the record anew.
             case .work(let work): workPages(work, timeout: timeout, usesStored: patience == nil)
             }
-        guard view.rendition == .original, !key.isWork else { return pages }
+        guard view.rendition == .original, !key.isSameInEveryView else { return pages }
         return OriginalPages(base: pages, resolver: resolver)
     }
 
     private var resolver: OriginalResolver {
         OriginalResolver(
             source: source, probe: probe, timeout: configuration.timeout,
+            stored: { [self] in await storedSize(of: $0) },
+            learnt: { [outbox] in outbox.add([.toldSize($0, $1)]) },
             missing: { [self] work in
                 let isFirst = known.withLock { known in
                     if known.missing.count >= Self.missingBound { known.missing = [] }

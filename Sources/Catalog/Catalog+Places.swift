@@ -62,7 +62,7 @@ extension Catalog {
             if let size = try? await store.sizes(of: [picture]).first, size > 0 { return .success(size) }
             do throws(CatalogError) {
                 let size = try await probe.size(at: location)
-                outbox.add([.size(size, picture)])
+                outbox.add([.toldSize(size, picture)])
                 return .success(size)
             } catch { return .failure(error) }
         }

@@ -24,7 +24,7 @@ extension Catalog {
         switch listing.key {
         case .ranking: return listing
         case .author(let author): return try await refreshed(listing, of: author)
-        case .search, .bookmarks, .work: return try await refreshedFirstPage(listing)
+        case .search, .bookmarks, .following, .work: return try await refreshedFirstPage(listing)
         }
     }
 
@@ -51,7 +51,7 @@ extension Catalog {
             case .work(let work):
                 outbox.add([.noText(.details(work))])
                 _ = try await refreshed(listing)
-            case .author, .search, .bookmarks: _ = try await refreshed(listing)
+            case .author, .search, .bookmarks, .following: _ = try await refreshed(listing)
             }
         } catch { throw CatalogError(listing: error) }
     }
@@ -68,13 +68,13 @@ extension Catalog {
             touch(listing)
             return listing
         }
-        var pictures: [ListedPicture] = []
+        // Of many new works the rest is asked for as it is read, and stored as it comes.
         let newPages = pages(of: listing.key, works: new, patience: patience)
-        let count = (new.count + newPages.window.perPage - 1) / newPages.window.perPage
-        for number in 1...count { pictures += try await newPages.page(number).pictures(in: view.rendition) }
+        let pictures = try await newPages.page(1).pictures(in: view.rendition)
         let present = Set(works)
-        let pages = pages(of: listing.key, works: remaining.filter(present.contains))
-        let last = (pages.remaining(from: 1).count + pages.window.perPage - 1) / pages.window.perPage
+        let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
+        let pages = pages(of: listing.key, works: rest)
+        let last = (rest.count + pages.window.perPage - 1) / pages.window.perPage
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
@@ -90,6 +90,11 @@ extension Catalog {
         let new = pictures.filter { picture in
             isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
         }
+        if listing.key.listsAuthors, paging.hasEverything, let total = content.total,
+            table.entries.count + new.count > total
+        {
+            readAnew(listing, from: content)
+        }
         guard !new.isEmpty else {
             touch(listing)
             return listing
@@ -103,6 +108,28 @@ extension Catalog {
         let last = paging.isComplete ? paging.next - 1 : paging.last
         return replace(
             listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
+    }
+
+    /// Reads a whole list of which something vanished, and shows it in the place of the old one once all of it is there.
+    private func readAnew(_ listing: Listing, from first: PageContent) {
+        inBackground { [self] in
+            let pages = pages(of: listing.key, works: [])
+            var pictures = first.pictures(in: view.rendition)
+            var (number, last) = (1, first.last)
+            while number < min(last ?? .max, pages.window.lastPage) {
+                do throws(SourceError) {
+                    let content = try await pages.page(number + 1)
+                    pictures += content.pictures(in: view.rendition)
+                    last = content.last
+                    number += 1
+                } catch .pastTheEnd {
+                    last = number
+                } catch { return }
+            }
+            _ = replace(
+                listing, front: pictures, old: EntryTable(), pages,
+                Paging(window: pages.window, next: number + 1, last: number))
+        }
     }
 
     /// Notes that a listing was compared with the service's just now and has nothing new.

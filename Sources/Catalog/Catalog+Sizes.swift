@@ -31,12 +31,12 @@ extension Catalog {
         }
         let size = try await sizeFlights.value(for: entry.picture) { [self] in await askSize(of: entry, in: listing) }
         // Another listing of the same picture may have asked.
-        listing.setSize(size, of: entry.picture)
-        return size
+        return listing.learnSize(size, of: entry.picture)
     }
 
     /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
     func learnSizes(of entries: [ListingEntry], in listing: Listing) {
+        guard !listing.key.listsAuthors else { return }
         inBackground { [self] in
             await learnStoredSizes(of: entries, in: listing)
             askSizes(of: listing.entriesForWalk(now: now), in: listing)
@@ -87,10 +87,11 @@ extension Catalog {
         }
         do throws(CatalogError) {
             if known.withLock({ $0.doubted.contains(entry.picture) }) { throw .sizeNotTold }
-            let size = try await probe.size(at: try location(of: entry), urgency: urgency)
+            let told = try await probe.size(at: try location(of: entry), urgency: urgency)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
-            listing.setSize(size, of: entry.picture)
-            outbox.add([.size(size, entry.picture)])
+            // A download may have told another one meanwhile, and has seen the bytes.
+            let size = listing.learnSize(told, of: entry.picture)
+            outbox.add([.toldSize(size, entry.picture)])
             return .success(size)
         } catch { return .failure(error) }
     }

@@ -18,6 +18,15 @@ extension Catalog {
         }
     }
 
+    /// Whether the full record of a work is stored.
+    package func hasDetails(of work: WorkID) async -> Bool {
+        await outbox.flush()
+        let found = try? await store.read { connection throws(DatabaseError) in
+            try Rows.text(.details(work), in: connection)
+        }
+        return found.flatMap { $0 } != nil
+    }
+
     /// The frames of an animation and where its archive is.
     package func animation(of work: WorkID) async throws(CatalogError) -> AnimationRecord {
         let isWhole: @Sendable (String) -> Bool = { Self.animation($0) != nil }
@@ -60,31 +69,6 @@ extension Catalog {
         ])
         return (json, avatar)
     }
-
-    /// The authors whom a user follows, all of them.
-    package func followedAuthors(of user: UserID) async throws(CatalogError) -> [NamedAuthor] {
-        let text = try await text(.following(user), seconds: Freshness.searchSeconds) {
-            [self] deadline async throws(SourceError) in
-            var authors: [NamedAuthor] = []
-            var page = 1
-            while page <= Self.followedPages {
-                let told = try await source.followedAuthors(of: user, page: page, deadline: deadline)
-                authors += told.authors
-                guard told.hasNext, !told.authors.isEmpty else { break }
-                page += 1
-            }
-            return authors.map { "\($0.id.rawValue) \($0.name.filter { $0 != "\n" })\n" }.joined()
-        }.text
-        return text.split(separator: "\n").compactMap { line in
-            let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-            return Int64(parts[0]).map {
-                NamedAuthor(id: UserID(rawValue: $0), name: parts.count > 1 ? String(parts[1]) : "")
-            }
-        }
-    }
-
-    /// Pages of followed authors asked for at most: the service lets nobody follow more than 5,000.
-    private static let followedPages = 210
 
     /// A work's newest record, whatever listed it; nil if it was never listed.
     package func storedWork(_ work: WorkID) async -> Work? {

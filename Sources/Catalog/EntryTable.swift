@@ -5,6 +5,9 @@ import Rankings
 /// A row is what is stored: a work in a list of works, a page in a work. A row of a work makes an entry for each of its pages
 /// where all pages are shown.
 struct EntryTable: Sendable {
+    /// Pages of a work that are shown: five times what services allow, whatever a damaged database says.
+    private static let mostPages = 1000
+
     private(set) var entries: [ListingEntry] = []
     /// Bytes by position; 0 for unknown, since no picture has none.
     private(set) var sizes: [Int64] = []
@@ -38,9 +41,11 @@ struct EntryTable: Sendable {
             append(
                 StoredRow(
                     entry: entry, size: picture.size,
-                    pageCount: view.allPages && !key.isWork ? work.pageCount : 1))
+                    pageCount: view.allPages && !key.isSameInEveryView ? work.pageCount : 1))
             rows.append(
-                ListingRow(entry: entry, previousRank: picture.listed.previousRank, work: work, size: picture.size))
+                ListingRow(
+                    entry: entry, previousRank: picture.listed.previousRank, work: key.listsAuthors ? nil : work,
+                    size: picture.size))
         }
         return rows
     }
@@ -92,7 +97,7 @@ struct EntryTable: Sendable {
         rowCount += 1
         add(row.entry, size: row.size)
         guard row.pageCount > 1, !row.entry.isWithheld else { return }
-        for page in 1..<row.pageCount { add(row.entry.ofPage(page), size: 0) }
+        for page in 1..<min(row.pageCount, Self.mostPages) { add(row.entry.ofPage(page), size: 0) }
     }
 
     private mutating func add(_ entry: ListingEntry, size: Int64) {

@@ -11,33 +11,45 @@ enum Freshness {
     /// After how long an author's works are asked again: six hours, a few looks a day.
     static let authorSeconds: Int64 = 6 * 3600
 
-    /// After how long a search or bookmarks are asked again: an hour, since they are looked at for what is new.
+    /// After how long a search, bookmarks or followed authors are asked again: an hour, since they are looked at for what is new.
     static let searchSeconds: Int64 = 3600
 
     /// Whether something that happened at `moment` is still within its time.
     ///
     /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
     static func holds(since moment: Int64, seconds: Int64, now: Int64) -> Bool {
-        now >= moment && now - moment < seconds
+        let (passed, overflows) = now.subtractingReportingOverflow(moment)
+        return now >= moment && !overflows && passed < seconds
     }
 
     /// Whether the calendar alone rules a listing out.
-    static func isImpossible(_ key: ListingKey, now: Int64) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - newest: The newest day that its mode can have.
+    /// - Returns: True if nobody need be asked.
+    static func isImpossible(_ key: ListingKey, newest: (RankingMode) -> Day) -> Bool {
         switch key {
         case .ranking(let mode, let day):
-            day < Day.first(of: mode) || day > Day.newestPublished(atUnixSeconds: now)
+            day < Day.first(of: mode) || day > newest(mode)
         case .author(let author):
             author.rawValue <= 0
         case .work(let work): work.rawValue <= 0
-        case .bookmarks(let user): user.rawValue <= 0
+        case .bookmarks(let user), .following(let user): user.rawValue <= 0
         case .search(let words): !words.contains { !$0.isWhitespace }
         }
     }
 
     /// Whether a complete listing can never change: a day older than the newest one, whose works may still be moved for an hour.
-    static func isFrozen(_ key: ListingKey, isComplete: Bool, now: Int64) -> Bool {
-        guard isComplete, case .ranking(_, let day) = key else { return false }
-        return day < Day.newestPublished(atUnixSeconds: now)
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - isComplete: Whether no further entry will come.
+    ///   - newest: The newest day that its mode can have.
+    /// - Returns: True if it may be cached for good.
+    static func isFrozen(_ key: ListingKey, isComplete: Bool, newest: (RankingMode) -> Day) -> Bool {
+        guard isComplete, case .ranking(let mode, let day) = key else { return false }
+        return day < newest(mode)
     }
 
     /// Whether a listing that is there should be compared with the service's before it is shown.
@@ -45,7 +57,7 @@ enum Freshness {
         switch key {
         case .ranking: false
         case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
-        case .search, .bookmarks: !holds(since: fetched, seconds: searchSeconds, now: now)
+        case .search, .bookmarks, .following: !holds(since: fetched, seconds: searchSeconds, now: now)
         }
     }
 
@@ -67,8 +79,10 @@ struct NewestDay: Hashable, Sendable {
     /// Whether the service must be asked before this is given as the answer.
     func mustAsk(now: Int64) -> Bool {
         let expected = Day.newestPublished(atUnixSeconds: now)
-        guard day < expected else { return false }
+        guard day != expected else { return false }
         if let failed, Freshness.holds(since: failed, seconds: Freshness.failedSeconds, now: now) { return false }
+        // The clock is behind what the service named: it cannot tell when the next day appears.
+        if day > expected { return !Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now) }
         let askedSinceNoon = asked <= now && Day.newestPublished(atUnixSeconds: asked) >= expected
         return !(askedSinceNoon && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
     }

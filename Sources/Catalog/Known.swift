@@ -21,6 +21,12 @@ struct Known: Sendable {
     /// Pictures whose told size a download contradicted: headers may tell it again.
     var doubted: Set<PictureID> = []
 
+    /// The newest day that a mode can have: the calendar's, or the one that the service named if the clock is behind it.
+    func newestPossible(of mode: RankingMode, now: Int64) -> Day {
+        let expected = Day.newestPublished(atUnixSeconds: now)
+        return newest[mode].map { max($0.day, expected) } ?? expected
+    }
+
     /// The days of a mode that are stored, in no order.
     func storedDays(of mode: RankingMode) -> [Day] {
         stored.compactMap { key in

@@ -10,6 +10,19 @@ extension Listing {
         state.withLock { $0.table.setSize(size, of: picture) }
     }
 
+    /// Sets a size in bytes that the image host told, unless one is known.
+    ///
+    /// - Returns: The size that holds.
+    func learnSize(_ told: Int64, of picture: PictureID) -> Int64 {
+        state.withLock { state in
+            if let position = state.table.position(of: picture), state.table.sizes[position] > 0 {
+                return state.table.sizes[position]
+            }
+            state.table.setSize(told, of: picture)
+            return told
+        }
+    }
+
     /// Notes that somebody asks for size after size; returns the entries to ask for that the walk has not asked for yet.
     func continueWalk(now: Int64) -> [ListingEntry] {
         state.withLock { state in

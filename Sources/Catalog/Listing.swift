@@ -42,7 +42,7 @@ package final class Listing: Sendable {
 
     /// Whether this listing can never change again (a past day, complete): kernel and clients may cache it.
     package var isFrozen: Bool {
-        Freshness.isFrozen(key, isComplete: isComplete, now: owner.now)
+        Freshness.isFrozen(key, isComplete: isComplete, newest: owner.newestPossible)
     }
 
     /// When its content last changed, in Unix seconds: the directory's modification time.
@@ -53,6 +53,7 @@ package final class Listing: Sendable {
         case .ranking(_, let day): Freshness.published(day)
         case .author, .search, .bookmarks, .work:
             state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
+        case .following: state.withLock { $0.fetched }
         }
     }
 
@@ -91,6 +92,9 @@ protocol ListingOwner: AnyObject, Sendable {
     var now: Int64 { get }
 
     var view: ListingView { get }
+
+    /// The newest day that a mode can have.
+    func newestPossible(of mode: RankingMode) -> Day
 
     /// Asks for a page in the background and hands the outcome to `Listing.arrived`.
     func ask(page: Int, of listing: Listing)

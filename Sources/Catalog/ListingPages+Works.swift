@@ -1,4 +1,4 @@
-import Rankings
+package import Rankings
 
 /// The pages of a search.
 struct SearchPages: ListingPages {
@@ -39,6 +39,52 @@ struct BookmarkPages: ListingPages {
     // Names come from listings, and bookmarks are in no order: looking through all of them for a name that nobody listed
     // would cost a request a page.
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// The pages of the authors whom a user follows, last followed first.
+struct FollowingPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: Duration
+
+    /// Three requests ahead, because two thousand authors are eighty-four.
+    var window: PageWindow { PageWindow(perPage: max(1, source.authorsPerPage), pages: 3, lastPage: 1000) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.followedAuthors(
+            of: user, page: number, deadline: ContinuousClock.now + timeout)
+        let pictures = page.authors.map(ListedPicture.init)
+        let last = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
+        return PageContent(
+            works: pictures.map(\.listed), pictures: pictures,
+            last: page.hasNext ? last.map { max($0, number + 1) } : number, total: page.total)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Authors are in no order of their numbers.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { true }
+}
+
+extension ListedPicture {
+    /// An author in the place of a work: known by number and name, and without an upload.
+    init(_ author: NamedAuthor) {
+        let work = Work(
+            id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
+            tags: [], kind: .illustration, width: 0, height: 0, pageCount: 1, uploaded: 0, views: nil, ratings: nil,
+            picture: author.name, withheld: nil)
+        self.init(
+            ListedWork(rank: nil, previousRank: nil, work: work), rendition: .avatar, reference: author.name,
+            fileExtension: "")
+        name = FileName.author(author.id, name: author.name)
+    }
+}
+
+extension ListingEntry {
+    /// The author whom an entry of followed authors means.
+    package var author: NamedAuthor {
+        NamedAuthor(id: UserID(rawValue: picture.work.rawValue), name: reference)
+    }
 }
 
 extension PageContent {

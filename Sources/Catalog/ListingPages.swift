@@ -7,6 +7,8 @@ struct PageContent: Sendable {
     var pictures: [ListedPicture]?
     /// The number of the last page, if this one tells.
     var last: Int?
+    /// How many entries all pages have, if this one tells.
+    var total: Int?
     /// Entries that could not be understood.
     var unreadable = 0
 
@@ -65,7 +67,7 @@ struct RankingPages: ListingPages {
             guard page.unreadable == 0 else { throw .unreadable("no entry of page \(number) could be understood") }
             throw number == 1 ? .notPublished : .pastTheEnd
         }
-        let pages = page.total.map { ($0 + window.perPage - 1) / window.perPage }
+        let pages = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
         let last = page.hasNext ? pages.map { max($0, number + 1) } : number
         return PageContent(works: page.entries, last: last, unreadable: page.unreadable)
     }

@@ -31,13 +31,13 @@ package struct ListingView: Hashable, Sendable {
         switch key {
         case .ranking(let mode, _): filter.admits(work, rankedIn: mode)
         case .author, .search, .bookmarks: filter.admits(work, rankedIn: nil)
-        case .work: true
+        case .work, .following: true
         }
     }
 
     /// Whether stored entries can only be judged with their works' records.
     func needsRecords(of key: ListingKey) -> Bool {
-        !key.isWork && (allPages || !filter.admitsAll)
+        !key.isSameInEveryView && (allPages || !filter.admitsAll)
     }
 }
 

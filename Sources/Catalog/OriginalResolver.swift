@@ -10,6 +10,10 @@ struct OriginalResolver: Sendable {
     let source: any RankingSource
     let probe: SizeProbe
     let timeout: Duration
+    /// The size of an original that is known already, in bytes.
+    let stored: @Sendable (PictureID) async -> Int64?
+    /// Told each size as it comes, so that a second try goes on where the first one ended.
+    let learnt: @Sendable (Int64, PictureID) -> Void
     /// Told the works whose originals cannot be had.
     let missing: @Sendable (WorkID) -> Void
     /// Told how many questions were asked: to the image host, to the service.
@@ -60,6 +64,10 @@ struct OriginalResolver: Sendable {
         of reference: String, page: Int, _ listed: ListedWork
     ) async -> Result<ListedPicture, SourceError> {
         do throws(SourceError) {
+            if var known = picture(reference, page: page, listed), let size = await stored(known.id) {
+                known.size = size
+                return .success(known)
+            }
             if let found = try await look(reference, page: page, listed) { return .success(found) }
         } catch { return .failure(error) }
         // Told by the service and unknown to its own image host: shown, so that the next reader asks again.
@@ -79,6 +87,7 @@ struct OriginalResolver: Sendable {
         switch answer {
         case .size(let size):
             picture.size = size
+            learnt(size, picture.id)
             return picture
         case .notTold: return picture
         case .failed(.notFound): return nil

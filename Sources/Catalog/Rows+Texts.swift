@@ -11,8 +11,6 @@ enum TextKey: Hashable, Sendable {
     case profile(UserID)
     /// The reference to an author's picture.
     case avatar(UserID)
-    /// The authors whom a user follows.
-    case following(UserID)
 
     var text: String {
         switch self {
@@ -20,7 +18,6 @@ enum TextKey: Hashable, Sendable {
         case .animation(let work): "animation/\(work.rawValue)"
         case .profile(let author): "profile/\(author.rawValue)"
         case .avatar(let author): "avatar/\(author.rawValue)"
-        case .following(let user): "following/\(user.rawValue)"
         }
     }
 }

@@ -35,7 +35,7 @@ enum Rows {
                 .integer(picture.uploaded), .text(entry.reference), .flag(entry.isWithheld), .integer(picture.page),
                 .optional(storedRendition(of: picture)))
             if let work = row.work { try write(work, to: connection) }
-            if row.size > 0 { newSizes += try write(row.size, of: picture, to: connection) }
+            if row.size > 0 { newSizes += try writeTold(row.size, of: picture, to: connection) }
         }
         return newSizes
     }

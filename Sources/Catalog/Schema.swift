@@ -67,6 +67,7 @@ extension ListingKey {
         case .work(let work): "work/\(work.rawValue)"
         case .search(let words): "search/\(words)"
         case .bookmarks(let user): "bookmarks/\(user.rawValue)"
+        case .following(let user): "following/\(user.rawValue)"
         }
     }
 
@@ -91,6 +92,9 @@ extension ListingKey {
         case ("bookmarks", 2):
             guard let number else { return nil }
             self = .bookmarks(UserID(rawValue: number))
+        case ("following", 2):
+            guard let number else { return nil }
+            self = .following(UserID(rawValue: number))
         default:
             return nil
         }
@@ -107,9 +111,9 @@ struct StoredVariant: Hashable, Sendable {
         isOriginal = view.rendition == .original
     }
 
-    /// The key as it is stored; works always show their originals.
+    /// The key as it is stored.
     func text(of key: ListingKey) -> String {
-        isOriginal && !key.isWork ? Self.originals + key.text : key.text
+        isOriginal && !key.isSameInEveryView ? Self.originals + key.text : key.text
     }
 
     /// The key of this variant that some text means.
@@ -117,7 +121,7 @@ struct StoredVariant: Hashable, Sendable {
         if text.hasPrefix(Self.originals) {
             return isOriginal ? ListingKey(text: String(text.dropFirst(Self.originals.count))) : nil
         }
-        guard let key = ListingKey(text: text), !isOriginal || key.isWork else { return nil }
+        guard let key = ListingKey(text: text), !isOriginal || key.isSameInEveryView else { return nil }
         return key
     }
 }

@@ -41,6 +41,8 @@ actor Store {
                     switch write {
                     case .listing(let listing): newSizes += try Rows.write(listing, variant, to: connection)
                     case .size(let size, let picture): newSizes += try Rows.write(size, of: picture, to: connection)
+                    case .toldSize(let size, let picture):
+                        newSizes += try Rows.writeTold(size, of: picture, to: connection)
                     case .noSize(let picture): newSizes -= try Rows.deleteSize(of: picture, in: connection)
                     case .newest(let mode, let newest): try Rows.write(newest, of: mode, to: connection)
                     case .text(let key, let text): try Rows.write(text, under: key, to: connection)

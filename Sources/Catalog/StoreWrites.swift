@@ -3,7 +3,10 @@ import Rankings
 /// A change on its way to the database.
 enum StoreWrite: Sendable {
     case listing(ListingWrite)
+    /// A size that was learnt by downloading.
     case size(Int64, PictureID)
+    /// One that the image host told: it does not replace another one.
+    case toldSize(Int64, PictureID)
     case noSize(PictureID)
     case newest(RankingMode, NewestDay)
     case text(TextKey, StoredText)

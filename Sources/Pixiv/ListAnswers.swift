@@ -62,9 +62,9 @@ package enum ListAnswers {
         if authors.isEmpty, !users.elements.isEmpty {
             throw .unreadable("None of \(users.elements.count) followed authors could be understood.")
         }
-        let hasNext = try hasNext(
-            page: page, of: Limits.authorsPerPage, total: body["total"].count, isEmpty: authors.isEmpty)
-        return AuthorPage(authors: authors, hasNext: hasNext)
+        let total = body["total"].count
+        let hasNext = try hasNext(page: page, of: Limits.authorsPerPage, total: total, isEmpty: authors.isEmpty)
+        return AuthorPage(authors: authors, hasNext: hasNext, total: total)
     }
 
     /// Whether a page follows, by the total, or else by whether this one has anything.

@@ -6,6 +6,8 @@ extension PixivSource {
 
     package var worksPerBookmarksPage: Int { Limits.worksPerBookmarksPage }
 
+    package var authorsPerPage: Int { Limits.authorsPerPage }
+
     package func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
@@ -30,7 +32,7 @@ extension PixivSource {
     ) async throws(SourceError) -> AuthorPage {
         guard user.rawValue > 0 else { throw .notFound }
         guard page > 0 else { throw .pastTheEnd }
-        let body = try await api.body(Routes.following(of: user, page: page), deadline: deadline)
+        let body = try await api(forPage: page).body(Routes.following(of: user, page: page), deadline: deadline)
         return try ListAnswers.following(body, page: page)
     }
 

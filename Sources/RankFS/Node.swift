@@ -137,6 +137,7 @@ extension Node {
         case .work(let work): .work(work)
         case .search(let words): .search(words)
         case .bookmarks(let user): .bookmarks(user)
+        case .following: .following
         }
     }
 
@@ -162,6 +163,14 @@ extension ListingKey {
         case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
         case .work(let work): "works/\(work.rawValue)"
         case .search(let words): "search/\(words)"
+        case .following: "following"
         }
+    }
+}
+
+extension Listing {
+    /// What an entry of this listing stands for.
+    func node(at index: Int, _ entry: ListingEntry) -> Node {
+        key.listsAuthors ? .link(.followed(entry.author)) : .picture(self, Int32(clamping: index))
     }
 }

@@ -15,7 +15,7 @@ extension RankFileSystem {
         }
         switch node.shownListingKey {
         case .ranking(let mode, _): return isAllowed(mode) ? nil : .modeNeedsSignIn
-        case .bookmarks: return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
+        case .bookmarks, .following: return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
         case .author, .work, .search, nil: return nil
         }
     }
@@ -86,7 +86,7 @@ extension Node {
         }
         switch shownListingKey {
         case .ranking(let mode, _): return mode.needsSignIn
-        case .bookmarks, .search: return true
+        case .bookmarks, .following, .search: return true
         case .author, .work, nil: return false
         }
     }

@@ -52,19 +52,27 @@ extension RankFileSystem {
         if let failure = refusal(of: node, to: request.caller) { return refuse(reply, failure, subject: node.path) }
         let opening = opening(node, request.inode, by: request.caller)
         if let names = names(in: node) {
-            return open(DirectoryView(node, .fixed(shown(names, to: request.caller))), isFrozen: false, reply)
+            let names = shown(names, to: request.caller)
+            guard configuration.isOffline else {
+                return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
+            }
+            return later(reply, subject: { node.path }) { () async throws(Failure) in
+                self.open(DirectoryView(node, .fixed(await self.opening(names))), isFrozen: false, reply)
+            }
         }
-        if case .following = node {
-            return opening.isGlance ? refuse(reply, .unasked, subject: node.path) : openFollowing(reply)
+        guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
+        if opening.isGlance, !configuration.isOffline {
+            return openForGlance(node, key, opening, request.caller, reply)
         }
-        guard let key = node.listingKey else { return refuse(reply, .notADirectory, subject: node.path) }
-        if opening.isGlance { return openForGlance(node, key, opening, request.caller, reply) }
-        let wish = opening == .visit ? wish(of: request.caller) : nil
-        if wish == nil, let listing = catalog.loadedListing(key) { return open(node, listing, request.caller, reply) }
+        let wish = opening == .visit && !key.listsAuthors ? wish(of: request.caller) : nil
+        if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
+            return open(node, shown(extras(of: listing), to: request.caller), listing, reply)
+        }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { throw .noSuchName }
             if let wish { await self.seed(listing, wish, .whole) }
-            self.open(node, listing, request.caller, reply)
+            let extras = self.shown(self.extras(of: listing), to: request.caller)
+            self.open(node, self.configuration.isOffline ? await self.opening(extras) : extras, listing, reply)
         }
     }
 
@@ -79,29 +87,27 @@ extension RankFileSystem {
                 listing.entries.enumerated().allSatisfy({ $1.isHidden || self.knownSize(listing, $0) != nil })
             else { throw .unasked }
             if let wish { await self.seed(listing, wish, .beginning) }
-            self.open(node, listing, caller, reply)
+            self.open(node, self.shown(self.extras(of: listing), to: caller), listing, reply)
         }
     }
 
     package func releaseDirectory(_ request: ReleaseRequest) {
         guard case .directory(let view) = handles.remove(request.handle), view.wasRead else { return }
-        if let key = view.node.listingKey { walks.withLock { $0.endedReading(key) } }
+        if case .listing(_, let listing) = view.content { walks.withLock { $0.endedReading(listing.key) } }
     }
 
-    private func open(_ node: Node, _ listing: Listing, _ caller: Caller, _ reply: OpenReply) {
+    /// The listing whose entries a directory shows: of `following` that of whoever is signed in.
+    private func shownListing(of node: Node) -> ListingKey? {
+        if case .following = node { return source.signIn.user.map { .following($0) } }
+        return node.listingKey
+    }
+
+    private func open(
+        _ node: Node, _ extras: [(name: String, node: Node)], _ listing: Listing, _ reply: OpenReply
+    ) {
         open(
-            DirectoryView(node, .listing(extras: shown(extras(of: listing), to: caller), listing)),
-            isFrozen: listing.isFrozen && listing.isComplete, reply)
-    }
-
-    private func openFollowing(_ reply: OpenReply) {
-        later(reply, subject: { Node.following.path }) { () async throws(Failure) in
-            guard let user = self.source.signIn.user else { throw .catalog(.needsSignIn) }
-            let names = try await self.followedAuthors(of: user).map { author in
-                (name: Link.name(of: author), node: Node.link(.followed(author)))
-            }
-            self.open(DirectoryView(.following, .fixed(names)), isFrozen: false, reply)
-        }
+            DirectoryView(node, .listing(extras: extras, listing)),
+            isFrozen: listing.isFrozen && listing.isComplete && !configuration.isOffline, reply)
     }
 
     private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
@@ -115,7 +121,7 @@ extension RankFileSystem {
         case .root: namesInRoot
         case .rankings: listedModes.map { ($0.rawValue, .mode($0)) }
         case .mode(let mode):
-            [("latest", .link(.latest(mode)))] + catalog.listedDays(of: mode).map { ($0.description, .day(mode, $0)) }
+            [("latest", .link(.latest(mode)))] + shownDays(of: mode).map { ($0.description, .day(mode, $0)) }
         case .users:
             catalog.listedAuthors().map {
                 (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
@@ -197,12 +203,14 @@ extension RankFileSystem {
         _ reply: DirectoryReply
     ) -> Packed {
         // In this order: what completes the listing in between must not hide its last entries.
-        let isComplete = listing.isComplete
+        let isComplete = listing.isComplete || configuration.isOffline
         let entries = listing.entries
         let (next, hasEntries) = pack(view, from: start, count: extras.count + entries.count, reply) { place in
             guard place >= extras.count else { return extras[place] }
             let index = place - extras.count
-            return entries[index].isHidden ? nil : (entries[index].name, .picture(listing, Int32(index)))
+            let entry = entries[index]
+            if entry.isHidden || configuration.isOffline && !opens(entry, of: listing) { return nil }
+            return (entry.name, listing.node(at: index, entry))
         }
         return Packed(
             next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
@@ -264,8 +272,7 @@ extension RankFileSystem {
     private func isCertain(_ node: Node) -> Bool {
         switch node {
         case .day(let mode, let day):
-            day < Day.newestPublished(atUnixSeconds: configuration.now())
-                || catalog.loadedListing(.ranking(mode, day)) != nil
+            day < catalog.newestPossible(of: mode) || catalog.isStored(.ranking(mode, day))
         case .author(_, let modified): modified != nil
         default: true
         }

@@ -77,7 +77,7 @@ extension RankFileSystem {
 // MARK: - Names
 
 extension RankFileSystem {
-    private func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
+    func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: parent, to: caller) { return .refused(failure) }
         if configuration.thumbnails != nil, let key = parent.listingKey, EntryName.isSharedThumbnails(name) {
@@ -137,11 +137,10 @@ extension RankFileSystem {
         guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
         if name == "latest" { return .node(.link(.latest(mode))) }
         guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
-        let newest = Day.newestPublished(atUnixSeconds: configuration.now())
         let key = ListingKey.ranking(mode, day)
-        if day > newest || catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
+        if catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
-        if day < newest || catalog.loadedListing(key) != nil || isGlancing(at: .mode(mode), caller) {
+        if day < catalog.newestPossible(of: mode) || catalog.isStored(key) || isGlancing(at: .mode(mode), caller) {
             return .node(.day(mode, day))
         }
         return .unknown { () async throws(Failure) in
@@ -154,6 +153,11 @@ extension RankFileSystem {
             return .absent(Limits.frozen)
         }
         if case .ranking = key, let top = catalog.view.top, number > top { return .absent(Limits.frozen) }
+        return findEntry(name, key)
+    }
+
+    /// The entry of a name that a listing may have.
+    func findEntry(_ name: [UInt8], _ key: ListingKey) -> Finding {
         if let listing = catalog.loadedListing(key) {
             if let finding = find(name, in: listing) { return finding }
             if listing.isComplete { return .absent(listing.isFrozen ? Limits.frozen : Limits.changing) }
@@ -168,10 +172,10 @@ extension RankFileSystem {
         }
     }
 
-    /// The picture of a name among the known entries; what the filter hides is absent.
+    /// The entry of a name among the known ones; what the filter hides is absent.
     private func find(_ name: [UInt8], in listing: Listing) -> Finding? {
         guard let index = listing.index(named: name), let entry = listing.entry(at: index) else { return nil }
-        return entry.isHidden ? .absent(Limits.changing) : .node(.picture(listing, Int32(index)))
+        return entry.isHidden ? .absent(Limits.changing) : .node(listing.node(at: index, entry))
     }
 
     /// A listing from wherever the catalog has it; nil if there is no such listing.

@@ -69,16 +69,7 @@ extension RankFileSystem {
 
     func findFollowed(_ name: [UInt8]) -> Finding {
         guard let user = source.signIn.user else { return .refused(.catalog(.needsSignIn)) }
-        guard name.contains(UInt8(ascii: "-")) else { return .absent(Limits.frozen) }
-        return .unknown { () async throws(Failure) in
-            let author = try await self.followedAuthors(of: user).first { Link.name(of: $0).utf8.elementsEqual(name) }
-            return author.map { .node(.link(.followed($0))) } ?? .absent(Limits.current)
-        }
-    }
-
-    /// The authors whom a user follows, from wherever the catalog has them.
-    func followedAuthors(of user: UserID) async throws(Failure) -> [NamedAuthor] {
-        do throws(CatalogError) { return try await catalog.followedAuthors(of: user) } catch { throw .catalog(error) }
+        return name.contains(UInt8(ascii: "-")) ? findEntry(name, .following(user)) : .absent(Limits.frozen)
     }
 }
 

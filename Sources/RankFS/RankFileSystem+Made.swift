@@ -96,7 +96,7 @@ extension RankFileSystem {
     }
 
     /// Where an author's picture is, with its size; nil for an author without one.
-    private func avatar(of author: UserID) async throws(Failure) -> PictureRequest? {
+    func avatar(of author: UserID) async throws(Failure) -> PictureRequest? {
         let reference: String?
         do throws(CatalogError) { reference = try await catalog.avatar(of: author) } catch { throw .catalog(error) }
         guard let reference, let (location, uploaded) = source.avatar(reference) else { return nil }

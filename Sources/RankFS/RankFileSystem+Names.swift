@@ -22,7 +22,7 @@ extension RankFileSystem {
             return extras
         case .work(let work):
             return MadeFile.ofWork(work, isAnimation: listing.isAnimation).map { ($0.name, .made($0)) }
-        case .ranking, .search, .bookmarks: return []
+        case .ranking, .search, .bookmarks, .following: return []
         }
     }
 

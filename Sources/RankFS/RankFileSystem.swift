@@ -9,7 +9,7 @@ package import Thumbnails
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
 ///
-/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+ExtendedAttributes`.
+/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+Offline`, `+ExtendedAttributes`.
 ///
 /// ## Concurrency
 ///
@@ -29,6 +29,8 @@ package final class RankFileSystem: FileSystem {
         package var notesRecent = true
         /// Whether users besides the owner and root look into the mount, who are not to see what is the owner's.
         package var keepsOwners = false
+        /// Whether no request leaves, as the option says: directories then list what opens without one.
+        package var isOffline = false
         /// The text of `/.rankfs/status.json`, made anew for each reader: the owner, or somebody else.
         package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
         /// The text of `/.rankfs/metrics`, likewise.

@@ -50,7 +50,7 @@ final class Reporter: Sendable {
         let now = now()
         let (isSaid, isFirstCounted, counts) = said.withLock { said in
             var counts: [String] = []
-            if let before = said[key], abs(now - before.since) >= Limits.messageInterval {
+            if let before = said[key], Self.isOver(before, now: now) {
                 said[key] = nil
                 counts = before.count
             }
@@ -70,7 +70,7 @@ final class Reporter: Sendable {
     private func tellCount(of key: String) {
         let now = now()
         let counts = said.withLock { said in
-            guard let entry = said[key], abs(now - entry.since) >= Limits.messageInterval else { return [String]() }
+            guard let entry = said[key], Self.isOver(entry, now: now) else { return [String]() }
             said[key] = nil
             return entry.count
         }
@@ -86,10 +86,16 @@ final class Reporter: Sendable {
         counts.forEach(say)
     }
 
+    /// Whether a cause's while is over; a clock that was set ends it.
+    private static func isOver(_ said: Said, now: Int64) -> Bool {
+        let (passed, overflows) = now.subtractingReportingOverflow(said.since)
+        return overflows || passed.magnitude >= Limits.messageInterval
+    }
+
     /// Forgets old causes where there are too many, and all if that is not enough; returns what is to be said of them.
     private static func makeRoom(in said: inout [String: Said], now: Int64) -> [String] {
         guard said.count >= Limits.rememberedMessages else { return [] }
-        let old = said.filter { abs(now - $0.value.since) >= Limits.messageInterval }
+        let old = said.filter { isOver($0.value, now: now) }
         let gone = old.isEmpty ? said : old
         for key in gone.keys { said[key] = nil }
         return gone.values.flatMap(\.count)

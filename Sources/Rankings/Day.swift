@@ -1,10 +1,13 @@
-/// A day of the service's calendar (Japan Standard Time).
+/// A day of the service's calendar (Japan Standard Time), in the years 1 to 9999.
 package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Days since 1970-01-01.
     package let ordinal: Int
 
+    /// The day so many days after 1970-01-01; the calendar's first or last one for a number beyond it.
+    ///
+    /// A clock or a damaged database can tell any number: no sum over a day overflows, and its text has ten characters.
     package init(ordinal: Int) {
-        self.ordinal = ordinal
+        self.ordinal = min(max(ordinal, Self.calendar.lowerBound), Self.calendar.upperBound)
     }
 
     /// The day with this year, month and day of the month in the Gregorian calendar; nil for one that does not exist.
@@ -86,8 +89,10 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         return Day(ordinal: Int(day) - (second >= noonJapanInUTC ? 1 : 2))
     }
 
+    /// The day so many days later, or the calendar's last (first) one.
     package func advanced(by days: Int) -> Day {
-        Day(ordinal: ordinal + days)
+        let (sum, overflows) = ordinal.addingReportingOverflow(days)
+        return Day(ordinal: overflows ? (days < 0 ? .min : .max) : sum)
     }
 
     /// The moment, in Unix seconds, at which this day begins in Japan.
@@ -95,6 +100,8 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         Int64(ordinal) * Self.secondsPerDay - Self.japanAheadOfUTC
     }
 
+    /// From 0001-01-01 to 9999-12-31.
+    private static let calendar = -719_162...2_932_896
     private static let secondsPerDay: Int64 = 86_400
     /// 12:00 in Japan is 03:00 UTC.
     private static let noonJapanInUTC: Int64 = 3 * 3600

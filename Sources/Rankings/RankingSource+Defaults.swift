@@ -24,6 +24,8 @@ extension RankingSource {
         throw .needsSignIn
     }
 
+    package var authorsPerPage: Int { 24 }
+
     package func details(
         of work: WorkID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkDetails {

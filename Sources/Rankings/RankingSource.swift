@@ -64,6 +64,9 @@ package protocol RankingSource: Sendable {
         of user: UserID, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> AuthorPage
 
+    /// Entries on a full page of followed authors.
+    var authorsPerPage: Int { get }
+
     /// The full record of a work.
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails
 

@@ -128,9 +128,12 @@ package struct WorkPage: Hashable, Sendable {
 package struct AuthorPage: Hashable, Sendable {
     package var authors: [NamedAuthor]
     package var hasNext: Bool
+    /// How many authors all pages have, if told.
+    package var total: Int?
 
-    package init(authors: [NamedAuthor], hasNext: Bool) {
+    package init(authors: [NamedAuthor], hasNext: Bool, total: Int? = nil) {
         self.authors = authors
         self.hasNext = hasNext
+        self.total = total
     }
 }

@@ -71,6 +71,25 @@ import Testing
         await restarted.close()
     }
 
+    @Test func manyNewWorksAreAskedAsTheyAreReadAndStoredAsTheyCome() async throws {
+        bench.source.set { $0.works[Bench.author] = works([3, 2, 1]) }
+        let catalog = try bench.open()
+        _ = try await catalog.listing(key)
+        bench.now += 6 * 3600
+        let asked = bench.source.calls.count
+        bench.source.set { $0.works[Bench.author] = works((1...450).reversed()) }
+        let listing = try await catalog.listing(key)
+        #expect(bench.source.calls.count == asked + 2, "their numbers and the newest hundred")
+        #expect(listing.entries.map(\.picture.work) == works((351...450).reversed()) + works([3, 2, 1]))
+        #expect(!listing.isComplete)
+        await catalog.close()
+        let restarted = try bench.open()
+        let all = try await restarted.listing(key).entries(reaching: .max)
+        #expect(Set(all.map(\.picture.work)) == Set(works(1...450)) && all.count == 450)
+        #expect(bench.source.calls.count == asked + 6)
+        await restarted.close()
+    }
+
     @Test func offlineAStaleAuthorIsServed() async throws {
         bench.source.set { $0.works[Bench.author] = works([30, 20, 10]) }
         let catalog = try bench.open()

@@ -32,9 +32,11 @@ extension FakeSource {
         of user: UserID, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> AuthorPage {
         try await record(.followed(page))
-        let pages = state.withLock { $0.followed }
-        guard pages.indices.contains(page - 1) else { return AuthorPage(authors: [], hasNext: false) }
-        return AuthorPage(authors: pages[page - 1], hasNext: page < pages.count)
+        let all = state.withLock { $0.followed }
+        let shown = all.dropFirst((page - 1) * authorsPerPage)
+        if page > 1, shown.isEmpty { throw .pastTheEnd }
+        return AuthorPage(
+            authors: Array(shown.prefix(authorsPerPage)), hasNext: shown.count > authorsPerPage, total: all.count)
     }
 
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {

@@ -35,7 +35,7 @@ final class FakeSource: RankingSource {
         /// Hits, newest first.
         var hits: [String: [Int64]] = [:]
         var bookmarks: [Int64] = []
-        var followed: [[NamedAuthor]] = []
+        var followed: [NamedAuthor] = []
         /// Works as the service knows them where they are not the usual ones.
         var records: [WorkID: Work] = [:]
         var animations: [WorkID: AnimationRecord] = [:]

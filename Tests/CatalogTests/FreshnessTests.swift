@@ -12,21 +12,27 @@ import Testing
     @Test func theCalendarRulesOutDaysWithoutAsking() throws {
         let mode = RankingMode.daily
         let first = Day.first(of: mode)
-        #expect(!Freshness.isImpossible(.ranking(mode, first), now: start))
-        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), now: start))
-        #expect(!Freshness.isImpossible(.ranking(mode, day), now: start))
-        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), now: noon - 1))
-        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), now: noon))
-        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), now: start))
-        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), now: start))
+        let (before, after) = (newest(at: noon - 1), newest(at: noon))
+        #expect(!Freshness.isImpossible(.ranking(mode, first), newest: before))
+        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), newest: before))
+        #expect(!Freshness.isImpossible(.ranking(mode, day), newest: before))
+        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), newest: before))
+        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), newest: after))
+        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), newest: before))
+        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), newest: before))
+    }
+
+    /// The newest day by the calendar.
+    private func newest(at now: Int64) -> (RankingMode) -> Day {
+        { _ in Day.newestPublished(atUnixSeconds: now) }
     }
 
     @Test func onlyCompleteDaysBeforeTheNewestAreFrozen() {
         let key = ListingKey.ranking(.daily, day)
-        #expect(!Freshness.isFrozen(key, isComplete: true, now: noon - 1))
-        #expect(Freshness.isFrozen(key, isComplete: true, now: noon))
-        #expect(!Freshness.isFrozen(key, isComplete: false, now: noon))
-        #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, now: noon))
+        #expect(!Freshness.isFrozen(key, isComplete: true, newest: newest(at: noon - 1)))
+        #expect(Freshness.isFrozen(key, isComplete: true, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(key, isComplete: false, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, newest: newest(at: noon)))
     }
 
     @Test func theModificationTimeOfADayIsItsPublication() {

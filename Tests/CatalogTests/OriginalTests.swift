@@ -125,7 +125,7 @@ import Testing
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
         return OriginalResolver(
             source: source, probe: SizeProbe(client: client, timeout: .seconds(10)), timeout: .seconds(10),
-            missing: { missing.add($0) }, count: { _, _ in })
+            stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
     }
 
     @Test func aFailureThatPassesIsWaitedFor() async throws {

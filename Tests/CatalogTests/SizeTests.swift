@@ -145,6 +145,40 @@ import Testing
         await catalog.close()
     }
 
+    @Test func whatADownloadToldIsNotReplacedByAHead() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let picture = listing.entries[0].picture
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let head = await bench.transport.waitForRequest(at: 0)
+        catalog.setSize(5, of: picture)
+        Bench.answer(head, size: 999)
+        #expect(try await asker.value == 5)
+        // Another listing that never heard of it is told by the host as well, and by the database at the next start.
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(Bench.key).size(at: 0) == 5)
+        let weekly = try await restarted.listing(.ranking(.weekly, Bench.day))
+        #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 5)
+        await restarted.close()
+    }
+
+    @Test(arguments: [403, 404, 410, 429, 503])
+    func aRefusalForgetsNoSize(status: Int) async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(Bench.key)
+        let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
+        let head = await bench.transport.waitForRequest(at: 0)
+        catalog.setSize(5, of: listing.entries[0].picture)
+        head.respond(status: status, headers: [("retry-after", "3600")])
+        _ = try? await asker.value
+        #expect(listing.size(at: 0) == 5)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(Bench.key).size(at: 0) == 5)
+        await restarted.close()
+    }
+
     @Test func aSizeIsSharedByEveryListingOfThePicture() async throws {
         let catalog = try bench.open()
         let daily = try await catalog.listing(Bench.key)

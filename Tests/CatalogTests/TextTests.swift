@@ -126,25 +126,6 @@ import Testing
 
     // MARK: - Authors
 
-    @Test func followedAuthorsAreReadToTheEnd() async throws {
-        let pages = (0..<3).map { page in
-            (0..<24).map { NamedAuthor(id: UserID(rawValue: Int64(page * 24 + $0 + 1)), name: "N \(page)\n\($0)") }
-        }
-        bench.source.set { $0.followed = pages + [[NamedAuthor(id: UserID(rawValue: 99), name: "")]] }
-        let catalog = try bench.open()
-        let authors = try await catalog.followedAuthors(of: author)
-        #expect(authors.map(\.id.rawValue) == Array(1...72) + [99])
-        #expect(authors[25].name == "N 11" && authors[72].name == "")
-        #expect(bench.source.calls.count == 4)
-        bench.now += 3600
-        bench.source.set { $0.failure = .needsSignIn }
-        #expect(try await catalog.followedAuthors(of: author) == authors)
-        await #expect(throws: CatalogError.needsSignIn) {
-            try await catalog.followedAuthors(of: UserID(rawValue: 12))
-        }
-        await catalog.close()
-    }
-
     @Test func aNameMeansAnAuthorIfNobodyElseHasIt() async throws {
         bench.source.set { state in
             state.entries = 3

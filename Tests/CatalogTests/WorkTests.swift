@@ -56,6 +56,22 @@ import Testing
         await catalog.close()
     }
 
+    /// What a try learnt that ended in the middle.
+    @Test func aPageWhoseSizeIsKnownIsNotAskedForAgain() async throws {
+        let catalog = try open()
+        let uploaded = FakeSource.work(77, title: "Told").uploaded
+        for page in [0, 2] {
+            catalog.setSize(20, of: PictureID(work: work, page: page, rendition: .original, uploaded: uploaded))
+        }
+        let listing = try await catalog.listing(key)
+        #expect(bench.host.asked == ["HEAD b.png/p1"])
+        #expect((0..<3).map { listing.size(at: $0) } == [20, 10, 20])
+        catalog.forget(key)
+        #expect(try await catalog.listing(key).entries.count == 3)
+        #expect(bench.host.asked.count == 1)
+        await catalog.close()
+    }
+
     @Test func anAnimationHasItsFirstFrameAndItsArchive() async throws {
         animate()
         let catalog = try open()

@@ -90,6 +90,17 @@ import Testing
         #expect(try ask("/ajax/user/1000?full=1").body?["following"]?.integer == Int64(users.count))
     }
 
+    @Test func theFanFollowsThousands() throws {
+        let authors = Circle(universe, now: noon).following(of: Landmarks.fan)
+        #expect(authors.count == 2100 && Set(authors).count == 2100)
+        #expect(
+            authors == Circle(universe, now: noon + 86_400).following(of: Landmarks.fan), "the same at every moment")
+        let body = try #require(
+            try ask("/ajax/user/1008/following?offset=2088&limit=24&rest=show", user: Landmarks.fan).body)
+        #expect(body["total"]?.integer == 2100)
+        #expect(body["users"]?.children.compactMap { $0["userId"]?.integer } == authors.suffix(12).map(\.rawValue))
+    }
+
     @Test func theFeedHasTheNewestWorksOfFollowedAuthors() throws {
         let circle = Circle(universe, now: noon)
         let followed = Set([false, true].flatMap { circle.following(of: Landmarks.visitor, hidden: $0) })

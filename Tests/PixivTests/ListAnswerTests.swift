@@ -115,7 +115,7 @@ struct ListAnswerTests {
             "25", 1)
         #expect(some.authors.map(\.name) == ["c", "a"] && some.authors.map(\.id.rawValue) == [3, 1] && some.hasNext)
         #expect(try !page("{\"userId\":3}", "48", 2).hasNext)
-        #expect(try page("", "0", 1) == AuthorPage(authors: [], hasNext: false))
+        #expect(try page("", "0", 1) == AuthorPage(authors: [], hasNext: false, total: 0))
         #expect(throws: SourceError.pastTheEnd) { try page("", "24", 2) }
         #expect(isUnreadable(#expect(throws: SourceError.self) { try page("{}", "1", 1) }))
         #expect(

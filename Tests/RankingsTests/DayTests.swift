@@ -112,6 +112,13 @@ struct DayTests {
     @Test("a broken clock is survived")
     func extremes() {
         #expect(Day.newestPublished(atUnixSeconds: .min) < Day.newestPublished(atUnixSeconds: .max))
+        for ordinal in [Int.min, -719_163, 2_932_897, .max] {
+            let day = Day(ordinal: ordinal)
+            #expect(Day(day.description) == day, "the calendar's first or last day")
+            #expect(day.advanced(by: .max).description == "9999-12-31")
+            #expect(day.advanced(by: .min).description == "0001-01-01")
+            #expect(abs(day.beginsAtUnixSeconds) < 1 << 40)
+        }
     }
 }
 

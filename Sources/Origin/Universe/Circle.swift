@@ -67,6 +67,7 @@ struct Circle: Sendable {
     /// The authors that a user follows, last followed first; hidden ones are shown to nobody else.
     func following(of user: UserID, hidden: Bool = false) -> [UserID] {
         var chance = Chance(universe.seed, 0x15, UInt64(bitPattern: user.rawValue), hidden ? 1 : 0)
+        if user == Landmarks.fan { return hidden ? [] : followedByFan(&chance) }
         let isVisitor = user == Landmarks.visitor
         var count = isVisitor ? (hidden ? Self.visitorsHidden : Self.visitorsAuthors) : hidden ? 0 : chance.below(41)
         var authors: [UserID] = []
@@ -75,12 +76,27 @@ struct Circle: Sendable {
             count -= authors.count
         }
         for _ in 0..<count {
-            // A rank that never is a carried one, of a day long ago: its author has a work at every moment.
-            let slot = Slot.ranking(day: chance.below(Self.days.lowerBound), mode: 0, rank: 1 + chance.below(9))
-            let author = universe.authors.author(of: slot)
+            let author = anyAuthor(&chance)
             if !authors.contains(author), author != user { authors.append(author) }
         }
         return authors
+    }
+
+    /// As many authors as the fan follows, each once.
+    private func followedByFan(_ chance: inout Chance) -> [UserID] {
+        var authors: [UserID] = []
+        var seen: Set<UserID> = []
+        while authors.count < Self.fansAuthors {
+            let author = anyAuthor(&chance)
+            if seen.insert(author).inserted { authors.append(author) }
+        }
+        return authors
+    }
+
+    /// A rank that never is a carried one, of a day long ago: its author has a work at every moment.
+    private func anyAuthor(_ chance: inout Chance) -> UserID {
+        universe.authors.author(
+            of: Slot.ranking(day: chance.below(Self.days.lowerBound), mode: 0, rank: 1 + chance.below(9)))
     }
 
     // MARK: -
@@ -89,6 +105,8 @@ struct Circle: Sendable {
     private static let visitorsBookmarks = 150
     private static let visitorsAuthors = 40
     private static let visitorsHidden = 6
+    /// Eighty-eight requests of 24.
+    private static let fansAuthors = 2100
     private static let mostBookmarks = 70
     private static let specialEvery = 4
     /// The third row of each sixty is of a deleted work.

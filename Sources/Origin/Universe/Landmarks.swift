@@ -4,6 +4,7 @@ package import Rankings
 ///
 /// * The visitor, user 1000, draws nothing, has bookmarks and follows authors; `PHPSESSID=1000_visitorsecret` is a valid
 ///   session of theirs, as is any `<number of an author>_<at least 8 letters or digits>`.
+/// * The fan, user 1008, follows 2,100 authors.
 /// * Author 1007, 見本, has the works below, one for each thing that few works have.
 /// * Rank 77 of every day of `daily` (unless that rank is missing): the original answers 500 for good.
 package enum Landmarks {
@@ -11,6 +12,10 @@ package enum Landmarks {
     package static let visitor = UserID(rawValue: 1000)
     /// A value of the cookie PHPSESSID that signs the visitor in.
     package static let visitorSession = "1000_visitorsecret"
+    /// A user who draws nothing and follows 2,100 authors.
+    package static let fan = UserID(rawValue: 1008)
+    /// A value of the cookie PHPSESSID that signs the fan in.
+    package static let fanSession = "1008_fansecret"
     /// The author of the works below.
     package static let author = UserID(rawValue: 1007)
     /// An animation of exactly 60 frames, 1280 × 720.

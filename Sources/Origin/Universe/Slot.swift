@@ -83,5 +83,6 @@ struct SpecialAuthor: Sendable {
         SpecialAuthor(id: 1006, name: "a/b\\c:*?\"<>|", works: 101, mangaEvery: 4),
         SpecialAuthor(id: 1007, name: "見本", works: 7, mangaEvery: 1000),
         SpecialAuthor(id: 1000, name: "訪問者", works: 0, mangaEvery: 1000),
+        SpecialAuthor(id: 1008, name: "二千人を追う", works: 0, mangaEvery: 1000),
     ]
 }

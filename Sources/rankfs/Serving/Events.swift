@@ -70,6 +70,7 @@ extension Log {
         case .work(let work): "works/\(work.rawValue)"
         case .search(let words): "search/\(LogText.escaped(words, limit: 80))"
         case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
+        case .following: "following"
         }
     }
 }

@@ -103,6 +103,7 @@ struct Service {
         configuration.mask = request.options.mask
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent
+        configuration.isOffline = settings.isOffline
         configuration.thumbnails = thumbnails
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)

@@ -30,6 +30,13 @@ final class Workbench: Sendable {
     private final class Lines: Sendable {
         let all = Mutex<[String]>([])
         let invalidated = Mutex<[UInt64]>([])
+        let now = Mutex(Workbench.now)
+    }
+
+    /// What the clock says.
+    var time: Int64 {
+        get { lines.now.withLock { $0 } }
+        set { lines.now.withLock { $0 = newValue } }
     }
 
     /// What was reported.
@@ -43,33 +50,36 @@ final class Workbench: Sendable {
         var preload = 0
         var view = ListingView(rendition: .regular)
         var notesRecent = true
+        var isOffline = false
         var budget: Int64 = 1 << 30
         var keepsOwners = false
     }
 
     private init(_ wishes: Wishes) throws {
+        let lines = Lines()
+        self.lines = lines
+        let now: @Sendable () -> Int64 = { lines.now.withLock { $0 } }
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
         catalog = try Catalog(
             Catalog.Configuration(
                 directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10),
-                now: { Self.now }),
+                now: now),
             source: source, transport: host, report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
                 directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
                 preload: wishes.preload,
-                timeout: .seconds(10), networkTimeout: .seconds(10), now: { Self.now }),
+                timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
             transport: host, report: { _ in })
-        let lines = Lines()
-        self.lines = lines
         var configuration = RankFileSystem.Configuration(
             user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
-            invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: { Self.now })
+            invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: now)
         configuration.notesRecent = wishes.notesRecent
         configuration.keepsOwners = wishes.keepsOwners
+        configuration.isOffline = wishes.isOffline
         fileSystem = RankFileSystem(configuration, source: source, catalog: catalog, cache: cache)
     }
 
@@ -113,11 +123,16 @@ final class Workbench: Sendable {
     func waitUntilStored(_ works: Int64...) async {
         for id in works {
             let work = Self.work(id)
-            let picture = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
-            while true {
-                if case .stored = cache.state(of: picture) { break }
-                await Task.yield()
-            }
+            await waitUntilStored(
+                PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded))
+        }
+    }
+
+    /// Returns once a picture is whole, whoever downloads it.
+    func waitUntilStored(_ picture: PictureID) async {
+        while true {
+            if case .stored = cache.state(of: picture) { break }
+            await Task.yield()
         }
     }
 

@@ -1,0 +1,106 @@
+import Rankings
+import Testing
+
+@testable import Catalog
+
+/// Semantics: "Unreachable never means deleted".
+@Suite(.timeLimit(.minutes(1))) struct ClockTests {
+    let bench = Bench()
+
+    /// 1970, 2000, 2100, and what no clock should say.
+    static let clocks: [Int64] = [0, 946_684_800, 4_102_444_800, -86_400 * 1000, .min, .max]
+
+    @Test(arguments: clocks)
+    func aStoredDayIsThereWithAnyClock(now: Int64) async throws {
+        try await bench.storeDay()
+        bench.now = now
+        bench.source.set { $0.failure = .timedOut }
+        let catalog = try bench.open()
+        #expect(!catalog.isKnownAbsent(Bench.key))
+        #expect(catalog.isStored(Bench.key))
+        #expect(catalog.listedDays(of: .daily).contains(Bench.day))
+        let listing = try await catalog.listing(Bench.key)
+        #expect(listing.entries.count == 500 && listing.isComplete)
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day, "the newest stored one")
+        #expect(Freshness.published(catalog.newestPossible(of: .daily)) > .min)
+        await catalog.close()
+        bench.now = Bench.start
+        let right = try bench.open()
+        #expect(try await right.listing(Bench.key).entries.count == 500, "the clock deleted nothing")
+        await right.close()
+    }
+
+    @Test func aClockThatJumpsLosesNothing() async throws {
+        let catalog = try bench.open()
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        let listing = try await catalog.listing(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        await catalog.outbox.flush()
+        for now in Self.clocks + [Bench.start] + Self.clocks.reversed() + [Bench.start] {
+            bench.now = now
+            #expect(try await catalog.listing(Bench.key) === listing)
+            #expect(catalog.listedDays(of: .daily).contains(Bench.day))
+            #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+            #expect(
+                listing.isFrozen == (now > Bench.start), "the newest day, unless the clock says that others followed")
+        }
+        await catalog.close()
+    }
+
+    @Test func aClockBehindTheServiceRulesNoNamedDayOut() async throws {
+        bench.now = 946_684_800
+        let catalog = try bench.open()
+        #expect(catalog.isKnownAbsent(Bench.key), "nobody named it yet")
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(!catalog.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: -1))))
+        #expect(catalog.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: 1))))
+        #expect(try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1))).entries.count == 50)
+        let old = try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1)))
+        _ = try await old.entries(reaching: .max)
+        #expect(old.isFrozen)
+        await catalog.close()
+    }
+
+    @Test func aClockBehindTheServiceIsNoReasonNotToAskForNews() async throws {
+        let catalog = try bench.open()
+        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        let next = Bench.day.advanced(by: 1)
+        bench.source.set { $0.newest = next }
+        bench.now = 946_684_800
+        #expect(try await catalog.newestDay(of: .daily) == next)
+        #expect(try await catalog.newestDay(of: .daily) == next)
+        #expect(bench.source.calls.count == 2, "once in five minutes")
+        bench.now += 300
+        _ = try await catalog.newestDay(of: .daily)
+        #expect(bench.source.calls.count == 3)
+        await catalog.close()
+    }
+
+    @Test func whatWasAskedInTheFutureIsAskedAgain() async throws {
+        bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 3)] }
+        bench.now = 4_102_444_800
+        let catalog = try bench.open()
+        _ = try await catalog.listing(.author(Bench.author))
+        bench.now = Bench.start
+        bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 4), WorkID(rawValue: 3)] }
+        #expect(try await catalog.listing(.author(Bench.author)).entries.count == 2)
+        await catalog.close()
+    }
+
+    @Test func momentsOfADamagedDatabaseOverflowNothing() {
+        for moment in [Int64.min, -1, 0, .max] {
+            for now in [Int64.min, 0, .max] {
+                _ = Freshness.holds(since: moment, seconds: .max, now: now)
+                _ = NewestDay(day: Day(ordinal: .max), asked: moment, failed: moment).mustAsk(now: now)
+                _ = NewestDay(day: Day(ordinal: .min), asked: moment).listedEnd(now: now)
+            }
+        }
+        #expect(!Freshness.holds(since: .min, seconds: .max, now: .max))
+        for ordinal in [Int.min, .max] {
+            let day = Day(ordinal: ordinal)
+            #expect(day.description.utf8.count == 10)
+            _ = Freshness.published(day)
+            #expect(ListedDays.days(mode: .daily, end: day, recent: 3, stored: [day]).contains(day))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Catalog
+import Rankings
+import Testing
+
+/// Semantics: "Authors, searches and what was seen".
+@Suite(.timeLimit(.minutes(1))) struct FollowingTests {
+    let bench = Bench()
+    let key = ListingKey.following(UserID(rawValue: 5))
+
+    func authors(_ numbers: some Sequence<Int>) -> [NamedAuthor] {
+        numbers.map { NamedAuthor(id: UserID(rawValue: Int64($0)), name: "N/\($0)") }
+    }
+
+    @Test func twoThousandAuthorsComePageByPage() async throws {
+        bench.source.set { $0.followed = authors(1...2000) }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(key)
+        #expect(listing.entries.map(\.author) == authors(1...24))
+        #expect(listing.entries[0].name == "1-N／1")
+        #expect(bench.source.calls == [.followed(1)])
+        #expect(try await listing.entries(reaching: .max).map(\.author) == authors(1...2000))
+        #expect(listing.isComplete && !listing.isFrozen)
+        #expect(bench.source.calls.count == 84)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(key).entries == listing.entries)
+        #expect(bench.source.calls.count == 84)
+        #expect(restarted.listedAuthors().isEmpty, "followed, not listed")
+        await restarted.close()
+    }
+
+    @Test(arguments: [Rendition.regular, .original])
+    func aSecondTryGoesOnWhereTheFirstOneEnded(rendition: Rendition) async throws {
+        bench.source.set { state in
+            state.followed = authors(1...240)
+            state.failures = [.followed(6): .unreachable("cut")]
+        }
+        let view = ListingView(rendition: rendition, allPages: true)
+        let first = try bench.open(view: view)
+        let listing = try await first.listing(key)
+        await #expect(throws: CatalogError.source(.unreachable("cut"))) { try await listing.entries(reaching: .max) }
+        #expect(listing.entries.count == 120)
+        await first.close()
+        let asked = bench.source.calls.count
+        bench.source.set { $0.failures = [:] }
+        let second = try bench.open(view: view)
+        let again = try await second.listing(key)
+        #expect(again.entries.map(\.author) == authors(1...120) && !again.isComplete)
+        #expect(bench.source.calls.count == asked, "what came is shown at once")
+        #expect(try await again.entries(reaching: .max).map(\.author) == authors(1...240))
+        #expect(Set(bench.source.calls[asked...]) == Set((6...10).map { FakeSource.Call.followed($0) }))
+        await second.close()
+    }
+
+    @Test func aNameIsLookedForOnThePagesToCome() async throws {
+        bench.source.set { $0.followed = authors(1...100) }
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(key)
+        #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
+        #expect(bench.source.calls.count == 1)
+        #expect(try await listing.find(named: Array("60-N／60".utf8)) == 59)
+        #expect(try await listing.find(named: Array("60-Other".utf8)) == nil)
+        #expect(listing.isComplete)
+        await catalog.close()
+    }
+
+    @Test func whoIsFollowedAnewComesInFrontAfterAnHour() async throws {
+        bench.source.set { $0.followed = authors(10...60) }
+        let catalog = try bench.open()
+        _ = try await catalog.listing(key).entries(reaching: .max)
+        let asked = bench.source.calls.count
+        bench.now += 3600
+        bench.source.set { $0.followed = authors(8...60) }
+        #expect(try await catalog.listing(key).entries.map(\.author) == authors(8...60))
+        #expect(bench.source.calls.count == asked + 1)
+        bench.now += 3600
+        bench.source.set { $0.failure = .needsSignIn }
+        #expect(try await catalog.listing(key).entries.map(\.author) == authors(8...60), "what is stored serves")
+        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listing(.following(UserID(rawValue: 6))) }
+        await catalog.close()
+    }
+
+    @Test func whoIsFollowedNoLongerGoesOnceTheWholeListCameAgain() async throws {
+        bench.source.set { $0.followed = authors(1...60) }
+        let catalog = try bench.open()
+        _ = try await catalog.listing(key).entries(reaching: .max)
+        bench.now += 3600
+        bench.source.set { $0.followed = authors(Array(1...29) + Array(31...60)) }
+        #expect(try await catalog.listing(key).entries.contains { $0.author.id.rawValue == 60 })
+        while try await catalog.listing(key).entries.contains(where: { $0.author.id.rawValue == 30 }) {
+            await Task.yield()
+        }
+        #expect(try await catalog.listing(key).entries.map(\.author) == authors(Array(1...29) + Array(31...60)))
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(key).entries.count == 59)
+        await restarted.close()
+    }
+
+    @Test func whileTheWholeListCannotComeNobodyGoes() async throws {
+        bench.source.set { $0.followed = authors(1...60) }
+        let catalog = try bench.open()
+        _ = try await catalog.listing(key).entries(reaching: .max)
+        let asked = bench.source.calls.count
+        bench.now += 3600
+        bench.source.set { state in
+            state.followed = authors(2...60)
+            state.failures = [.followed(3): .timedOut]
+        }
+        #expect(try await catalog.listing(key).entries.count == 60)
+        await bench.source.waitForCalls(asked + 3)
+        await catalog.close()
+        let restarted = try bench.open()
+        #expect(try await restarted.listing(key).entries.count == 60)
+        await restarted.close()
+    }
+
+    @Test func whoFollowsNobodyHasAnEmptyList() async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listing(key)
+        #expect(listing.isComplete && listing.entries.isEmpty)
+        #expect(catalog.isKnownAbsent(.following(UserID(rawValue: 0))))
+        await catalog.close()
+    }
+}
