@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <malloc.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>

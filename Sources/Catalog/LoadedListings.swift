@@ -28,10 +28,13 @@ final class LoadedListings: Sendable {
         }
     }
 
+    /// What a listing takes by itself, as so many entries: works have a page or two each.
+    private static let ownWeight = 8
+
     private let bound: Int
     private let state = Mutex(State())
 
-    /// - Parameter bound: Entries kept for listings that nobody holds.
+    /// - Parameter bound: Entries kept for listings that nobody holds, each listing counting as some.
     init(bound: Int) {
         self.bound = bound
     }
@@ -107,12 +110,12 @@ final class LoadedListings: Sendable {
     private func put(_ listing: Listing, _ state: inout State) -> [Listing] {
         state.alive[listing.key] = WeakListing(listing: listing)
         state.keep(listing)
-        var total = state.recent.values.reduce(0) { $0 + $1.listing.count }
+        var total = state.recent.values.reduce(0) { $0 + $1.listing.count + Self.ownWeight }
         var dropped: [Listing] = []
         while total > bound, state.recent.count > 1,
             let oldest = state.recent.min(by: { $0.value.used < $1.value.used })
         {
-            total -= oldest.value.listing.count
+            total -= oldest.value.listing.count + Self.ownWeight
             dropped.append(oldest.value.listing)
             state.recent[oldest.key] = nil
         }

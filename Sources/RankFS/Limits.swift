@@ -29,6 +29,9 @@ enum Limits {
     /// Records kept for `getfattr -d`, which asks twenty values of one file: enough for as many programs at once as matter.
     static let rememberedRecords = 64
 
+    /// Seconds between the end of some work and giving its memory back: giving back takes milliseconds, so not for each file.
+    static let memoryInterval: Int64 = 10
+
     /// Seconds in which an identical message is said once: a looping reader must not fill the journal.
     static let messageInterval: Int64 = 60
 

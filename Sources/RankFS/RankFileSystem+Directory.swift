@@ -52,12 +52,12 @@ extension RankFileSystem {
         if let failure = refusal(of: node, to: request.caller) { return refuse(reply, failure, subject: node.path) }
         let opening = opening(node, request.inode, by: request.caller)
         if let names = names(in: node) {
-            let names = shown(names, to: request.caller)
+            let shown = self.shown(names, to: request.caller)
             guard configuration.isOffline else {
-                return open(DirectoryView(node, .fixed(names)), isFrozen: false, reply)
+                return open(DirectoryView(node, .fixed(shown)), isFrozen: false, reply)
             }
             return later(reply, subject: { node.path }) { () async throws(Failure) in
-                self.open(DirectoryView(node, .fixed(await self.opening(names))), isFrozen: false, reply)
+                self.open(DirectoryView(node, .fixed(await self.opening(shown))), isFrozen: false, reply)
             }
         }
         guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
@@ -92,6 +92,7 @@ extension RankFileSystem {
     }
 
     package func releaseDirectory(_ request: ReleaseRequest) {
+        memory.noteWork()
         guard case .directory(let view) = handles.remove(request.handle), view.wasRead else { return }
         if case .listing(_, let listing) = view.content { walks.withLock { $0.endedReading(listing.key) } }
     }

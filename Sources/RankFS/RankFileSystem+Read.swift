@@ -74,6 +74,7 @@ extension RankFileSystem {
     }
 
     package func release(_ request: ReleaseRequest) {
+        memory.noteWork()
         switch handles.remove(request.handle) {
         case .picture(let handle):
             handle.picture.close()

@@ -47,6 +47,8 @@ package final class RankFileSystem: FileSystem {
         package var now: @Sendable () -> Int64
         /// What is asked of the programs that call.
         var processes = Processes.system
+        /// Gives memory that is free back to the system.
+        package var giveMemoryBack: @Sendable () -> Void = {}
         /// Does something after so many seconds.
         package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
             DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
@@ -86,6 +88,7 @@ package final class RankFileSystem: FileSystem {
     let inodes = InodeTable()
     let handles = HandleTable()
     let records = RecordMemory()
+    let memory: MemoryReturn
     let walks = Mutex(WalkRecognition())
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
@@ -104,6 +107,7 @@ package final class RankFileSystem: FileSystem {
         self.catalog = catalog
         self.cache = cache
         animations = AnimationFiles(source: source, catalog: catalog, cache: cache)
+        memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)
         reporter = Reporter(now: configuration.now, later: configuration.later, say: configuration.report)
     }
 
@@ -122,6 +126,7 @@ package final class RankFileSystem: FileSystem {
 
     package func forget(_ inode: UInt64, lookups: UInt64) {
         inodes.forget(inode, lookups: lookups)
+        memory.noteWork()
     }
 
     package func statistics(_ request: InodeRequest, reply: StatisticsReply) {

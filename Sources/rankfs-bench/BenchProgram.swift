@@ -23,7 +23,7 @@ struct BenchProgram {
             for number in stride(from: reader, to: paths.count, by: 8) { readFile(paths[number]) }
         }
         bench.remountEmpty()
-        for workload in [listing, viewer, copying, ranges, warm, restart] { workload(bench) }
+        for workload in [listing, walking, viewer, copying, ranges, warm, restart] { workload(bench) }
     }
 
     /// Files with their sizes, the largest first.

@@ -17,6 +17,25 @@ extension BenchProgram {
             "\(text(Double(memory.now) / 1e6)) / \(text(Double(memory.own) / 1e6)) MB", bar: "20 MB")
     }
 
+    /// What the daemon holds of its own while ten thousand entries are listed, and what it gives back.
+    static func walking(_ bench: Bench) {
+        bench.remountEmpty()
+        var held = [bench.daemon.memory.own]
+        for day in 1...20 {
+            Child(["ls", "-l", "\(bench.mountPoint)/ranking/daily/2024-04-\(day < 10 ? "0" : "")\(day)"]).wait()
+        }
+        held.append(bench.daemon.memory.own)
+        // It gives back ten seconds after the last directory was closed.
+        sleep(12)
+        held.append(bench.daemon.memory.own)
+        bench.dropPageCache()
+        sleep(12)
+        held.append(bench.daemon.memory.own)
+        figure(
+            "own memory: idle / 10,000 listed / 12 s later / forgotten",
+            held.map { text(Double($0) / 1e6) }.joined(separator: " / ") + " MB", bar: "back towards the first")
+    }
+
     /// A person at an image viewer: forty pictures whole and in order, with a look of 300 ms at each.
     static func viewer(_ bench: Bench) {
         bench.remountEmpty()

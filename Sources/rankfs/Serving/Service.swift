@@ -105,6 +105,7 @@ struct Service {
         configuration.notesRecent = settings.notesRecent
         configuration.isOffline = settings.isOffline
         configuration.thumbnails = thumbnails
+        configuration.giveMemoryBack = FreeMemory.giveBack
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)
         try guardian?.makeMount()
@@ -135,6 +136,7 @@ struct Service {
         let stop: @Sendable () -> Void = { stopper.stop() }
         let dropListings: @Sendable () -> Void = {
             catalog.dropListings()
+            FreeMemory.giveBack()
             log.info("dropped listings from memory")
         }
         return Signals([
