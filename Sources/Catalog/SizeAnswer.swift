@@ -36,7 +36,7 @@ enum SizeAnswer: Hashable, Sendable {
         }
     }
 
-    /// The number behind the slash of `bytes 0-0/12345`; nil for `*`, zero and nonsense.
+    /// The number behind the slash of `bytes 0-0/12345`; nil for `*`, zero and what no picture has.
     static func total(_ contentRange: String) -> Int64? {
         let parts = contentRange.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].lowercased() == "bytes 0-0" else { return nil }
@@ -67,7 +67,7 @@ enum SizeAnswer: Hashable, Sendable {
 
     private static func number(_ text: Substring) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let value = Int64(text), value > 0
+            let value = Int64(text), (1...PictureLimits.largest).contains(value)
         else { return nil }
         return value
     }

@@ -30,7 +30,7 @@ extension stat {
         st_gid = attributes.group
         st_size = off_t(attributes.size)
         // stat(2): st_blocks counts units of 512 bytes whatever st_blksize says.
-        st_blocks = blkcnt_t((attributes.size + 511) / 512)
+        st_blocks = blkcnt_t(attributes.size / 512 + (attributes.size % 512 > 0 ? 1 : 0))
         st_blksize = 4096
         let time = timespec(tv_sec: Int(attributes.modified), tv_nsec: 0)
         st_atim = time

@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Rankings
 
 /// What an answer's head says about the picture, once it has been found free of contradictions.
 struct CheckedAnswer: Equatable, Sendable {
@@ -21,7 +22,7 @@ enum AnswerFault: Error, Equatable, Sendable {
     /// May be better in a moment (5xx, a short Retry-After); seconds to wait if told.
     case passing(ImageCacheError, after: Int64?)
     /// Another version of the picture than the bytes that are there; start over.
-    case changed(String)
+    case changed(ImageCacheError)
 }
 
 /// Checks heads of answers; libcurl calls many contradictions a success (two lengths: exit 0 with half the bytes).
@@ -40,25 +41,30 @@ enum AnswerCheck {
     ) -> Result<CheckedAnswer, AnswerFault> {
         if let fault = statusFault(head) { return .failure(fault) }
         if let encoding = head["content-encoding"], encoding.lowercased() != "identity" {
-            return .failure(.final(.damaged("the picture came with an encoding that was not asked for")))
+            return .failure(.final(.broken("the picture came with an encoding that was not asked for")))
         }
         if let type = head["content-type"], !format.admits(contentType: type) {
-            return .failure(.final(.damaged("the answer is not a picture but \(plain(type))")))
+            return .failure(.final(.untrusted("the answer is not a picture but \(plain(type))")))
         }
         let tag = head["etag"].map { $0.hasPrefix("\"") ? $0 : nil } ?? nil
         let version = tag ?? head["last-modified"]
         if let validator, let version, validator != version {
-            return .failure(.changed("the picture changed at the source during the download"))
+            return .failure(.changed(.damaged("the picture changed at the source during the download")))
         }
         let lengths = head.headers.filter { $0.name == "content-length" }.map(\.value)
         guard let length = soleLength(lengths) else {
-            return .failure(.final(.damaged("the answer contradicts itself about its length")))
+            return .failure(.final(.broken("the answer contradicts itself about its length")))
         }
         if head.status == 206 {
             return partial(head, length: length.value, asked: range, expected: expected, version: version)
         }
-        if let told = length.value, let expected, told != expected {
-            return .failure(.final(.damaged("the answer has \(told) bytes where \(expected) were promised")))
+        if let told = length.value {
+            // Its request would end without a byte, and nothing would ever be complete.
+            if told == 0 { return .failure(.final(.broken("the picture is empty"))) }
+            if told > PictureLimits.largest { return .failure(.final(tooLarge(told))) }
+            if let expected, told != expected {
+                return .failure(.final(contradiction(head, told: told, shown: expected, format: format)))
+            }
         }
         let total = length.value ?? expected
         return .success(
@@ -69,16 +75,19 @@ enum AnswerCheck {
         _ head: HTTPHead, length: Int64?, asked: Range<Int64>?, expected: Int64?, version: String?
     ) -> Result<CheckedAnswer, AnswerFault> {
         guard let asked, let told = contentRange(head["content-range"] ?? "") else {
-            return .failure(.final(.damaged("the answer is a part that was not asked for")))
+            return .failure(.final(.broken("the answer is a part that was not asked for")))
         }
         guard told.range.lowerBound == asked.lowerBound, told.range.upperBound <= asked.upperBound else {
-            return .failure(.final(.damaged("the answer holds other bytes than those asked for")))
+            return .failure(.final(.broken("the answer holds other bytes than those asked for")))
         }
         if let length, length != Int64(told.range.count) {
-            return .failure(.final(.damaged("the answer contradicts itself about its length")))
+            return .failure(.final(.broken("the answer contradicts itself about its length")))
         }
-        if let expected, let total = told.total, total != expected {
-            return .failure(.changed("the picture has \(total) bytes now where \(expected) were promised"))
+        if let total = told.total {
+            if total > PictureLimits.largest { return .failure(.final(tooLarge(total))) }
+            if let expected, total != expected {
+                return .failure(.changed(.lengthContradicts(told: total, shown: expected)))
+            }
         }
         return .success(
             CheckedAnswer(
@@ -86,12 +95,29 @@ enum AnswerCheck {
                 validator: version, ignoredRange: false))
     }
 
+    /// What another length than the one shown means: a doubt about the latter only if the answer is surely the picture.
+    ///
+    /// Portals and stand-ins for withheld pictures have lengths of their own, and types that differ as a rule.
+    private static func contradiction(
+        _ head: HTTPHead, told: Int64, shown: Int64, format: PictureFormat
+    ) -> ImageCacheError {
+        let type = head["content-type"]?.lowercased().prefix { $0 != ";" && $0 != " " }
+        guard let type, format.isNamed(by: type) else {
+            return .untrusted("the answer has \(told) bytes where \(shown) were promised, and is of another kind")
+        }
+        return .lengthContradicts(told: told, shown: shown)
+    }
+
+    private static func tooLarge(_ told: Int64) -> ImageCacheError {
+        .broken("the picture has \(told) bytes, more than any picture may")
+    }
+
     private static func statusFault(_ head: HTTPHead) -> AnswerFault? {
         switch head.status {
         case 200, 206: return nil
         case 401, 403: return .final(.refused("the image host answered \(head.status)"))
         case 404, 410: return .final(.gone)
-        case 416: return .changed("the picture is shorter than the part asked for")
+        case 416: return .changed(.broken("the picture is shorter than the part asked for"))
         // What the host asks for is heard and obeyed on the way here (`CoolDownTransport`).
         case 429: return .final(.limited(retryAfter: nil))
         case 500...599: return .passing(.troubled(status: head.status), after: nil)

@@ -12,17 +12,32 @@ extension Core {
         while parked.count > Self.mostPartials { dropPartial(actions: &actions) }
         var excess = committedBytes + bytes - configuration.budget
         if excess <= 0 { return true }
-        if isPreload, excess > parked.values.reduce(0, +) {
-            // A preload must not push out what another preload just brought.
-            let evictable = index.evictableBytes(sparesUnread: true) { isOpen($0) }
-            if evictable + parked.values.reduce(0, +) < excess { return false }
-        }
+        // What cannot be kept must not push out what is, nor a preload what another preload just brought.
+        if bytes > 0, evictableBytes(sparesUnread: isPreload) + parked.values.reduce(0, +) < excess { return false }
         while excess > 0, !parked.isEmpty {
             dropPartial(actions: &actions)
             excess = committedBytes + bytes - configuration.budget
         }
         evict(excess, sparesUnread: isPreload, actions: &actions)
         return committedBytes + bytes <= configuration.budget
+    }
+
+    /// Counts what a download will take; one that cannot be kept takes nothing, and is served all the same.
+    mutating func reserve(_ bytes: Int64, for key: FileKey, actions: inout [Action]) {
+        guard let isRead = downloads[key]?.flight.isRead else { return }
+        downloads[key]?.reserved = 0
+        if diskLack <= 0, makeRoom(for: bytes, isPreload: !isRead, actions: &actions) {
+            downloads[key]?.reserved = bytes
+        }
+    }
+
+    private func evictableBytes(sparesUnread: Bool) -> Int64 {
+        if sparesUnread { return index.evictableBytes(sparesUnread: true) { isOpen($0) } }
+        let open = Set(openCounts.keys).union(downloads.keys)
+        return index.bytes - index.pinnedBytes
+            - open.reduce(0) { sum, key in
+                sum + (index[key].map { $0.isPinned ? 0 : $0.cost } ?? 0)
+            }
     }
 
     /// The disk has so many bytes free: evicts down to the floor.

@@ -15,7 +15,9 @@ extension Core {
         guard let format = PictureFormat(fileExtension: picture.location.fileExtension) else {
             return .damaged("pictures of this kind are not known")
         }
-        if let size = picture.size, size <= 0 { return .damaged("the picture is empty") }
+        if let size = picture.size, !(1...PictureLimits.largest).contains(size) {
+            return .lengthContradicts(told: nil, shown: size)
+        }
         var flight = Flight(format: format, total: picture.size, connections: configuration.connections, now: now)
         flight.isPreload = isPreload
         flight.isShared = openCounts[key] ?? 0 > 1
@@ -26,9 +28,8 @@ extension Core {
             actions.append(.reopen(key, file))
         }
         downloads[key] = Download(
-            number: makeID(), flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader,
-            reserved: size)
-        makeRoom(for: 0, isPreload: isPreload, actions: &actions)
+            number: makeID(), flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader)
+        reserve(size, for: key, actions: &actions)
         return nil
     }
 
@@ -101,7 +102,7 @@ extension Core {
             HTTPRequest(
                 url: location?.url ?? "", headers: location?.headers ?? [], range: range, ifRange: start.ifRange,
                 priority: downloads[key]?.priority ?? .preload, transferClass: .bulk,
-                deadline: now + FlightLimits.requestDeadline, bodyLimit: start.bodyLimit))
+                deadline: now + FlightLimits.requestDeadline, bodyLimit: PictureLimits.largest))
     }
 
     /// A request has been handed to the transport.
@@ -161,7 +162,7 @@ extension Core {
     ) {
         guard let download = downloads[key] else { return }
         downloads[key]?.transfers = [:]
-        downloads[key]?.reserved = length + Int64(Footer.size)
+        reserve(length + Int64(Footer.size), for: key, actions: &actions)
         failures[key] = nil
         preloadsRestUntil = nil
         if download.flight.isPreload, !download.flight.isRead { preloadedCount += 1 }
@@ -170,8 +171,7 @@ extension Core {
             guard let handle = handles[id], handle.hasPassed, let neighbours = handle.neighbours else { continue }
             follow(preload.completed(neighbours.index, in: neighbours.directory), neighbours, actions: &actions)
         }
-        makeRoom(for: 0, isPreload: false, actions: &actions)
-        if download.file.isInMemory || length > configuration.budget || diskLack > 0 {
+        if download.file.isInMemory || downloads[key]?.reserved == 0 {
             downloads[key] = nil
             actions.append(.unlink(download.file))
             actions.append(.checkDisk)
@@ -209,7 +209,7 @@ extension Core {
             waiters[id] = nil
             actions.append(.resume(waiter.continuation, .failed(error)))
         }
-        if case .damaged = error {
+        if error.isOfTheBytes {
             // Who has seen bytes of a version that was not right must not be given another one.
             for id in download.flight.handles {
                 guard var handle = handles[id], handle.hasBytes else { continue }
@@ -232,7 +232,7 @@ extension Core {
         pump(now: now, actions: &actions)
     }
 
-    private mutating func restart(_ key: FileKey, actions: inout [Action]) {
+    mutating func restart(_ key: FileKey, actions: inout [Action]) {
         guard let download = downloads[key] else { return }
         for transfer in download.transfers.values { actions.append(.cancel(transfer)) }
         actions.append(.discard(download.file))

@@ -51,7 +51,7 @@ extension Core {
         }
         guard let download = downloads[key], let total = download.flight.total else { return .wait }
         let lower = min(offset, total)
-        let range = lower..<min(total, lower + Int64(count))
+        let range = lower..<(lower + min(total - lower, Int64(count)))
         if range.isEmpty { return .bytes(.end) }
         guard download.flight.canRelease(range), let file = download.file.current else { return .wait }
         downloads[key]?.flight.hasReleased = true
@@ -68,7 +68,12 @@ extension Core {
             !download.flight.handles.contains(id)
         else { return nil }
         if let size = handle.picture.size, let total = download.flight.total, size != total {
-            return .damaged("the picture has \(total) bytes where \(size) were promised")
+            guard download.flight.handles.isEmpty, download.flight.phase != .complete else {
+                return .lengthContradicts(told: total, shown: size)
+            }
+            // Only told to a preload so far, by whatever answered: this reader's own request must show it.
+            downloads[handle.key]?.flight.handles.insert(id)
+            restart(handle.key, actions: &actions)
         }
         downloads[handle.key]?.flight.handles.insert(id)
         if handle.hasBytes {
@@ -194,7 +199,7 @@ extension Core {
         if let mismatch = join(id, now: now, actions: &actions) {
             return actions.append(.resume(continuation, .failed(mismatch)))
         }
-        let range = offset..<(offset + Int64(count))
+        let range = offset..<max(offset, offset &+ Int64(count))
         waiters[waiterID] = Waiter(
             key: handle.key, handle: id, range: range, deadline: now + configuration.timeout,
             continuation: continuation)

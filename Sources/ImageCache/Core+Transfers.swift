@@ -24,9 +24,8 @@ extension Core {
         apply(change, to: key, now: now, actions: &actions)
         let goesOn = downloads[key]?.flight.segments[segment] != nil
         if !goesOn { pump(now: now, actions: &actions) }
-        if let flight = downloads[key]?.flight, let total = flight.total, downloads[key]?.reserved != total {
-            downloads[key]?.reserved = total
-            makeRoom(for: 0, isPreload: !flight.isRead, actions: &actions)
+        if let total = downloads[key]?.flight.total, downloads[key]?.reserved != total {
+            reserve(total, for: key, actions: &actions)
             // A large one is worth more connections.
             pump(now: now, actions: &actions)
         }
@@ -46,13 +45,12 @@ extension Core {
         now: ContinuousClock.Instant, actions: inout [Action]
     ) -> Written {
         guard downloads[key]?.flight.segments[segment] != nil else { return Written(goesOn: false) }
-        if acceptance.isTooLong {
-            let change = downloads[key]?.flight.fail(.damaged("the answer is longer than the picture"))
-            apply(change, to: key, now: now, actions: &actions)
-            return Written(goesOn: false)
-        }
         let total = downloads[key]?.flight.total
         unsafe downloads[key]?.flight.edges.note(bytes, at: acceptance.offset, total: total)
+        if acceptance.isTooLong {
+            apply(downloads[key]?.flight.overran(), to: key, now: now, actions: &actions)
+            return Written(goesOn: false)
+        }
         let change = downloads[key]?.flight.wrote(acceptance, from: segment, now: now)
         downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
         apply(change, to: key, now: now, actions: &actions)

@@ -54,8 +54,8 @@ struct Core: Sendable {
         var priority: TransferPriority
         /// Bytes written since the partial state was last noted.
         var unnoted: Int64 = 0
-        /// Bytes counted against the budget.
-        var reserved: Int64
+        /// Bytes counted against the budget; 0 for one that cannot be kept.
+        var reserved: Int64 = 0
     }
 
     /// A picture that somebody has open.

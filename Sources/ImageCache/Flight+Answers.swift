@@ -9,8 +9,8 @@ extension Flight {
             head, asked: segment.asked, expected: total, validator: validator, format: format)
         switch verdict {
         case .success(let answer): return take(answer, for: id)
-        case .failure(.final(let error)): return fail(error)
-        case .failure(.changed(let reason)): return changed(reason)
+        case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
+        case .failure(.changed(let error)): return changed(error)
         case .failure(.passing(let error, let after)):
             segments[id] = nil
             var change = pause(after: after.map { .seconds($0) }, or: error, now: now)
@@ -24,11 +24,6 @@ extension Flight {
         segment.hasAnswer = true
         validator = validator ?? answer.validator
         if let told = answer.total {
-            // Its request would end without a byte, and nothing would ever be complete.
-            guard told > 0 else { return fail(.damaged("the picture is empty")) }
-            guard total != nil || told <= FlightLimits.largestUnknown else {
-                return fail(.damaged("the picture has \(told) bytes, more than any picture should"))
-            }
             if total == nil { edges.learned(total: told) }
             total = told
         }
@@ -59,7 +54,11 @@ extension Flight {
             edges.learned(total: segment.next)
             return settle()
         case .success:
-            return segment.next >= segment.end ? FlightChange() : broke(.broken("the picture ended early"), now: now)
+            guard segment.next < segment.end else { return FlightChange() }
+            if let shown = total, segment.asked == nil, edges.endsWhole(format, at: segment.next) {
+                return fail(.lengthContradicts(told: segment.next, shown: shown))
+            }
+            return broke(.broken("the picture ended early"), now: now)
         case .failure(let error):
             return segment.next >= segment.end ? FlightChange() : broke(error, now: now)
         }
@@ -70,14 +69,23 @@ extension Flight {
         switch error {
         case .unreachable(let reason): return pause(after: nil, or: .unreachable(reason), now: now)
         case .timedOut: return pause(after: nil, or: .timedOut, now: now)
-        case .broken(let reason): return pause(after: nil, or: .damaged("the download broke off: \(reason)"), now: now)
+        case .broken(let reason): return pause(after: nil, or: .broken("the download broke off: \(reason)"), now: now)
         case .cancelled: return pause(after: nil, or: .unreachable("the download was ended"), now: now)
         case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
         case .offline: return fail(.offline, keepsPartial: validator != nil)
-        case .invalidAnswer(let reason): return changed("the answer contradicts itself: \(reason)")
-        case .tooLarge: return fail(.damaged("the answer is longer than the picture"))
-        case .redirectRefused(let reason), .untrusted(let reason), .refused(let reason):
-            return fail(.damaged(reason))
+        case .invalidAnswer(let reason): return changed(.broken("the answer contradicts itself: \(reason)"))
+        case .tooLarge: return fail(.broken("the answer is longer than any picture may be"))
+        case .redirectRefused(let reason), .untrusted(let reason):
+            return fail(.untrusted(reason), keepsPartial: validator != nil)
+        case .refused(let reason): return fail(.broken(reason), keepsPartial: validator != nil)
+        }
+    }
+
+    /// Whether what is there may be gone on with although an answer was refused with this error.
+    func keepsPartial(after error: ImageCacheError) -> Bool {
+        switch error {
+        case .gone, .damaged, .lengthContradicts: false
+        default: validator != nil
         }
     }
 
@@ -92,7 +100,7 @@ extension Flight {
         }
         // Without a name for its version, what is there cannot be continued safely.
         if validator == nil, !present.ranges.isEmpty, segments.isEmpty {
-            return changed("the download broke off and the source does not say which version it serves")
+            return changed(.broken("the download broke off and the source does not say which version it serves"))
         }
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : FlightLimits.firstPause * (1 << (failuresInRow - 2))

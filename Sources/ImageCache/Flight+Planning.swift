@@ -106,7 +106,6 @@ extension Flight {
         let asked = isWhole || ignoresRanges ? nil : range
         let first = asked?.lowerBound ?? 0
         segments[id] = Segment(asked: asked, next: first, written: first, end: asked?.upperBound ?? total ?? .max)
-        let limit = total ?? FlightLimits.largestUnknown
-        return SegmentStart(id: id, asked: asked, ifRange: asked == nil ? nil : validator, bodyLimit: limit)
+        return SegmentStart(id: id, asked: asked, ifRange: asked == nil ? nil : validator)
     }
 }

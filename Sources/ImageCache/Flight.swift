@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Rankings
 
 /// One shared download of a picture: which bytes are there, which are under way, who waits.
 ///
@@ -108,10 +109,12 @@ struct Flight: Sendable {
     /// Goes on with the bytes of an earlier download, whose edges were read from its file.
     mutating func resume(_ partial: PartialState, edges: PictureEdges) -> FlightChange {
         phase = .running
-        guard partial.validator != nil, partial.total == nil || total == nil || partial.total == total else {
-            return FlightChange(outcome: .restart)
-        }
-        total = total ?? partial.total
+        let known = total ?? partial.total
+        guard partial.validator != nil, partial.total == nil || partial.total == known,
+            (1...PictureLimits.largest).contains(known ?? 1),
+            partial.present.ranges.last?.upperBound ?? 0 <= known ?? FlightLimits.largestUnknown
+        else { return FlightChange(outcome: .restart) }
+        total = known
         validator = partial.validator
         present = partial.present
         self.edges = edges
@@ -129,6 +132,7 @@ struct Flight: Sendable {
         edges = PictureEdges()
         headIsRight = false
         tailIsRight = false
+        hasReleased = false
     }
 
     // MARK: - Progress
@@ -140,7 +144,7 @@ struct Flight: Sendable {
             return FlightChange()
         }
         guard segments.values.allSatisfy({ $0.next <= length }), (present.ranges.last?.upperBound ?? 0) <= length
-        else { return fail(.damaged("the answer is longer than the picture")) }
+        else { return fail(.broken("the answer is longer than the picture")) }
         total = length
         for (id, segment) in segments { segments[id]?.end = min(segment.end, length) }
         edges.learned(total: length)
@@ -185,7 +189,7 @@ struct Flight: Sendable {
         }
         if !tailIsRight, let total, let tail = edges.completeTail(total: total), headIsRight || format != .webp {
             guard format.isWhole(tail: tail, head: edges.head, length: total) else {
-                return changed("the picture is cut off: its end is missing")
+                return changed(.damaged("the picture is cut off: its end is missing"))
             }
             tailIsRight = true
         }
@@ -201,6 +205,18 @@ struct Flight: Sendable {
         return change
     }
 
+    /// More came than the picture has.
+    ///
+    /// Either the source goes on where the picture ends, or the length was told wrong: then its end is in the wrong place.
+    mutating func overran() -> FlightChange {
+        if let total, edges.headIsComplete(total: total), PictureFormat(head: edges.head) == format,
+            let tail = edges.completeTail(total: total), !format.isWhole(tail: tail, head: edges.head, length: total)
+        {
+            return fail(.lengthContradicts(told: nil, shown: total))
+        }
+        return fail(.broken("the answer is longer than the picture"))
+    }
+
     // MARK: - Ends
 
     /// Gives the download up; what is there is thrown away.
@@ -212,8 +228,8 @@ struct Flight: Sendable {
     }
 
     /// Another version than before: begins again once, unless bytes of the old one have been given out.
-    mutating func changed(_ reason: String) -> FlightChange {
-        guard !hasRestarted, !hasReleased else { return fail(.damaged(reason)) }
+    mutating func changed(_ error: ImageCacheError) -> FlightChange {
+        guard !hasRestarted, !hasReleased else { return fail(error, keepsPartial: keepsPartial(after: error)) }
         hasRestarted = true
         let cancel = segments.keys.sorted()
         segments = [:]

@@ -54,8 +54,6 @@ struct SegmentStart: Equatable, Sendable {
     let id: UInt64
     let asked: Range<Int64>?
     let ifRange: String?
-    /// The largest body that makes sense.
-    let bodyLimit: Int64
 }
 
 /// What somebody waits for.

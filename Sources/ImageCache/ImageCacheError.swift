@@ -11,8 +11,14 @@ package enum ImageCacheError: Error, Hashable, Sendable {
     case gone
     /// The service refuses it (403 with a Referer, a placeholder in place of the picture).
     case refused(String)
-    /// The answer is not this picture: wrong length, no trailer, another format, contradictory lengths.
+    /// The bytes are not those of the picture: no trailer, another format, another version than the one begun.
     case damaged(String)
+    /// The source tells another length than the one that was shown, or sends a whole picture of another one.
+    case lengthContradicts(told: Int64?, shown: Int64)
+    /// The answer was cut, or contradicts itself; it tells nothing of the picture.
+    case broken(String)
+    /// Somebody else answered: a portal's page, a refused redirect, a certificate that is not the host's.
+    case untrusted(String)
     /// The host answers with an error of its own (5xx), which tells nothing of the picture.
     case troubled(status: Int)
     /// The service asks to slow down.
@@ -39,6 +45,14 @@ package enum ImageCacheEvent: Sendable {
 }
 
 extension ImageCacheError {
+    /// Whether bytes that were given before may be wrong.
+    var isOfTheBytes: Bool {
+        switch self {
+        case .damaged, .lengthContradicts: true
+        default: false
+        }
+    }
+
     /// One sentence for people.
     package var text: String {
         switch self {
@@ -46,7 +60,11 @@ extension ImageCacheError {
         case .timedOut: "the image host does not answer"
         case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
-        case .refused(let reason), .damaged(let reason), .unusable(let reason): reason
+        case .refused(let reason), .damaged(let reason), .broken(let reason), .untrusted(let reason),
+            .unusable(let reason):
+            reason
+        case .lengthContradicts(let told?, let shown): "the picture has \(told) bytes where \(shown) were promised"
+        case .lengthContradicts(nil, let shown): "the picture does not end after the \(shown) bytes that were promised"
         case .troubled(let status): "the image host answered \(status)"
         case .limited: "the image host asks to slow down"
         case .cancelled: "the read was given up"

@@ -4,7 +4,7 @@ struct PictureEdges: Sendable {
     private(set) var head: [UInt8] = []
     /// The last bytes by their distance from the end; nil where none came yet.
     private var tail: [UInt8?] = Array(repeating: nil, count: PictureFormat.tailLength)
-    /// The newest bytes of a picture whose length nobody has told yet, and where they end.
+    /// The newest bytes, and where they end: the last ones of a picture whose length nobody told.
     private var rolling: [UInt8] = []
     private var rollingEnd: Int64 = 0
 
@@ -34,13 +34,11 @@ struct PictureEdges: Sendable {
             let available = unsafe bytes.dropFirst(skipped).prefix(wanted - head.count)
             unsafe head.append(contentsOf: available)
         }
-        guard let total else {
-            if offset != rollingEnd { rolling = [] }
-            rollingEnd = offset + Int64(bytes.count)
-            unsafe rolling.append(contentsOf: bytes.suffix(PictureFormat.tailLength))
-            rolling.removeFirst(max(0, rolling.count - PictureFormat.tailLength))
-            return
-        }
+        if offset != rollingEnd { rolling = [] }
+        rollingEnd = offset + Int64(bytes.count)
+        unsafe rolling.append(contentsOf: bytes.suffix(PictureFormat.tailLength))
+        rolling.removeFirst(max(0, rolling.count - PictureFormat.tailLength))
+        guard let total else { return }
         let tailStart = total - Int64(PictureFormat.tailLength)
         let first = max(offset, tailStart)
         let end = min(offset + Int64(bytes.count), total)
@@ -57,6 +55,11 @@ struct PictureEdges: Sendable {
         for (position, byte) in zip(first..., rolling) where position >= tailStart && position < total {
             tail[Int(position - tailStart)] = byte
         }
-        rolling = []
+    }
+
+    /// Whether what came without a hole up to a place is a whole picture.
+    func endsWhole(_ format: PictureFormat, at end: Int64) -> Bool {
+        rollingEnd == end && headIsComplete(total: end) && PictureFormat(head: head) == format
+            && format.isWhole(tail: rolling, head: head, length: end)
     }
 }

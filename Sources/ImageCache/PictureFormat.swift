@@ -59,6 +59,17 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
+    /// Whether a media type is this format's own and no other's.
+    func isNamed(by type: some StringProtocol) -> Bool {
+        switch self {
+        case .jpeg: type == "image/jpeg"
+        case .png: type == "image/png"
+        case .gif: type == "image/gif"
+        case .webp: type == "image/webp"
+        case .zip: type == "application/zip" || type == "application/x-zip-compressed"
+        }
+    }
+
     /// Whether a `Content-Type` can belong to this format; the image host sends WebP under JPEG names now and then.
     func admits(contentType: String) -> Bool {
         let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }

@@ -183,7 +183,7 @@ final class Store: Sendable {
             size = try Files.size(descriptor)
             footer = Footer(try Files.read(descriptor, at: max(0, size - Int64(Footer.size)), count: Footer.size))
         } catch { throw BrokenFile(reason: error.text) }
-        guard let footer, footer.length + Int64(Footer.size) == size else {
+        guard let footer, footer.length == size - Int64(Footer.size) else {
             throw BrokenFile(reason: "its footer is damaged")
         }
         guard footer.key == key else { throw BrokenFile(reason: "it holds another picture") }
@@ -276,7 +276,7 @@ final class Store: Sendable {
         defer { close(descriptor) }
         guard let size = try? Files.size(descriptor), size >= Int64(Footer.size),
             let bytes = try? Files.read(descriptor, at: size - Int64(Footer.size), count: Footer.size),
-            let footer = Footer(bytes), footer.length + Int64(Footer.size) == size, FileKey(key: footer.key) == name
+            let footer = Footer(bytes), footer.length == size - Int64(Footer.size), FileKey(key: footer.key) == name
         else { return nil }
         return footer
     }

@@ -22,6 +22,8 @@ struct StoredIndex: Sendable {
     private(set) var entries: [FileKey: Entry] = [:]
     /// Bytes of all stored files.
     private(set) var bytes: Int64 = 0
+    /// Bytes of those that are pinned.
+    private(set) var pinnedBytes: Int64 = 0
     /// Entries whose last use has not been written to the database.
     private(set) var unwritten: Set<FileKey> = []
     /// Pictures to pin as soon as they are stored; they do not outlive the mount.
@@ -33,12 +35,23 @@ struct StoredIndex: Sendable {
     init() {}
 
     init(_ entries: [FileKey: Entry]) {
-        self.entries = entries
-        for entry in entries.values {
+        // Numbers from a file: nonsense in one must not spoil the sums.
+        self.entries = entries.filter { (0...Self.longest).contains($0.value.length) }
+        for (key, entry) in self.entries {
             bytes += entry.cost
-            newestUse = max(newestUse, entry.used)
+            if entry.isPinned { pinnedBytes += entry.cost }
+            if (0...Self.latestUse).contains(entry.used) {
+                newestUse = max(newestUse, entry.used)
+            } else {
+                self.entries[key]?.used = 0
+            }
         }
     }
+
+    /// The longest file that is believed in, in bytes: millions of them can be added up.
+    private static let longest: Int64 = 1 << 40
+    /// The latest use that is believed in: later than any clock shows, and far from the end of the numbers.
+    private static let latestUse: Int64 = 1 << 60
 
     subscript(key: FileKey) -> Entry? { entries[key] }
 
@@ -49,14 +62,16 @@ struct StoredIndex: Sendable {
         entries[key] = Entry(
             length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread)
         bytes += length + Int64(Footer.size)
+        if wasPinned { pinnedBytes += length + Int64(Footer.size) }
         unwritten.insert(key)
     }
 
     /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
     mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
-        if entries[key] != nil {
-            guard entries[key]?.isPinned != isPinned else { return }
+        if let entry = entries[key] {
+            guard entry.isPinned != isPinned else { return }
             entries[key]?.isPinned = isPinned
+            pinnedBytes += isPinned ? entry.cost : -entry.cost
             unwritten.insert(key)
         } else if !isPinned {
             wantedPins.remove(key)
@@ -70,7 +85,7 @@ struct StoredIndex: Sendable {
 
     /// Adds what a scan found on disk, unless it is known.
     mutating func adopt(_ key: FileKey, length: Int64) -> Bool {
-        guard entries[key] == nil else { return false }
+        guard entries[key] == nil, (0...Self.longest).contains(length) else { return false }
         entries[key] = Entry(length: length, used: 0)
         bytes += length + Int64(Footer.size)
         unwritten.insert(key)
@@ -91,6 +106,7 @@ struct StoredIndex: Sendable {
     mutating func remove(_ key: FileKey) -> Entry? {
         guard let entry = entries.removeValue(forKey: key) else { return nil }
         bytes -= entry.cost
+        if entry.isPinned { pinnedBytes -= entry.cost }
         unwritten.remove(key)
         return entry
     }
@@ -149,7 +165,7 @@ struct StoredIndex: Sendable {
     }
 
     private mutating func nextUse(_ now: Int64) -> Int64 {
-        newestUse = max(newestUse + 1, now << 10)
+        newestUse = max(newestUse + 1, min(max(now, 0), Self.latestUse >> 10) << 10)
         return newestUse
     }
 }

@@ -96,7 +96,7 @@ extension Failure {
         case .timedOut: ETIMEDOUT
         case .gone: ENOENT
         case .refused: EACCES
-        case .damaged, .troubled, .limited, .unusable: EIO
+        case .damaged, .lengthContradicts, .broken, .untrusted, .troubled, .limited, .unusable: EIO
         case .cancelled: EINTR
         case .busy: EBUSY
         }
@@ -158,8 +158,11 @@ extension Failure {
         case .refused(let reason):
             "the image host refuses the picture (\(Reporter.printable(reason))); "
                 + "sign in with `rankfs login` if it is for members"
-        case .damaged(let reason):
-            "what came is not the whole picture (\(Reporter.printable(reason))); nothing of it was kept, read it again"
+        case .damaged, .lengthContradicts, .broken:
+            "what came is not the whole picture (\(Reporter.printable(error.text))); nothing of it was kept, read it again"
+        case .untrusted(let reason):
+            "what answered is not the image host (\(Reporter.printable(reason))); "
+                + "check whether the network wants a sign-in or a proxy stands in between, then read it again"
         case .troubled(let status): "the image host answered \(status); it is in trouble, try again later"
         case .limited(let wait): limited(wait)
         case .busy(let directory):

@@ -108,8 +108,8 @@ extension RankFileSystem {
         let (picture, node, size) = (handle.picture, handle.node, handle.size)
         // Never beyond the size that stat showed: what the kernel believes and what it gets must agree.
         let offset = request.offset
+        guard offset >= 0, offset < size, request.size > 0 else { return reply.bytes([]) }
         let count = Int(min(Int64(request.size), size - offset))
-        guard count > 0 else { return reply.bytes([]) }
         do throws(Failure) {
             let bytes: PictureBytes?
             do throws(ImageCacheError) {
@@ -159,10 +159,17 @@ extension RankFileSystem {
         catalog.noteRecent(handle.node.path)
     }
 
-    /// A download that contradicts the size: both are doubted, so that the next `stat` asks again.
+    /// What the kernel keeps of bytes or of a size that turned out wrong is dropped.
+    ///
+    /// Only another length makes the size doubtful, so that the next `stat` asks again: a cut or a portal's page says nothing of it.
     private func noteDamage(_ failure: Failure, _ node: Node, _ inode: UInt64) {
-        guard case .picture(.damaged) = failure, case .picture(let listing, let index) = node else { return }
-        catalog.forgetSize(of: listing.entries[Int(index)].picture)
+        switch failure {
+        case .picture(.damaged): break
+        case .picture(.lengthContradicts):
+            guard case .picture(let listing, let index) = node else { break }
+            catalog.forgetSize(of: listing.entries[Int(index)].picture)
+        default: return
+        }
         invalidate(inode)
     }
 

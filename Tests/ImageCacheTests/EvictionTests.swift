@@ -84,15 +84,43 @@ import Testing
     @Test func aPictureLargerThanTheBudgetIsServedAndNotKept() async throws {
         let bench = try Bench(budget: 50_000)
         let bytes = Sample.jpeg(80_000)
+        try await bench.store(Sample.picture(2, size: 40_000), Sample.jpeg(40_000))
         let open = try bench.open(Sample.picture(1, size: 80_000))
         async let whole = open.bytes(offset: 0, count: 80_000)
-        await bench.transport.waitForRequest(at: 0).answer(bytes)
+        await bench.transport.waitForRequest(at: 1).answer(bytes)
         #expect(try await whole.content == bytes)
         #expect(try open.availableBytes(offset: 5, count: 5)?.content == Array(bytes[5..<10]))
         open.close()
         await bench.settle()
-        #expect(bench.cache.status().storedPictures == 0)
+        #expect(bench.cache.status().storedPictures == 1, "nothing went to make room for it")
         #expect(try ImageCache.inspect(directory: bench.scratch.cache).partialPictures == 0)
+    }
+
+    /// What a source tells of a length is no reason to throw away what is stored.
+    @Test(arguments: [Int64(1) << 40, 1_000_000_000_000_000_000, .max])
+    func lengthsThatNoPictureHasPushNothingOut(told: Int64) async throws {
+        let bench = try Bench(preload: 2)
+        let bytes = Sample.jpeg(40_000)
+        try await bench.store(Sample.picture(1, size: 40_000), bytes)
+        for number in Int64(2)...13 {
+            // As stat may show it by what was kept of earlier answers.
+            let known = try bench.open(Sample.picture(number, size: told))
+            #expect(
+                await failure { try await known.bytes(offset: 0, count: 10) }
+                    == .lengthContradicts(told: nil, shown: told))
+            #expect(await failure { try await known.bytes(offset: .max, count: .max) } != nil)
+            known.close()
+            // And as the answer of the download itself tells it.
+            let index = bench.transport.requests.count
+            let unknown = try bench.open(Sample.picture(number, size: nil))
+            async let failure = failure { try await unknown.bytes(offset: 0, count: 10) }
+            let answer = await bench.transport.waitForRequest(at: index)
+            #expect(!answer.head(200, Bench.imageHeaders + [(name: "content-length", value: "\(told)")]))
+            if case .broken = await failure {} else { Issue.record("\(told) was believed") }
+            unknown.close()
+        }
+        await bench.settle()
+        #expect(bench.cache.status().storedPictures == 1 && bench.cache.status().evicted == 0)
     }
 
     @Test func theFreeFloorIsKept() async throws {

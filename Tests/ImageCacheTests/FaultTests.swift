@@ -53,6 +53,28 @@ import Testing
         }
     }
 
+    /// What an error lets one believe: that the bytes or the length are wrong, that nothing came, or that somebody else answered.
+    enum Kind { case bytes, length, answer, answerer }
+
+    static func kind(of fault: Fault) -> Kind {
+        switch fault {
+        case .anotherFormat, .noTrailer: .bytes
+        case .shortLength, .longLength: .length
+        case .html200, .json200, .redirected, .untrusted: .answerer
+        default: .answer
+        }
+    }
+
+    static func kind(of error: ImageCacheError) -> Kind? {
+        switch error {
+        case .damaged: .bytes
+        case .lengthContradicts: .length
+        case .broken: .answer
+        case .untrusted: .answerer
+        default: nil
+        }
+    }
+
     @Test(arguments: Fault.allCases) func isAnErrorAndKeepsNothing(_ fault: Fault) async throws {
         let bench = try Bench()
         let picture = Sample.picture(1, size: Int64(Self.size))
@@ -73,7 +95,8 @@ import Testing
         case .limited: #expect(error == .limited(retryAfter: 60))
         case .refused: #expect(error == .refused("the image host answered 403"))
         case .serverErrors: #expect(error == .troubled(status: 503))
-        default: if case .damaged = error {} else { Issue.record("\(fault): \(String(describing: error))") }
+        default:
+            #expect(error.map { Self.kind(of: $0) } == Self.kind(of: fault), "\(fault): \(String(describing: error))")
         }
         open.close()
         let asked = bench.transport.requests.count
@@ -130,7 +153,7 @@ import Testing
         let rest = await bench.transport.waitForRequest(at: 1)
         let wrong = Self.headers((name: "content-range", value: "bytes 6000-19999/20000"))
         #expect(!rest.head(206, wrong))
-        if case .damaged = await error {} else { Issue.record("wrong bytes were taken") }
+        if case .broken = await error {} else { Issue.record("wrong bytes were taken") }
         open.close()
     }
 

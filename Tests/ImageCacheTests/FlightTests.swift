@@ -36,7 +36,7 @@ import Testing
         #expect(starts.count == 1)
         guard let start = starts.first else { return }
         let change = flight.answered(Self.head(start, total: 0), to: start.id, now: Self.now)
-        #expect(change.outcome == .failed(.damaged("the picture is empty"), keepsPartial: false))
+        #expect(change.outcome == .failed(.broken("the picture is empty"), keepsPartial: false))
     }
 
     /// Random readers, orders of arrival and broken connections: every waiter is answered, every byte written once.

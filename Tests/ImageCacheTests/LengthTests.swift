@@ -1,0 +1,110 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// What proves that a length shown before was wrong, and what does not.
+@Suite(.timeLimit(.minutes(1))) struct LengthTests {
+    static let size = 20_000
+    static let bytes = Sample.jpeg(size)
+
+    /// The error of the first read of a picture that is shown with `shown` bytes.
+    private func reading(
+        shown: Int, _ answer: @escaping @Sendable (HeldRequest) -> Void
+    ) async throws -> ImageCacheError? {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(shown)))
+        let answering = Task {
+            for index in 0..<20 {
+                let request = await bench.transport.waitForRequest(at: index)
+                if Task.isCancelled { return }
+                answer(request)
+                bench.advance(.seconds(1))
+            }
+        }
+        let error = await failure { try await open.bytes(offset: 0, count: shown) }
+        answering.cancel()
+        open.close()
+        // A last request, which lets go of who waits for it.
+        let count = bench.transport.requests.count
+        let other = try bench.open(Sample.picture(2, size: 1))
+        let waking = Task { try? await other.bytes(offset: 0, count: 1) }
+        _ = await bench.transport.waitForRequest(at: count)
+        waking.cancel()
+        other.close()
+        return error
+    }
+
+    @Test func aPictureThatGoesOnBehindItsLengthWasMeasuredWrong() async throws {
+        let error = try await reading(shown: Self.size - 1000) { request in
+            if request.head(200, Bench.imageHeaders), request.body(Self.bytes) { request.finish() }
+        }
+        #expect(error == .lengthContradicts(told: nil, shown: Int64(Self.size - 1000)))
+    }
+
+    @Test func noiseBehindAPictureSaysNothingOfItsLength() async throws {
+        let error = try await reading(shown: Self.size) { request in
+            if request.head(200, Bench.imageHeaders), request.body(Self.bytes + [1, 2, 3]) { request.finish() }
+        }
+        if case .broken = error {} else { Issue.record("\(String(describing: error))") }
+    }
+
+    @Test func aWholePictureOfAnotherLengthContradicts() async throws {
+        let error = try await reading(shown: Self.size + 1000) { request in
+            if request.head(200, Bench.imageHeaders), request.body(Self.bytes) { request.finish() }
+        }
+        #expect(error == .lengthContradicts(told: Int64(Self.size), shown: Int64(Self.size + 1000)))
+    }
+
+    @Test func aCutPictureSaysNothingOfItsLength() async throws {
+        let error = try await reading(shown: Self.size) { request in
+            if request.head(200, Bench.imageHeaders), request.body(Array(Self.bytes[..<9000])) { request.finish() }
+        }
+        if case .lengthContradicts = error { Issue.record("\(String(describing: error))") }
+        #expect(error != nil)
+    }
+
+    @Test func aStandInOfAnotherKindSaysNothingOfTheLength() async throws {
+        let error = try await reading(shown: Self.size) { request in
+            request.head(200, [(name: "content-type", value: "image/png"), (name: "content-length", value: "500")])
+        }
+        if case .untrusted = error {} else { Issue.record("\(String(describing: error))") }
+    }
+
+    @Test func aPartOfAnotherTotalContradicts() async throws {
+        let error = try await reading(shown: Self.size) { request in
+            guard let range = request.request.range else {
+                request.headOnly(length: Self.size)
+                request.body(Array(Self.bytes[..<7000]))
+                return request.fail(.broken("reset"))
+            }
+            request.head(
+                206,
+                Bench.imageHeaders + [
+                    (name: "content-range", value: "bytes \(range.first)-\(Self.size - 1)/\(Self.size + 5)")
+                ])
+        }
+        if case .lengthContradicts = error {} else { Issue.record("\(String(describing: error))") }
+    }
+
+    /// A length that a preload was told, by whatever answered it, does not bind who knows another one.
+    @Test func aReaderWhoKnowsTheLengthIsNotBoundByThatOfAPreload() async throws {
+        let bench = try Bench(preload: 1)
+        let first = Sample.picture(1, size: 200_000)
+        let neighbours = Neighbours(directory: 1, index: 0) { $0 == 1 ? Sample.picture(2, size: nil) : nil }
+        let open = try bench.open(first, neighbours: neighbours)
+        async let whole = open.bytes(offset: 0, count: 200_000)
+        await bench.transport.waitForRequest(at: 0).answer(Sample.jpeg(200_000))
+        _ = try await whole
+        let preload = await bench.transport.waitForRequest(at: 1)
+        #expect(preload.headOnly(length: Self.size - 1000))
+        let reader = try bench.open(Sample.picture(2, size: Int64(Self.size)))
+        async let read = reader.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 2).answer(Self.bytes)
+        #expect(try await read.content == Self.bytes)
+        #expect(preload.isCancelled)
+        reader.close()
+        open.close()
+    }
+}
