@@ -32,12 +32,14 @@ enum AnswerCheck {
     /// - Parameters:
     ///   - head: The answer.
     ///   - range: The bytes asked for, nil for the whole.
+    ///   - isConditional: Whether they were asked for with `If-Range`; a part that comes then is of the version that is there.
     ///   - expected: The picture's length, if known.
     ///   - validator: The version of bytes that are there already.
     ///   - format: What the picture must be.
     /// - Returns: Which bytes the body holds, or what is wrong.
     static func check(
-        _ head: HTTPHead, asked range: Range<Int64>?, expected: Int64?, validator: String?, format: PictureFormat
+        _ head: HTTPHead, asked range: Range<Int64>?, isConditional: Bool = false, expected: Int64?, validator: String?,
+        format: PictureFormat
     ) -> Result<CheckedAnswer, AnswerFault> {
         if let fault = statusFault(head) { return .failure(fault) }
         if let encoding = head["content-encoding"], encoding.lowercased() != "identity" {
@@ -51,6 +53,10 @@ enum AnswerCheck {
         if let validator, let version, validator != version {
             return .failure(.changed(.damaged("the picture changed at the source during the download")))
         }
+        // RFC 9110 section 15.3.7: only the answer to If-Range need not name the version again.
+        if validator != nil, version == nil, !(head.status == 206 && isConditional) {
+            return .failure(.changed(.broken("the source does not say any more which version it serves")))
+        }
         let lengths = head.headers.filter { $0.name == "content-length" }.map(\.value)
         guard let length = soleLength(lengths) else {
             return .failure(.final(.broken("the answer contradicts itself about its length")))
@@ -63,7 +69,7 @@ enum AnswerCheck {
             if told == 0 { return .failure(.final(.broken("the picture is empty"))) }
             if told > PictureLimits.largest { return .failure(.final(tooLarge(told))) }
             if let expected, told != expected {
-                return .failure(.final(contradiction(head, told: told, shown: expected, format: format)))
+                return .failure(contradiction(head, told: told, shown: expected, format: format))
             }
         }
         let total = length.value ?? expected
@@ -100,12 +106,14 @@ enum AnswerCheck {
     /// Portals and stand-ins for withheld pictures have lengths of their own, and types that differ as a rule.
     private static func contradiction(
         _ head: HTTPHead, told: Int64, shown: Int64, format: PictureFormat
-    ) -> ImageCacheError {
+    ) -> AnswerFault {
         let type = head["content-type"]?.lowercased().prefix { $0 != ";" && $0 != " " }
         guard let type, format.isNamed(by: type) else {
-            return .untrusted("the answer has \(told) bytes where \(shown) were promised, and is of another kind")
+            return .final(
+                .untrusted("the answer has \(told) bytes where \(shown) were promised, and is of another kind"))
         }
-        return .lengthContradicts(told: told, shown: shown)
+        // What was only told by an earlier answer is void after a fresh start.
+        return .changed(.lengthContradicts(told: told, shown: shown))
     }
 
     private static func tooLarge(_ told: Int64) -> ImageCacheError {

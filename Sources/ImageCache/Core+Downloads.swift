@@ -19,6 +19,7 @@ extension Core {
             return .lengthContradicts(told: nil, shown: size)
         }
         var flight = Flight(format: format, total: picture.size, connections: configuration.connections, now: now)
+        flight.token = makeID()
         flight.isPreload = isPreload
         flight.isShared = openCounts[key] ?? 0 > 1
         let size = picture.size ?? Self.assumedLength
@@ -28,7 +29,8 @@ extension Core {
             actions.append(.reopen(key, file))
         }
         downloads[key] = Download(
-            number: makeID(), flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader)
+            number: flight.token, flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader
+        )
         reserve(size, for: key, actions: &actions)
         return nil
     }
@@ -152,8 +154,12 @@ extension Core {
         guard let total = download.flight.total, let file = download.file.current else {
             return actions.append(.resume(waiter.continuation, .again))
         }
+        if let mismatch = handles[handle].flatMap({ Self.mismatch(of: $0, with: download.flight.version) }) {
+            return actions.append(.resume(waiter.continuation, .failed(mismatch)))
+        }
         let bytes = give(
-            file, waiter.range.lowerBound, waiter.range.count, length: total, to: handle, now: now, actions: &actions)
+            file, waiter.range.lowerBound, waiter.range.count, length: total, download.flight, to: handle, now: now,
+            actions: &actions)
         actions.append(.resume(waiter.continuation, .bytes(bytes)))
     }
 
@@ -162,6 +168,7 @@ extension Core {
     ) {
         guard let download = downloads[key] else { return }
         downloads[key]?.transfers = [:]
+        settle(key, actions: &actions)
         reserve(length + Int64(Footer.size), for: key, actions: &actions)
         failures[key] = nil
         preloadsRestUntil = nil
@@ -191,7 +198,7 @@ extension Core {
             refused(error.text, actions: &actions)
         } else {
             index.insert(
-                key, length: download.flight.total ?? 0,
+                key, length: download.flight.total ?? 0, version: download.flight.version,
                 isUnread: download.flight.isPreload && openCounts[key] == nil && !download.flight.isDemanded,
                 now: configuration.now())
         }
@@ -204,6 +211,7 @@ extension Core {
         actions: inout [Action]
     ) {
         guard let download = downloads.removeValue(forKey: key) else { return }
+        settle(key, actions: &actions)
         for transfer in download.transfers.values { actions.append(.cancel(transfer)) }
         for (id, waiter) in waiters where waiter.key == key {
             waiters[id] = nil
@@ -212,7 +220,7 @@ extension Core {
         if error.isOfTheBytes {
             // Who has seen bytes of a version that was not right must not be given another one.
             for id in download.flight.handles {
-                guard var handle = handles[id], handle.hasBytes else { continue }
+                guard var handle = handles[id], handle.version != nil else { continue }
                 handle.failure = error
                 handles[id] = handle
             }
@@ -234,6 +242,7 @@ extension Core {
 
     mutating func restart(_ key: FileKey, actions: inout [Action]) {
         guard let download = downloads[key] else { return }
+        settle(key, actions: &actions)
         for transfer in download.transfers.values { actions.append(.cancel(transfer)) }
         actions.append(.discard(download.file))
         downloads[key]?.transfers = [:]
@@ -241,7 +250,8 @@ extension Core {
         let file = FlightFile(key, key: download.picture.id.key, store: store, spare: spare)
         downloads[key]?.file = file
         let sizes = download.flight.handles.compactMap { handles[$0]?.picture.size }
-        downloads[key]?.flight.clear(total: sizes.first ?? download.picture.size)
+        let token = makeID()
+        downloads[key]?.flight.clear(total: sizes.first ?? download.picture.size, token: token)
     }
 
     /// Ends a download that nothing wants, unless it is nearly done.
@@ -253,12 +263,17 @@ extension Core {
                 flight.remaining.map { $0 <= FlightLimits.worthFinishing } ?? false && !flight.segments.isEmpty
             if !isNearlyDone || isClosed {
                 downloads[key] = nil
+                settle(key, actions: &actions)
                 for transfer in download.transfers.values { actions.append(.cancel(transfer)) }
                 park(key, download, actions: &actions)
             }
         }
         updatePriority(key, actions: &actions)
         pump(now: now, actions: &actions)
+    }
+
+    private mutating func settle(_ key: FileKey, actions: inout [Action]) {
+        if let waiting = settlers.removeValue(forKey: key) { actions.append(.settled(waiting)) }
     }
 
     /// Keeps what came so far for another try.

@@ -38,16 +38,22 @@ extension Core {
         guard let handle = handles[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
         if let file = handle.file, let length = handle.length {
-            return .bytes(give(file, offset, count, length: length, to: id, now: now, actions: &actions))
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now, actions: &actions))
         }
         let key = handle.key
         guard downloads[key] != nil else {
-            guard let entry = index[key] else { return .wait }
-            return .stored(verify: !entry.isVerified)
+            if let entry = index[key], !handle.avoidsStore {
+                let version = storedVersion(of: key)
+                if let mismatch = Self.mismatch(of: handle, with: version) { return .failed(mismatch) }
+                return .stored(verify: !entry.isVerified)
+            }
+            if share(id) { return find(id, offset: offset, count: count, now: now, actions: &actions) }
+            if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
+            return .wait
         }
         if let mismatch = join(id, now: now, actions: &actions) { return .failed(mismatch) }
         if let file = handles[id]?.file, let length = handles[id]?.length {
-            return .bytes(give(file, offset, count, length: length, to: id, now: now, actions: &actions))
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now, actions: &actions))
         }
         guard let download = downloads[key], let total = download.flight.total else { return .wait }
         let lower = min(offset, total)
@@ -55,7 +61,8 @@ extension Core {
         if range.isEmpty { return .bytes(.end) }
         guard download.flight.canRelease(range), let file = download.file.current else { return .wait }
         downloads[key]?.flight.hasReleased = true
-        return .bytes(give(file, offset, count, length: total, to: id, now: now, actions: &actions))
+        return .bytes(
+            give(file, offset, count, length: total, download.flight, to: id, now: now, actions: &actions))
     }
 
     /// Makes an open picture one of a download's readers.
@@ -67,6 +74,11 @@ extension Core {
         guard let handle = handles[id], let download = downloads[handle.key],
             !download.flight.handles.contains(id)
         else { return nil }
+        if let mismatch = Self.mismatch(of: handle, with: download.flight.version) {
+            if handle.validator == nil { return Self.unnamed }
+            // Without an answer yet, `AnswerCheck` will compare the names of both.
+            if download.flight.hasAnswer { return mismatch }
+        }
         if let size = handle.picture.size, let total = download.flight.total, size != total {
             guard download.flight.handles.isEmpty, download.flight.phase != .complete else {
                 return .lengthContradicts(told: total, shown: size)
@@ -76,10 +88,10 @@ extension Core {
             restart(handle.key, actions: &actions)
         }
         downloads[handle.key]?.flight.handles.insert(id)
-        if handle.hasBytes {
+        if handle.version != nil {
             // It has read from an earlier download; no other version may follow.
             downloads[handle.key]?.flight.hasReleased = true
-            if download.flight.validator == nil { downloads[handle.key]?.flight.validator = handle.version }
+            downloads[handle.key]?.flight.validator = download.flight.validator ?? handle.validator
         }
         updatePriority(handle.key, actions: &actions)
         if download.flight.phase == .complete { hand(handle.key, to: id) }
@@ -97,17 +109,66 @@ extension Core {
         handles[id]?.file = file
         handles[id]?.length = download.flight.total
         handles[id]?.source = download.file
+        bind(id, to: download.flight)
     }
+
+    /// Ties an open picture to the version of the first bytes that it gets.
+    private mutating func bind(_ id: UInt64, to flight: Flight) {
+        guard handles[id]?.version == nil else { return }
+        handles[id]?.version = flight.version
+        handles[id]?.validator = flight.validator
+    }
+
+    /// Gives an open picture the file that another one of the same picture keeps: what is open has one version.
+    private mutating func share(_ id: UInt64) -> Bool {
+        guard let handle = handles[id],
+            let other = handles.values.first(where: { $0.key == handle.key && $0.file != nil }),
+            handle.picture.size == nil || handle.picture.size == other.length,
+            Self.mismatch(of: handle, with: other.version) == nil
+        else { return false }
+        handles[id]?.file = other.file
+        handles[id]?.length = other.length
+        handles[id]?.source = other.source
+        handles[id]?.version = other.version
+        handles[id]?.validator = other.validator
+        return true
+    }
+
+    /// The version that an open picture has bytes of or would be given now; nil if only an answer can tell.
+    mutating func version(of id: UInt64) -> PictureVersion? {
+        guard let handle = handles[id] else { return nil }
+        if let version = handle.version { return version }
+        if let flight = downloads[handle.key]?.flight { return flight.received > 0 ? flight.version : nil }
+        if !handle.avoidsStore, let version = storedVersion(of: handle.key) { return version }
+        return handles.values.first { $0.key == handle.key && $0.file != nil }?.version
+    }
+
+    private mutating func storedVersion(of key: FileKey) -> PictureVersion? {
+        guard let entry = index[key] else { return nil }
+        if let version = entry.version { return version }
+        let version = PictureVersion(token: makeID())
+        index.setVersion(version, of: key)
+        return version
+    }
+
+    /// Why an open picture must not get bytes of a version.
+    static func mismatch(of handle: Handle, with version: PictureVersion?) -> ImageCacheError? {
+        guard let held = handle.version, let version, !held.isSame(as: version) else { return nil }
+        return changed
+    }
+
+    private static let changed = ImageCacheError.damaged("the picture changed at the source while it was open")
+    private static let unnamed = ImageCacheError.broken(
+        "the download broke off and the source does not say which version it serves")
 
     /// Bytes for a reader, and what follows from its having read so far.
     mutating func give(
-        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, to id: UInt64, now: ContinuousClock.Instant,
-        actions: inout [Action]
+        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ flight: Flight?, to id: UInt64,
+        now: ContinuousClock.Instant, actions: inout [Action]
     ) -> PictureBytes {
         guard offset < length, count > 0 else { return .end }
         let available = Int(min(Int64(count), length - offset))
-        handles[id]?.hasBytes = true
-        if let version = handles[id].flatMap({ downloads[$0.key]?.flight.validator }) { handles[id]?.version = version }
+        if let flight { bind(id, to: flight) }
         noteRead(id, offset: offset, count: available, length: length, now: now, actions: &actions)
         return .file(file, offset: offset, count: available)
     }
@@ -152,16 +213,21 @@ extension Core {
             }
             if index[handle.key]?.length != length { index.remove(handle.key) }
             if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
+            let version = storedVersion(of: handle.key)
+            if let mismatch = Self.mismatch(of: handle, with: version) { return mismatch }
             touch(handle.key, actions: &actions)
             handles[id]?.file = file
             handles[id]?.length = length
+            handles[id]?.version = handle.version ?? version
         case .missing:
             forget(handle.key, actions: &actions)
         case .broken(let reason):
             forget(handle.key, actions: &actions)
             actions.append(.report(.removedBroken(handle.picture.id, reason: reason)))
         case .failed(let error):
-            return .unusable("a stored picture cannot be opened (\(error.text)); look at the cache's disk and limits")
+            // It may be good: what is wrong may be the number of open files.
+            handles[id]?.avoidsStore = true
+            refused("a stored picture cannot be opened (\(error.text))", actions: &actions)
         }
         return nil
     }

@@ -19,6 +19,8 @@ enum Action: Sendable {
     /// Keep the bytes only for those who have them open.
     case unlink(FlightFile)
     case removePartial(FileKey)
+    /// A download has ended, or what it was told is void.
+    case settled([CheckedContinuation<Void, Never>])
     /// Move a whole picture to its place.
     case commit(FileKey, FlightFile, length: Int64)
     /// Compare the free disk with its floor.
@@ -70,9 +72,11 @@ struct Core: Sendable {
         var length: Int64?
         /// Keeps memory accounted for while it is read.
         var source: FlightFile?
-        /// Whether it has been given bytes, and of which version; another one must not follow.
-        var hasBytes = false
-        var version: String?
+        /// The version that it has bytes of, and what the source calls that; another one must not follow.
+        var version: PictureVersion?
+        var validator: String?
+        /// Whether the stored file could not be opened, so that the picture comes from the network.
+        var avoidsStore = false
         var failure: ImageCacheError?
         /// Bytes read so far; tells sniffing from reading.
         var readBytes: Int64 = 0
@@ -120,6 +124,8 @@ struct Core: Sendable {
     var handles: [UInt64: Handle] = [:]
     var openCounts: [FileKey: Int] = [:]
     var waiters: [UInt64: Waiter] = [:]
+    /// Who wants to know when what a download was told is certain or void.
+    var settlers: [FileKey: [CheckedContinuation<Void, Never>]] = [:]
     var failures: [FileKey: Failure] = [:]
     /// Partial files on disk that no download uses, with their bytes.
     var parked: [FileKey: Int64] = [:]

@@ -6,7 +6,8 @@ extension Flight {
         guard let segment = segments[id], phase == .running else { return FlightChange() }
         lastProgress = now
         let verdict = AnswerCheck.check(
-            head, asked: segment.asked, expected: total, validator: validator, format: format)
+            head, asked: segment.asked, isConditional: segment.isConditional, expected: total, validator: validator,
+            format: format)
         switch verdict {
         case .success(let answer): return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
@@ -22,15 +23,21 @@ extension Flight {
     private mutating func take(_ answer: CheckedAnswer, for id: UInt64) -> FlightChange {
         guard var segment = segments[id] else { return FlightChange() }
         segment.hasAnswer = true
+        let isPart = segment.asked != nil && !answer.ignoredRange
+        if validator == nil, answer.validator == nil {
+            // Nothing would tell that two answers belong together: all of it comes in one.
+            ignoresRanges = true
+            if isPart { return FlightChange(cancel: abandonSegments(), outcome: .restart) }
+        }
         validator = validator ?? answer.validator
         if let told = answer.total {
             if total == nil { edges.learned(total: told) }
             total = told
         }
         var change = FlightChange()
-        if answer.ignoredRange {
+        if answer.ignoredRange { ignoresRanges = true }
+        if !isPart, ignoresRanges {
             // The whole comes from its first byte; further ranges would each bring the whole again.
-            ignoresRanges = true
             change.cancel = segments.keys.filter { $0 != id }.sorted()
             segments = [:]
             (segment.next, segment.written) = (0, 0)

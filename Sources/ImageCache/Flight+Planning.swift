@@ -105,7 +105,10 @@ extension Flight {
         let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
         let asked = isWhole || ignoresRanges ? nil : range
         let first = asked?.lowerBound ?? 0
-        segments[id] = Segment(asked: asked, next: first, written: first, end: asked?.upperBound ?? total ?? .max)
-        return SegmentStart(id: id, asked: asked, ifRange: asked == nil ? nil : validator)
+        let ifRange = asked == nil ? nil : validator
+        segments[id] = Segment(
+            asked: asked, isConditional: ifRange != nil, next: first, written: first,
+            end: asked?.upperBound ?? total ?? .max)
+        return SegmentStart(id: id, asked: asked, ifRange: ifRange)
     }
 }

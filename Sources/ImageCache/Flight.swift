@@ -21,7 +21,9 @@ struct Flight: Sendable {
     var phase: Phase = .running
     /// The picture's length, from `stat` or the first answer.
     var total: Int64?
-    /// The version of the bytes that are there.
+    /// Names the bytes that are there among all downloads; another one after each fresh start.
+    var token: UInt64 = 0
+    /// What the source calls their version.
     var validator: String?
     /// Bytes written.
     var present = RangeSet()
@@ -73,6 +75,9 @@ struct Flight: Sendable {
 
     var received: Int64 { present.count }
 
+    /// Whether the source has told anything, now or to the download that this one goes on with.
+    var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }
+
     /// Bytes that the network still has to bring.
     ///
     /// Writing takes place outside the lock: bytes that are being written have come, but must not be given out.
@@ -110,12 +115,13 @@ struct Flight: Sendable {
     mutating func resume(_ partial: PartialState, edges: PictureEdges) -> FlightChange {
         phase = .running
         let known = total ?? partial.total
-        guard partial.validator != nil, partial.total == nil || partial.total == known,
+        guard let named = partial.validator, validator ?? named == named,
+            partial.total == nil || partial.total == known,
             (1...PictureLimits.largest).contains(known ?? 1),
             partial.present.ranges.last?.upperBound ?? 0 <= known ?? FlightLimits.largestUnknown
         else { return FlightChange(outcome: .restart) }
         total = known
-        validator = partial.validator
+        validator = named
         present = partial.present
         self.edges = edges
         if let total { self.edges.learned(total: total) }
@@ -123,9 +129,10 @@ struct Flight: Sendable {
     }
 
     /// Throws away what is there, to begin again.
-    mutating func clear(total: Int64?) {
+    mutating func clear(total: Int64?, token: UInt64) {
         phase = .running
         self.total = total
+        self.token = token
         validator = nil
         present = RangeSet()
         segments = [:]
@@ -222,17 +229,19 @@ struct Flight: Sendable {
     /// Gives the download up; what is there is thrown away.
     mutating func fail(_ error: ImageCacheError, keepsPartial: Bool = false) -> FlightChange {
         phase = .failed
-        let cancel = segments.keys.sorted()
-        segments = [:]
-        return FlightChange(cancel: cancel, outcome: .failed(error, keepsPartial: keepsPartial))
+        return FlightChange(cancel: abandonSegments(), outcome: .failed(error, keepsPartial: keepsPartial))
     }
 
     /// Another version than before: begins again once, unless bytes of the old one have been given out.
     mutating func changed(_ error: ImageCacheError) -> FlightChange {
         guard !hasRestarted, !hasReleased else { return fail(error, keepsPartial: keepsPartial(after: error)) }
         hasRestarted = true
-        let cancel = segments.keys.sorted()
-        segments = [:]
-        return FlightChange(cancel: cancel, outcome: .restart)
+        return FlightChange(cancel: abandonSegments(), outcome: .restart)
+    }
+
+    /// Gives every request up; returns them.
+    mutating func abandonSegments() -> [UInt64] {
+        defer { segments = [:] }
+        return segments.keys.sorted()
     }
 }

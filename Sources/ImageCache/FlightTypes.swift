@@ -40,6 +40,8 @@ enum FlightLimits {
 struct Segment: Equatable, Sendable {
     /// The range asked for; nil for the whole picture by a plain GET.
     let asked: Range<Int64>?
+    /// Whether it was asked for only if the version is still the one that is there.
+    var isConditional = false
     /// The next byte of the picture that its body will bring.
     var next: Int64
     /// Where the bytes begin that its body brought and that are still being written; `next` when there are none.

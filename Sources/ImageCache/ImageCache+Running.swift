@@ -32,6 +32,7 @@ extension ImageCache {
             run { core, actions in core.reopened(key, file, found, now: now, actions: &actions) }
         case .park(let file, let total, let validator, let present):
             file.note(total: total, validator: validator, present: present)
+        case .settled(let waiting): for continuation in waiting { continuation.resume() }
         case .discard(let file): file.discard()
         case .unlink(let file): file.unlink()
         case .removePartial(let key): store.removePartial(key)

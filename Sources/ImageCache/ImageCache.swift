@@ -129,6 +129,19 @@ package final class ImageCache: Sendable {
         return core.withLock { $0.index[key]?.length }
     }
 
+    /// Returns once no download of a picture is under way whose length is only announced.
+    package func announcementEnded(of picture: PictureID) async {
+        let key = FileKey(picture)
+        await withCheckedContinuation { continuation in
+            let isUnderWay = core.withLock { core in
+                guard let flight = core.downloads[key]?.flight, flight.phase != .complete else { return false }
+                core.settlers[key, default: []].append(continuation)
+                return true
+            }
+            if !isUnderWay { continuation.resume() }
+        }
+    }
+
     /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
         run { core, actions in

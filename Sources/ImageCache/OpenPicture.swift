@@ -21,6 +21,11 @@ package final class OpenPicture: Sendable {
         close()
     }
 
+    /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
+    package var version: PictureVersion? {
+        cache.core.withLock { $0.version(of: id) }
+    }
+
     /// The bytes if they are here; nil if they must be waited for.
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.

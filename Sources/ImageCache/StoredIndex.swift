@@ -14,6 +14,14 @@ struct StoredIndex: Sendable {
         var isVerified = false
         /// Downloaded ahead and not read yet.
         var isUnread = false
+        /// Which bytes the file holds; nil until somebody asks after a start.
+        var version: PictureVersion?
+
+        /// All but the version, which is not written down.
+        static func == (left: Entry, right: Entry) -> Bool {
+            left.length == right.length && left.used == right.used && left.isPinned == right.isPinned
+                && left.isVerified == right.isVerified && left.isUnread == right.isUnread
+        }
 
         /// Bytes that it takes on disk.
         var cost: Int64 { length + Int64(Footer.size) }
@@ -56,11 +64,14 @@ struct StoredIndex: Sendable {
     subscript(key: FileKey) -> Entry? { entries[key] }
 
     /// Adds a stored picture, or replaces what was known of it; `now` is in Unix seconds.
-    mutating func insert(_ key: FileKey, length: Int64, isUnread: Bool, now: Int64) {
+    mutating func insert(
+        _ key: FileKey, length: Int64, version: PictureVersion? = nil, isUnread: Bool, now: Int64
+    ) {
         let wasPinned = entries[key]?.isPinned ?? (wantedPins.remove(key) != nil)
         remove(key)
         entries[key] = Entry(
-            length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread)
+            length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread,
+            version: version)
         bytes += length + Int64(Footer.size)
         if wasPinned { pinnedBytes += length + Int64(Footer.size) }
         unwritten.insert(key)
@@ -90,6 +101,11 @@ struct StoredIndex: Sendable {
         bytes += length + Int64(Footer.size)
         unwritten.insert(key)
         return true
+    }
+
+    /// Names the bytes of a file.
+    mutating func setVersion(_ version: PictureVersion, of key: FileKey) {
+        entries[key]?.version = version
     }
 
     /// Takes note of a read of a file that was found right.

@@ -8,6 +8,8 @@ final class PictureHandle: Sendable {
     let node: Node
     /// The size that `stat` showed when it was opened.
     let size: Int64
+    /// Whether its reads go past the kernel's pages.
+    let isDirect: Bool
     private let use = Mutex(Use.none)
 
     /// What was read of it so far.
@@ -15,10 +17,11 @@ final class PictureHandle: Sendable {
         case none, beginning, real
     }
 
-    init(_ picture: OpenPicture, node: Node, size: Int64) {
+    init(_ picture: OpenPicture, node: Node, size: Int64, isDirect: Bool) {
         self.picture = picture
         self.node = node
         self.size = size
+        self.isDirect = isDirect
     }
 
     /// Whether nothing was read: by whoever got everything from the kernel's pages.

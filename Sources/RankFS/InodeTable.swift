@@ -78,16 +78,20 @@ final class InodeTable: Sendable {
     /// Takes lookups back; an inode without any is dropped.
     ///
     /// Never drops the root, never counts below zero.
-    func forget(_ number: UInt64, lookups: UInt64) {
-        guard number != Self.root else { return }
-        state.withLock { state in
-            guard let slot = state.slots[number] else { return }
-            if slot.lookups > lookups {
+    ///
+    /// - Returns: Whether the inode was dropped now.
+    @discardableResult
+    func forget(_ number: UInt64, lookups: UInt64) -> Bool {
+        guard number != Self.root else { return false }
+        return state.withLock { state in
+            guard let slot = state.slots[number] else { return false }
+            guard slot.lookups <= lookups else {
                 state.slots[number]?.lookups -= lookups
-            } else {
-                state.slots[number] = nil
-                state.shrink()
+                return false
             }
+            state.slots[number] = nil
+            state.shrink()
+            return true
         }
     }
 }

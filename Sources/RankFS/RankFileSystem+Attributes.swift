@@ -10,14 +10,25 @@ extension RankFileSystem {
         guard let node = inodes.node(request.inode) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
-        let timeout = lifetime(of: node).attributes
-        if let attributes = knownAttributes(of: node, number: request.inode) {
-            return reply.attributes(attributes, timeout: timeout)
+        if let shown = known(node, number: request.inode) {
+            watchAnnouncement(shown, request.inode)
+            return reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
         later(reply, subject: { node.path }) { () async throws(Failure) in
-            reply.attributes(try await self.attributes(of: node, number: request.inode), timeout: timeout)
+            let shown = try await self.shown(node, number: request.inode)
+            self.watchAnnouncement(shown, request.inode)
+            reply.attributes(shown.attributes, timeout: shown.attributesTimeout)
         }
     }
+}
+
+/// Attributes as the kernel is told them, and for how long it may keep the name and them.
+struct Shown: Sendable {
+    var attributes: Attributes
+    var entryTimeout: Duration
+    var attributesTimeout: Duration
+    /// The picture whose size is only announced by a download under way; the kernel keeps nothing of it.
+    var announced: PictureID?
 }
 
 // MARK: - What stat shows
@@ -41,13 +52,38 @@ extension RankFileSystem {
         }
     }
 
-    /// The attributes if they are known without asking anybody; nil for a picture whose size is not.
-    func knownAttributes(of node: Node, number: UInt64) -> Attributes? {
-        ownAttributes(of: node, number: number).map { narrowed($0, of: node) }
+    /// What to show if it is known without asking anybody; nil for a picture whose size is not.
+    func known(_ node: Node, number: UInt64) -> Shown? {
+        var announced: PictureID?
+        let attributes: Attributes?
+        if case .picture(let listing, let index) = node {
+            let picture = listing.entries[Int(index)].picture
+            attributes = knownSize(listing, Int(index)).map { size in
+                if size.isAnnounced { announced = picture }
+                return self.attributes(number, .file, size: size.bytes, modified: picture.uploaded)
+            }
+        } else {
+            attributes = knownAttributes(of: node, number: number)
+        }
+        guard let attributes = attributes.map({ narrowed($0, of: node) }) else { return nil }
+        let lifetime = announced == nil ? lifetime(of: node) : (.zero, .zero)
+        return Shown(
+            attributes: attributes, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes,
+            announced: announced)
     }
 
-    /// The same as for the owner.
-    private func ownAttributes(of node: Node, number: UInt64) -> Attributes? {
+    /// What to show, asked for if need be.
+    func shown(_ node: Node, number: UInt64) async throws(Failure) -> Shown {
+        if let shown = known(node, number: number) { return shown }
+        let attributes = try await attributes(of: node, number: number)
+        if let shown = known(node, number: number) { return shown }
+        let lifetime = lifetime(of: node)
+        return Shown(
+            attributes: attributes, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes)
+    }
+
+    /// The attributes of anything but a picture if they are known without asking anybody.
+    private func knownAttributes(of node: Node, number: UInt64) -> Attributes? {
         switch node {
         case .root, .rankings, .users, .helpers, .mode, .works, .searches, .following:
             attributes(number, .directory, modified: newestPublication)
@@ -58,7 +94,7 @@ extension RankFileSystem {
             knownLength(of: link).map {
                 attributes(number, .link, size: Int64($0), modified: modified(of: link))
             }
-        case .made: nil
+        case .made, .picture: nil
         case .work, .search, .bookmarks:
             attributes(
                 number, .directory,
@@ -74,17 +110,11 @@ extension RankFileSystem {
             attributes(number, .file, size: Int64(file.length), modified: file.thumbnail.modified)
         case .helper(let file):
             attributes(number, .file, size: Int64(length(of: file)), modified: newestPublication)
-        case .picture(let listing, let index):
-            knownSize(listing, Int(index)).map {
-                attributes(
-                    number, .file, size: $0, modified: listing.entries[Int(index)].picture.uploaded)
-            }
         }
     }
 
-    /// The attributes, with the size asked for if need be.
-    func attributes(of node: Node, number: UInt64) async throws(Failure) -> Attributes {
-        if let attributes = knownAttributes(of: node, number: number) { return attributes }
+    /// The attributes of what has to be asked for.
+    private func attributes(of node: Node, number: UInt64) async throws(Failure) -> Attributes {
         if case .made(let file) = node {
             let (size, modified) = try await sizeAndTime(of: file)
             return attributes(number, .file, size: size, modified: modified)

@@ -260,12 +260,16 @@ extension RankFileSystem {
                 name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
         }
         let number = inodes.adopt(entry.node)
-        let lifetime = lifetime(of: entry.node)
-        let attributes = knownAttributes(of: entry.node, number: number).map {
-            (attributes: $0, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes)
+        let shown = known(entry.node, number: number)
+        let attributes = shown.map {
+            (attributes: $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
         }
         let added = reply.add(name, inode: number, kind: kind, nextOffset: Int64(next), attributes: attributes)
-        if !added || attributes == nil { inodes.forget(number, lookups: 1) }
+        if added, let shown {
+            watchAnnouncement(shown, number)
+        } else {
+            forget(number, lookups: 1)
+        }
         return added
     }
 

@@ -43,8 +43,8 @@ extension RankFileSystem {
             reply.absent(timeout: timeout)
             return true
         case .node(let node):
-            guard let attributes = knownAttributes(of: node, number: InodeTable.none) else { return false }
-            answer(reply, node, attributes)
+            guard let shown = known(node, number: InodeTable.none) else { return false }
+            answer(reply, node, shown)
             return true
         case .refused, .unknown:
             return false
@@ -61,16 +61,16 @@ extension RankFileSystem {
         case .absent, .node:
             if answer(reply, finding) { return }
             guard case .node(let node) = finding else { return }
-            answer(reply, node, try await attributes(of: node, number: InodeTable.none))
+            answer(reply, node, try await shown(node, number: InodeTable.none))
         }
     }
 
     /// Answers with a node, which is counted now that nothing can fail any more.
-    private func answer(_ reply: EntryReply, _ node: Node, _ attributes: Attributes) {
-        var attributes = attributes
+    private func answer(_ reply: EntryReply, _ node: Node, _ shown: Shown) {
+        var attributes = shown.attributes
         attributes.inode = inodes.adopt(node)
-        let lifetime = lifetime(of: node)
-        reply.entry(attributes, entryTimeout: lifetime.entry, attributesTimeout: lifetime.attributes)
+        watchAnnouncement(shown, attributes.inode)
+        reply.entry(attributes, entryTimeout: shown.entryTimeout, attributesTimeout: shown.attributesTimeout)
     }
 }
 

@@ -45,7 +45,8 @@ extension RankFileSystem {
                     let handle = self.handles.insert(.text(StandIn.jpeg))
                     return reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
                 }
-                self.open(try self.opened(avatar), .made(file), avatar.size ?? 0, reply)
+                await self.serveLater(
+                    try self.opened(avatar), as: .made(file), size: avatar.size ?? 0, inode, reply)
             case .matroska(let work):
                 let listing = try await self.listing(of: work)
                 let told = await self.animations.storedMatroskaSize(of: listing)
@@ -58,7 +59,8 @@ extension RankFileSystem {
             case .webp(let work):
                 let listing = try await self.listing(of: work)
                 if let stored = try await self.animations.storedWebP(of: listing) {
-                    return self.open(stored.picture, .made(file), stored.size, reply)
+                    return await self.serveLater(
+                        stored.picture, as: .made(file), size: stored.size, inode, reply)
                 }
                 let handle = self.handles.insert(.text(try await self.animations.webP(of: listing)))
                 reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
@@ -116,10 +118,5 @@ extension RankFileSystem {
 
     private func opened(_ request: PictureRequest) throws(Failure) -> OpenPicture {
         do throws(ImageCacheError) { return try cache.open(request, neighbours: nil) } catch { throw .picture(error) }
-    }
-
-    private func open(_ picture: OpenPicture, _ node: Node, _ size: Int64, _ reply: OpenReply) {
-        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size)))
-        reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
     }
 }

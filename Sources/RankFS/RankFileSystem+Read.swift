@@ -28,17 +28,18 @@ extension RankFileSystem {
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path) }
             if let reading = thumbnailReading(listing, Int(index), node.path, request.caller) {
-                return open(node, listing, Int(index), for: reading, reply)
+                return open(node, listing, Int(index), for: reading, request, reply)
             }
-            if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
+            if let size = knownSize(listing, Int(index))?.bytes, let location = knownLocation(of: entry) {
                 do throws(Failure) {
-                    return try open(node, listing, Int(index), location, size, isBulk: request.isBulk, reply)
+                    let picture = try opened(node, listing, Int(index), location, size, request)
+                    return serve(picture, as: node, size: size, request.inode, reply)
                 } catch {
                     return refuse(reply, error, subject: node.path)
                 }
             }
             later(reply, subject: { node.path }) { () async throws(Failure) in
-                try await self.openAsking(node, listing, Int(index), isBulk: request.isBulk, reply)
+                try await self.openAsking(node, listing, Int(index), request, reply)
             }
         case .made(let file): open(file, inode: request.inode, reply)
         case .sharedThumbnail(let file): open(file, reply)
@@ -49,28 +50,64 @@ extension RankFileSystem {
 
     /// Opens a picture of which something has to be asked first.
     func openAsking(
-        _ node: Node, _ listing: Listing, _ index: Int, isBulk: Bool, _ reply: OpenReply
+        _ node: Node, _ listing: Listing, _ index: Int, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
         let size = try await size(listing, index)
-        try open(node, listing, index, location(of: listing.entries[index]), size, isBulk: isBulk, reply)
+        let picture = try opened(node, listing, index, location(of: listing.entries[index]), size, request)
+        await serveLater(picture, as: node, size: size, request.inode, reply)
     }
 
-    private func open(
-        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64, isBulk: Bool,
-        _ reply: OpenReply
-    ) throws(Failure) {
-        let request = PictureRequest(
+    private func opened(
+        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64,
+        _ request: OpenRequest
+    ) throws(Failure) -> OpenPicture {
+        let picture = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size, path: { node.path })
-        let picture: OpenPicture
         do throws(ImageCacheError) {
-            picture = try cache.open(request, neighbours: neighbours(listing, index, isBulk: isBulk))
+            return try cache.open(picture, neighbours: neighbours(listing, index, isBulk: request.isBulk))
         } catch {
             throw .picture(error)
         }
-        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size)))
-        // Always, because the bytes of an inode never change: without, the opener would wait for pages that others are
-        // waiting for, deaf to every signal. What turned out to be damaged is dropped by `noteDamage`.
-        reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
+    }
+
+    /// Answers with an open picture.
+    private func serve(_ picture: OpenPicture, as node: Node, size: Int64, _ inode: UInt64, _ reply: OpenReply) {
+        let opening = pages.opening(inode, serving: picture.version)
+        guard case .dropping = opening else { return serve(picture, as: node, size: size, opening, reply) }
+        later(reply, subject: { node.path }) { () async throws(Failure) in
+            await self.drop(inode, opening)
+            self.serve(picture, as: node, size: size, opening, reply)
+        }
+    }
+
+    /// As `serve`, from a task of the reply's.
+    func serveLater(_ picture: OpenPicture, as node: Node, size: Int64, _ inode: UInt64, _ reply: OpenReply) async {
+        let opening = pages.opening(inode, serving: picture.version)
+        await drop(inode, opening)
+        serve(picture, as: node, size: size, opening, reply)
+    }
+
+    private func serve(
+        _ picture: OpenPicture, as node: Node, size: Int64, _ opening: PageVersions.Opening, _ reply: OpenReply
+    ) {
+        let isDirect = opening == .direct
+        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size, isDirect: isDirect)))
+        // Pages are kept always: the kernel would drop them while it opens, and wait for those that others are waiting for, deaf
+        // to every signal. What must go has been dropped before.
+        reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
+    }
+
+    /// Has the kernel drop the pages of an inode if an open is to be answered so.
+    private func drop(_ inode: UInt64, _ opening: PageVersions.Opening) async {
+        guard case .dropping(let epoch) = opening else { return }
+        await withCheckedContinuation { continuation in
+            // Not on a task's thread: the kernel waits for pages that are being read, if an earlier reader left some behind.
+            DispatchQueue.global().async {
+                self.configuration.invalidate(inode)
+                continuation.resume()
+            }
+        }
+        pages.dropped(inode, epoch: epoch)
     }
 
     package func release(_ request: ReleaseRequest) {
@@ -78,6 +115,7 @@ extension RankFileSystem {
         switch handles.remove(request.handle) {
         case .picture(let handle):
             handle.picture.close()
+            if !handle.isDirect { pages.closed(request.inode) }
             // Read before, and now without asking: the kernel had its pages.
             if handle.isUnread, configuration.notesRecent { catalog.noteAgain(handle.node.path) }
         case .animation(let file, _): file.close()
@@ -117,7 +155,7 @@ extension RankFileSystem {
             } catch {
                 throw .picture(error)
             }
-            if let bytes { return try give(bytes, offset, count, of: handle, reply) }
+            if let bytes { return try give(bytes, offset, count, of: handle, request.inode, reply) }
         } catch {
             noteDamage(error, node, request.inode)
             return refuse(reply, error, subject: node.path)
@@ -130,7 +168,7 @@ extension RankFileSystem {
                 } catch {
                     throw .picture(error)
                 }
-                try self.give(bytes, offset, count, of: handle, reply)
+                try self.give(bytes, offset, count, of: handle, request.inode, reply)
             } catch {
                 self.noteDamage(error, node, request.inode)
                 throw error
@@ -140,10 +178,14 @@ extension RankFileSystem {
 
     /// Answers with exactly `count` bytes: the kernel would fill a shorter answer up with zeros.
     private func give(
-        _ bytes: PictureBytes, _ offset: Int64, _ count: Int, of handle: PictureHandle, _ reply: DataReply
+        _ bytes: PictureBytes, _ offset: Int64, _ count: Int, of handle: PictureHandle, _ inode: UInt64,
+        _ reply: DataReply
     ) throws(Failure) {
         guard case .file(let file, let place, count) = bytes else {
             throw .picture(.damaged("the picture ends before its announced length"))
+        }
+        guard handle.isDirect || handle.picture.version.map({ pages.admits($0, to: inode) }) ?? false else {
+            throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
         // Before the reader can look.
         noteRecent(handle, readTo: offset + Int64(count))
@@ -170,6 +212,7 @@ extension RankFileSystem {
             catalog.forgetSize(of: listing.entries[Int(index)].picture)
         default: return
         }
+        pages.spoil(inode)
         invalidate(inode)
     }
 

@@ -1,4 +1,5 @@
 import Catalog
+import Fuse
 import ImageCache
 import Rankings
 import Synchronization
@@ -6,24 +7,41 @@ import Synchronization
 extension RankFileSystem {
     /// The size of an entry's picture if somebody here knows it: never waits.
     ///
-    /// A withheld picture has no bytes, so its size is 0 and true. A download under way was told the length just as a HEAD
-    /// would be, so a reader who catches up with the preloads asks nobody.
-    func knownSize(_ listing: Listing, _ index: Int) -> Int64? {
-        if let size = listing.size(at: index) { return size }
+    /// A withheld picture has no bytes, so its size is 0 and true. A download under way was told a length, so that a reader who
+    /// catches up with the preloads asks nobody; until its last byte has come that is hearsay.
+    func knownSize(_ listing: Listing, _ index: Int) -> (bytes: Int64, isAnnounced: Bool)? {
+        if let size = listing.size(at: index) { return (size, false) }
         let entry = listing.entries[index]
-        if entry.isWithheld { return 0 }
+        if entry.isWithheld { return (0, false) }
         switch cache.state(of: entry.picture) {
         case .stored(let length):
             catalog.setSize(length, of: entry.picture)
-            return length
-        case .downloading(_, let total): return total
+            return (length, false)
+        case .downloading(_, let total): return total.map { ($0, true) }
         case .absent, .queued, .failed: return nil
+        }
+    }
+
+    /// Has the kernel look again at a size that was only announced, once the download has ended with another one or none.
+    func watchAnnouncement(_ shown: Shown, _ inode: UInt64) {
+        guard let picture = shown.announced else { return }
+        let isFirst = announcements.withLock { inodes in
+            defer { inodes[picture, default: []].insert(inode) }
+            return inodes[picture] == nil
+        }
+        guard isFirst else { return }
+        let size = shown.attributes.size
+        Task {
+            await cache.announcementEnded(of: picture)
+            let inodes = announcements.withLock { $0.removeValue(forKey: picture) ?? [] }
+            if case .stored(size) = cache.state(of: picture) { return }
+            for inode in inodes { invalidate(inode) }
         }
     }
 
     /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
     func size(_ listing: Listing, _ index: Int) async throws(Failure) -> Int64 {
-        if let size = knownSize(listing, index) { return size }
+        if let size = knownSize(listing, index) { return size.bytes }
         let isWalk = walks.withLock { $0.askedSize(in: listing.key) }
         do throws(CatalogError) {
             return try await listing.resolveSize(at: index, wholeListing: isWalk)

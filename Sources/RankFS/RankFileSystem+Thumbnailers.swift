@@ -40,7 +40,8 @@ extension RankFileSystem {
 
     /// Opens a picture for a thumbnail, unless the file manager finds that without.
     func open(
-        _ node: Node, _ listing: Listing, _ index: Int, for reading: ThumbnailReading, _ reply: OpenReply
+        _ node: Node, _ listing: Listing, _ index: Int, for reading: ThumbnailReading, _ request: OpenRequest,
+        _ reply: OpenReply
     ) {
         later(reply, subject: { node.path }) { () async throws(Failure) in
             switch reading {
@@ -53,7 +54,7 @@ extension RankFileSystem {
             case .worker(let seeder):
                 await seeder.waitForThumbnails(of: listing.key.path)
             }
-            try await self.openAsking(node, listing, index, isBulk: false, reply)
+            try await self.openAsking(node, listing, index, request, reply)
         }
     }
 }

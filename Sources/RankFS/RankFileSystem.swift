@@ -90,6 +90,9 @@ package final class RankFileSystem: FileSystem {
     let records = RecordMemory()
     let memory: MemoryReturn
     let walks = Mutex(WalkRecognition())
+    let pages = PageVersions()
+    /// Inodes that were shown with a size that a download under way was told.
+    let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
     let looks = Mutex(LookRecognition())
@@ -125,7 +128,7 @@ package final class RankFileSystem: FileSystem {
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 
     package func forget(_ inode: UInt64, lookups: UInt64) {
-        inodes.forget(inode, lookups: lookups)
+        if inodes.forget(inode, lookups: lookups) { pages.forget(inode) }
         memory.noteWork()
     }
 

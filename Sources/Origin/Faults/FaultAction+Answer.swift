@@ -33,6 +33,10 @@ extension FaultAction {
         case .placeholder: return .answer(placeholder(), Delivery())
         case .noHead where request.method == "HEAD": return .answer(.html("405", status: 405), Delivery())
         case .rangeIgnored: return .answer(right(request.withoutRange), Delivery())
+        case .unnamed, .replaced(isUnnamed: true):
+            // What If-Range names is not what is served without a name.
+            let answer = right(request.ifRange == nil ? request : request.withoutRange)
+            return .answer(header(of: answer, request), delivery(of: answer, request))
         case .gzip:
             var answer = right(request)
             answer.body = .bytes(compressed(answer))
@@ -55,6 +59,7 @@ extension FaultAction {
             answer.body = .bytes(Array(repeating: 0, count: answer.length + by))
             answer.tellsLength = true
         case .rangeWrong where answer.status == 206: answer.shiftContentRange()
+        case .unnamed, .replaced(isUnnamed: true): answer.headers.removeAll { $0.0 == "Last-Modified" }
         default: break
         }
         return answer
@@ -71,6 +76,7 @@ extension FaultAction {
         case .stallBody(let after): delivery.stallAt = after ?? half
         case .flip(let at): delivery.changed = (at ?? half)..<(at ?? half) + 1
         case .rangeBytes where answer.status == 206: delivery.changed = 0..<length
+        case .replaced: delivery.changed = answer.between(ends: Self.ends)
         case .noTrailer: delivery.blank = max(0, length - Self.trailer)..<length
         case .endless: delivery.isEndless = true
         case .lengthOff(let by): delivery.raw = .lengths([length + by])
@@ -87,14 +93,28 @@ extension FaultAction {
 
     /// Seconds by which pictures seem to be younger.
     var modification: Int64 {
-        if case .modified = self { 86_400 } else { 0 }
+        switch self {
+        case .modified: 86_400
+        case .replaced(isUnnamed: false): 2 * 86_400
+        default: 0
+        }
     }
+
+    /// Bytes at both ends that all versions of a picture have: more than any format begins or ends with.
+    private static let ends = 64
 
     /// At least what any picture format ends with.
     private static let trailer = 16
 }
 
 extension Answer {
+    /// The places in the body that belong to a picture's bytes between its ends.
+    fileprivate func between(ends: Int) -> Range<Int>? {
+        guard case .picture(let picture, let range) = body else { return nil }
+        let middle = (ends..<max(ends, picture.bytes - ends)).clamped(to: range)
+        return middle.lowerBound - range.lowerBound..<middle.upperBound - range.lowerBound
+    }
+
     /// Content-Range one byte too far, with the bytes that were asked for.
     fileprivate mutating func shiftContentRange() {
         guard case .picture(let picture, let range) = body else { return }

@@ -45,6 +45,10 @@ enum FaultAction: Sendable {
     case rangeWrong
     /// `modified`: Last-Modified is a day later, and If-Range is judged by that.
     case modified
+    /// `unnamed`: neither Last-Modified nor an ETag says which version it is.
+    case unnamed
+    /// `replaced`: another picture of the same length between the same ends, two days later; with `unnamed` nothing says so.
+    case replaced(isUnnamed: Bool)
 
     // MARK: the body lies
 
@@ -89,6 +93,7 @@ enum FaultAction: Sendable {
         case "trunc": self = .truncate(after: after)
         case "rst": self = .resetBody(after: after)
         case "stallbody": self = .stallBody(after: after)
+        case "replaced": self = .replaced(isUnnamed: node["unnamed"]?.integer == 1)
         case "flip": self = .flip(at: node["at"]?.integer.map { Int($0) })
         case let name?:
             guard let action = Self.plain[name] else { return nil }
@@ -105,7 +110,8 @@ enum FaultAction: Sendable {
         "fin0": .close, "rst0": .reset, "garbage": .garbage, "html200": .html200, "json200": .json200,
         "nohead": .noHead, "placeholder": .placeholder, "cltwo": .twoLengths, "clneg": .negativeLength,
         "chunked": .chunked, "closedelim": .closeDelimited, "gzip": .gzip, "hdr1m": .hugeHeader, "hdr10k": .manyHeaders,
-        "rangeignored": .rangeIgnored, "rangewrong": .rangeWrong, "modified": .modified, "notrailer": .noTrailer,
+        "rangeignored": .rangeIgnored, "rangewrong": .rangeWrong, "modified": .modified, "unnamed": .unnamed,
+        "notrailer": .noTrailer,
         "rangebytes": .rangeBytes, "endless": .endless, "empty": .empty,
     ]
 }

@@ -14,6 +14,10 @@ final class PictureHost: Transport {
         /// Answers wait until `answerHeld`, or for ever.
         case holding
         case status(Int)
+        /// Bodies end half-way in a closed connection.
+        case cutting
+        /// So many bytes less are told than there are; the body waits until `answerHeld`, and is cut then.
+        case announcing(less: Int)
     }
 
     private final class Sent: Transfer {
@@ -54,6 +58,10 @@ final class PictureHost: Transport {
         /// Files that are not made up, by the last part of their address.
         var files: [String: [UInt8]] = [:]
         var held: [Sent] = []
+        /// Answers of which only the head has gone out.
+        var begun: [Sent] = []
+        /// What pictures say of their version; nil for nothing.
+        var version: String? = "Wed, 01 May 2024"
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -79,18 +87,24 @@ final class PictureHost: Transport {
         state.withLock { $0.files[name] = bytes }
     }
 
+    /// Names the version of all pictures so from now on, or not at all.
+    func setVersion(_ version: String?) {
+        state.withLock { $0.version = version }
+    }
+
     func setManner(_ manner: Manner) {
         state.withLock { $0.manner = manner }
     }
 
     /// Serves from now on, also what was held.
     func answerHeld() {
-        let held = state.withLock { state in
+        let (held, begun, version) = state.withLock { state in
             state.manner = .serving
-            defer { state.held = [] }
-            return state.held
+            defer { (state.held, state.begun) = ([], []) }
+            return (state.held, state.begun, state.version)
         }
-        for sent in held { queue.async { Self.serve(sent, .serving) } }
+        for sent in held { queue.async { Self.serve(sent, .serving, version) } }
+        for sent in begun { queue.async { sent.finish(.failure(.broken("closed"))) } }
     }
 
     /// Returns once so many requests were made.
@@ -109,16 +123,17 @@ final class PictureHost: Transport {
         let name = String(request.url.split(separator: "/").last ?? "")
         let whole = state.withLock { $0.files[name] } ?? Self.picture(Self.work(request.url), name)
         let sent = Sent(request, whole, sink, queue)
-        let (manner, ready) = state.withLock { state in
+        let (manner, version, ready) = state.withLock { state in
             let range = request.range.map { " \($0.first)-\($0.last.map(String.init) ?? "")" }
             state.asked.append("\(request.method.rawValue) \(Self.work(request.url))\(range ?? "")")
             if case .holding = state.manner { state.held.append(sent) }
+            if case .announcing = state.manner { state.begun.append(sent) }
             let ready = state.watchers.filter { $0.count <= state.asked.count }
             state.watchers.removeAll { $0.count <= state.asked.count }
-            return (state.manner, ready)
+            return (state.manner, state.version, ready)
         }
         for watcher in ready { watcher.continuation.resume() }
-        queue.async { Self.serve(sent, manner) }
+        queue.async { Self.serve(sent, manner, version) }
         return sent
     }
 
@@ -146,13 +161,14 @@ final class PictureHost: Transport {
         Int64(url.split(separator: "/").last?.prefix { $0.isNumber } ?? "") ?? 0
     }
 
-    private static func serve(_ sent: Sent, _ manner: Manner) {
+    private static func serve(_ sent: Sent, _ manner: Manner, _ version: String?) {
         guard !sent.isFinished else { return }
         var whole = sent.whole
         var hasLength = true
         var status = 200
         switch manner {
-        case .serving: break
+        case .serving, .cutting: break
+        case .announcing(let less): whole.removeLast(less)
         case .withoutLengths: hasLength = false
         case .lying: if sent.request.method == .get { whole.removeLast(5000) }
         case .unreachable: return sent.finish(.failure(.unreachable("no route to host")))
@@ -161,7 +177,8 @@ final class PictureHost: Transport {
             status = code
             whole = []
         }
-        var headers = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: "Wed, 01 May 2024")]
+        var headers = [(name: "content-type", value: "image/jpeg")]
+        if let version { headers.append((name: "last-modified", value: version)) }
         var body = whole[...]
         if let range = sent.request.range, hasLength, status == 200 {
             status = 206
@@ -173,9 +190,15 @@ final class PictureHost: Transport {
         guard sent.sink.head(HTTPHead(status: status, headers: headers)) else {
             return sent.finish(.failure(.cancelled))
         }
+        if case .announcing = manner, sent.request.method == .get { return }
+        var end = Result<Void, HTTPError>.success(())
+        if case .cutting = manner {
+            body = body.prefix(body.count / 2)
+            end = .failure(.broken("closed"))
+        }
         if sent.request.method == .get, !body.isEmpty {
             guard Array(body).withUnsafeBytes({ sent.sink.body($0) }) else { return sent.finish(.failure(.cancelled)) }
         }
-        sent.finish(.success(()))
+        sent.finish(end)
     }
 }

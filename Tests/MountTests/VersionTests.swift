@@ -1,0 +1,195 @@
+import Foundation
+import Glibc
+import Testing
+
+extension MountSuite {
+    /// Semantics: "A read returns the right bytes or an error", while the source replaces its pictures by others of equal length.
+    @Suite struct VersionTests {
+        /// A way to have two versions of a picture under one name.
+        enum Way: String, CaseIterable, Sendable {
+            /// Opened, read in part, closed; replaced; opened again.
+            case twoOpens
+            /// Stored and in part among the kernel's pages; evicted; replaced; opened again.
+            case eviction
+            /// As `twoOpens`, while the first reader still has it open and goes on, too.
+            case together
+        }
+
+        /// Whether the source says which version it serves, and in which order the picture is read then.
+        struct Manner: Sendable, CustomTestStringConvertible {
+            var way: Way
+            var isNamed: Bool
+            var isInOrder: Bool
+            var testDescription: String {
+                "\(way) \(isNamed ? "named" : "unnamed") \(isInOrder ? "in order" : "at random")"
+            }
+        }
+
+        static let manners = Way.allCases.flatMap { way in
+            [true, false].flatMap { isNamed in
+                [true, false].map { Manner(way: way, isNamed: isNamed, isInOrder: $0) }
+            }
+        }
+
+        static let block = 64 << 10
+
+        @Test(arguments: manners) func theBytesOfAFileAreOfOneVersion(_ manner: Manner) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--no-chunked", "--large", "--rate", "2000000"])
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "connections=16"])
+                let entries = Array(try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld })
+                let lengths = try origin.lengths(of: entries.prefix(40).map(\.1), in: workplace)
+                let fitting = entries.prefix(40).filter { (500_000...2_000_000).contains(lengths[$0.1.picture] ?? 0) }
+                let olds = try origin.fetch(fitting.prefix(4).map(\.1.picture), in: workplace)
+                let chosen = Array(zip(fitting, olds))
+                try #require(chosen.count >= 3)
+                let sizes = chosen.map(\.1.count)
+                if !manner.isNamed {
+                    try origin.spoil([#"{"action":"unnamed","path":"img-master"}"#], in: workplace)
+                }
+                let paths = chosen.map { "\(mount.day())/\($0.0.0)" }
+                let files = paths.map { path in
+                    let file = open(path, O_RDONLY)
+                    // Among the kernel's pages are then the first blocks and one in the middle.
+                    let blocks = manner.way == .eviction ? [0, 1, 5] : [0, 1]
+                    for block in blocks { #expect((try? Self.readBlock(file, block, 1).get())?.isEmpty == false) }
+                    if manner.way != .together { close(file) }
+                    return file
+                }
+                if manner.way == .eviction {
+                    for path in paths { _ = try read(path).get() }
+                    #expect(poll { isIdle(mount) })
+                    for path in paths { Self.dropPages(path, from: 8 * Self.block) }
+                    #expect(try workplace.run(["\(Workplace.programs)/rankfs", "evict"] + paths).status == 0)
+                }
+                let replaced = #"{"action":"replaced","path":"img-master","unnamed":\#(manner.isNamed ? 0 : 1)}"#
+                try origin.spoil([replaced], in: workplace)
+                let news = try origin.fetch(chosen.map(\.0.1.picture), in: workplace)
+
+                let outcomes = MountTests.together(
+                    upTo: 40,
+                    paths.indices.map { index in
+                        {
+                            let second = open(paths[index], O_RDONLY)
+                            defer { close(second) }
+                            let whole = Self.readBlocks(second, sizes[index], inOrder: manner.isInOrder)
+                            guard manner.way == .together else { return [whole] }
+                            let first = Self.readBlocks(
+                                files[index], sizes[index], inOrder: manner.isInOrder)
+                            close(files[index])
+                            return [whole, first]
+                        }
+                    })
+                for (index, found) in outcomes.enumerated() {
+                    let (old, new) = (chosen[index].1, news[index])
+                    #expect(old != new && old.count == new.count)
+                    for (reader, result) in (found ?? []).enumerated() {
+                        let isHonest = (try? result.get()).map { $0 == old || $0 == new } ?? true
+                        #expect(isHonest, "\(paths[index]), reader \(reader) got a mixture")
+                    }
+                    #expect(found != nil, "\(paths[index]) hangs")
+                    // Who opened it alone has it whole.
+                    if manner.way != .together { #expect((try? found?.first?.get()) == new, "\(paths[index])") }
+                    // Nobody has it open any more: the new one, whole.
+                    #expect((try? read(paths[index]).get()) == new, "\(paths[index]) afterwards")
+                }
+                #expect(mount.unmount())
+            }
+        }
+
+        /// All blocks of a picture through one descriptor, each from the kernel's pages if it has them.
+        private static func readBlocks(_ file: Int32, _ size: Int, inOrder: Bool) -> Result<Data, ReadFailure> {
+            let count = (size + block - 1) / block
+            var order = Array(0..<count)
+            if !inOrder {
+                order = order.map { ($0 * 7 + 3) % count }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+            }
+            order += (0..<count).filter { !order.contains($0) }
+            var data = Data(count: size)
+            for place in order {
+                switch readBlock(file, place, min(block, size - place * block)) {
+                case .failure(let failure): return .failure(failure)
+                case .success(let bytes): data.replaceSubrange(place * block..<place * block + bytes.count, with: bytes)
+                }
+            }
+            return .success(data)
+        }
+
+        private static func readBlock(_ file: Int32, _ place: Int, _ count: Int) -> Result<Data, ReadFailure> {
+            var buffer = [UInt8](repeating: 0, count: count)
+            let got = pread(file, &buffer, count, off_t(place * block))
+            return got == count
+                ? .success(Data(buffer)) : .failure(ReadFailure(errno: got < 0 ? errno : 0, received: 0))
+        }
+
+        private static func dropPages(_ path: String, from offset: Int) {
+            let file = open(path, O_RDONLY)
+            posix_fadvise(file, off_t(offset), 0, POSIX_FADV_DONTNEED)
+            close(file)
+        }
+
+        /// What a preload was told of its length is shown, and is nobody's belief.
+        @Test func aLengthToldToAPreloadIsForgottenWithIt() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--no-chunked", "--rate", "200000"])
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=1", "connections=4"])
+                let names = try mount.names(mount.day())
+                let shown = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld }.prefix(2))
+                let path = "\(mount.day())/\(shown[1].0)"
+                let bytes = try origin.fetch(shown[1].1.picture)
+                try origin.spoil(
+                    ["{\"action\":\"clshort\",\"path\":\"\(shown[1].1.picture)\",\"method\":\"GET\"}"], in: workplace)
+                _ = try read("\(mount.day())/\(shown[0].0)").get()
+                let wrong = Int64(bytes.count - 1000)
+                #expect(poll { (try? status(of: path)).map { Int64($0.st_size) } == wrong }, "nothing was announced")
+                // As a directory's listing shows it, too.
+                _ = try workplace.run("ls", "-l", mount.day())
+                try origin.spoil([], in: workplace)
+                // A reader may still meet the download that was begun; the next one is right.
+                #expect(poll(upTo: 10) { (try? read(path).get()) == bytes })
+                #expect(try status(of: path).st_size == off_t(bytes.count))
+                let copy = workplace.directory.appending(path: "copy").path
+                #expect(try workplace.run("cp", path, copy).status == 0)
+                #expect(try Data(contentsOf: URL(filePath: copy)) == bytes)
+                #expect(mount.unmount())
+            }
+        }
+
+        /// Semantics: "Bounded", when HEAD tells lengths that no picture has.
+        @Test(arguments: ["1000000000000", "1000000000000000000"])
+        func lengthsThatNoPictureHasPushNothingOut(told: String) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--no-chunked"])
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=2", "timeout=10"])
+                let names = try mount.names(mount.day())
+                let shown = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld }.prefix(17))
+                for (name, _) in shown.prefix(5) { _ = try read("\(mount.day())/\(name)").get() }
+                #expect(poll { isIdle(mount) })
+                let stored = try pictures(of: mount)
+                #expect(stored >= 5)
+                try origin.spoil(
+                    shown.map {
+                        "{\"action\":\"cllong\",\"by\":\(told),\"path\":\"\($0.1.picture)\",\"method\":\"HEAD\"}"
+                    }, in: workplace)
+                for (name, entry) in shown.dropFirst(5) {
+                    let expected = try origin.fetch(entry.picture)
+                    let size = (try? status(of: "\(mount.day())/\(name)"))?.st_size
+                    #expect(size == nil || size == off_t(expected.count))
+                    let found = try? read("\(mount.day())/\(name)").get()
+                    #expect(found == nil || found == expected)
+                }
+                #expect(mount.child.process.isRunning)
+                #expect(try pictures(of: mount) >= stored)
+                for (name, _) in shown.prefix(5) {
+                    #expect(extendedAttribute("user.rankfs.state", of: "\(mount.day())/\(name)") == "stored")
+                }
+                #expect(mount.unmount())
+            }
+        }
+
+        private func pictures(of mount: Mount) throws -> Int {
+            let cache = try mount.status()["cache"] as? [String: Any]
+            return (cache?["stored_pictures"] as? NSNumber)?.intValue ?? -1
+        }
+    }
+}

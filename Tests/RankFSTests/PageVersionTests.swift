@@ -1,0 +1,128 @@
+import Fuse
+import ImageCache
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// The kernel never joins pages of two versions: by the table alone, and by a file system above it.
+@Suite(.timeLimit(.minutes(1))) struct PageVersionTests {
+    private let path = "ranking/daily/2024-05-01/\(Workbench.name(1))"
+
+    private func withPicture(_ body: (Workbench, UInt64) async throws -> Void) async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            bench.host.setVersion(nil)
+            try await body(bench, try await bench.stat(path).inode)
+        }
+    }
+
+    private func request(_ work: Int64, _ bench: Workbench) -> PictureRequest {
+        let work = Workbench.work(work)
+        let id = PictureID(work: work.id, page: 0, rendition: .regular, uploaded: work.uploaded)
+        let location = bench.source.location(of: work.id, picture: work.picture, page: 0, rendition: .regular)
+        return PictureRequest(
+            id: id, location: location ?? PictureLocation(url: "", headers: [], fileExtension: ""), size: nil)
+    }
+
+    /// Opens, reads a part and closes; the answer's bytes.
+    private func readPart(_ bench: Workbench, _ inode: UInt64) async -> [UInt8] {
+        guard case .opened(let handle, let keepsCache, _, _) = await bench.open(inode) else { return [] }
+        #expect(keepsCache)
+        defer { bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
+        guard case .bytes(let bytes) = await bench.read(inode, handle, 0, 4096) else { return [] }
+        return bytes
+    }
+
+    private func replace(_ bench: Workbench) -> [UInt8] {
+        var bytes = PictureHost.picture(1001)
+        for index in 100..<bytes.count - 100 { bytes[index] ^= 0xFF }
+        bench.host.setFile("1001.jpg", bytes)
+        return bytes
+    }
+
+    @Test func whatIsStoredIsOpenedWithTheKernelsPages() async throws {
+        try await withPicture { (bench, inode) async throws in
+            let bytes = PictureHost.picture(1001)
+            for _ in 0..<3 { #expect(try await bench.contents(inode) == bytes) }
+            #expect(bench.invalidated.isEmpty)
+            #expect(bench.fileSystem.pages.count == 1)
+            bench.fileSystem.forget(inode, lookups: 1000)
+            #expect(bench.fileSystem.pages.count == 0, "nothing is remembered of what the kernel forgot")
+        }
+    }
+
+    @Test func pagesGoBeforeAnotherVersionCanCome() async throws {
+        try await withPicture { (bench, inode) async throws in
+            #expect(await readPart(bench, inode) == Array(PictureHost.picture(1001)[..<4096]))
+            await bench.waitUntilStored(1001)
+            #expect(try await bench.contents(inode) == PictureHost.picture(1001))
+            let other = replace(bench)
+            while !bench.cache.evict(request(1001, bench).id, openers: 0) { await Task.yield() }
+            #expect(bench.invalidated.isEmpty)
+            #expect(try await bench.contents(inode) == other)
+            #expect(bench.invalidated == [inode])
+        }
+    }
+
+    @Test func aReaderOfTheOldVersionIsNotGivenTheNewOne() async throws {
+        try await withPicture { (bench, inode) async throws in
+            guard case .opened(let first, _, _, _) = await bench.open(inode) else { return }
+            bench.host.setManner(.cutting)
+            guard case .bytes = await bench.read(inode, first, 0, 4096) else {
+                Issue.record("nothing came")
+                return
+            }
+            let other = replace(bench)
+            bench.host.setManner(.serving)
+            // Another one has it open in another version: the second reader must not put this one's bytes into its pages.
+            guard case .opened(let second, _, let isDirect, _) = await bench.open(inode) else { return }
+            #expect(!isDirect)
+            #expect(await bench.read(inode, second, 8192, 4096) == .failure(.EIO))
+            #expect(await bench.read(inode, first, 8192, 4096) == .failure(.EIO))
+            // The next one goes past the pages.
+            guard case .opened(let third, _, true, _) = await bench.open(inode) else {
+                Issue.record("opened with the pages of another version")
+                return
+            }
+            #expect(await bench.read(inode, third, 8192, 4096) == .bytes(Array(other[8192..<12_288])))
+            for handle in [first, second, third] {
+                bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            }
+            // Nobody has it open any more: from here on with pages again.
+            #expect(try await bench.contents(inode) == other)
+        }
+    }
+
+    @Test func anAnnouncedSizeIsNotKept() async throws {
+        try await withPicture { (bench, inode) async throws in
+            let size = Int64(PictureHost.picture(1002).count)
+            bench.host.setManner(.announcing(less: 1000))
+            let picture = request(1002, bench)
+            let reading = Task { try await bench.cache.learnSize(of: picture) }
+            while bench.cache.state(of: picture.id) != .downloading(received: 0, total: size - 1000) {
+                await Task.yield()
+            }
+            let second = "ranking/daily/2024-05-01/\(Workbench.name(2))"
+            guard case .entry(let shown, .zero, .zero) = await bench.walk(second) else {
+                Issue.record("an announced size is kept")
+                return
+            }
+            #expect(shown.size == size - 1000)
+            #expect(await bench.attributes(shown.inode) == .attributes(shown, timeout: .zero))
+            #expect(await bench.attributes(inode).timeout == Limits.frozen)
+            bench.host.setManner(.serving)
+            bench.host.answerHeld()
+            _ = try? await reading.value
+            while !bench.invalidated.contains(shown.inode) { await Task.yield() }
+            #expect(try await bench.stat(second).size == size)
+            #expect(try await bench.contents(shown.inode) == PictureHost.picture(1002))
+        }
+    }
+}
+
+extension Answer {
+    fileprivate var timeout: Duration? {
+        if case .attributes(_, let timeout) = self { timeout } else { nil }
+    }
+}
