@@ -69,10 +69,13 @@ package final class Catalog: Sendable {
         let opened: OpenedDatabase
         let overview: StoredOverview
         do throws(DatabaseError) {
-            opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations)
+            opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations, inMemoryIfFull: true)
             overview = try Rows.overview(of: opened.connection, variant: StoredVariant(configuration.view))
         } catch {
             throw .database("\(path) cannot be used: \(error); check the directory's owner and free space")
+        }
+        if opened.isInMemory {
+            report(.notStored(reason: "the disk has no room for \(path); make room and mount again"))
         }
         if let aside = opened.setAside { report(.databaseSetAside(path: aside.path, reason: aside.reason)) }
         let known = SharedKnown(

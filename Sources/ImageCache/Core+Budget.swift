@@ -31,6 +31,25 @@ extension Core {
         }
     }
 
+    /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
+    ///
+    /// - Returns: What is to be removed at once.
+    mutating func giveWay(to key: FileKey, actions: inout [Action]) -> [FileKey] {
+        guard let flight = downloads[key]?.flight else { return [] }
+        let missing = max(0, (flight.total ?? Self.assumedLength) - flight.received)
+        return giveWay(missing, sparesUnread: !flight.isRead, actions: &actions)
+    }
+
+    /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> [FileKey] {
+        let wanted = bytes + Self.roomBeside
+        guard evictableBytes(sparesUnread: sparesUnread) >= wanted else { return [] }
+        return evictNow(wanted, sparesUnread: sparesUnread, actions: &actions)
+    }
+
+    /// What a new picture's row and directory take beside it, in bytes.
+    private static let roomBeside: Int64 = 256 << 10
+
     private func evictableBytes(sparesUnread: Bool) -> Int64 {
         if sparesUnread { return index.evictableBytes(sparesUnread: true) { isOpen($0) } }
         let open = Set(openCounts.keys).union(downloads.keys)
@@ -63,18 +82,24 @@ extension Core {
 
     @discardableResult
     private mutating func evict(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> Int64 {
-        guard bytes > 0 else { return 0 }
+        let before = index.bytes
+        _ = evictNow(bytes, sparesUnread: sparesUnread, actions: &actions)
+        return before - index.bytes
+    }
+
+    private mutating func evictNow(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> [FileKey] {
+        guard bytes > 0 else { return [] }
         let open = openCounts
         let downloading = Set(downloads.keys)
         let victims = index.evict(bytes: bytes, sparesUnread: sparesUnread) {
             open[$0] != nil || downloading.contains($0)
         }
-        guard !victims.isEmpty else { return 0 }
+        guard !victims.isEmpty else { return [] }
         let freed = victims.reduce(Int64(0)) { $0 + $1.entry.cost }
         evictedCount += victims.count
         actions.append(.remove(victims.map(\.key)))
         actions.append(.report(.evicted(count: victims.count, bytes: freed)))
-        return freed
+        return victims.map(\.key)
     }
 
     private mutating func dropPartial(actions: inout [Action]) {

@@ -59,6 +59,20 @@ enum Files {
         }
     }
 
+    /// Writes something, again as long as the disk is full and something gives way.
+    static func write(giveWay: () -> Bool, _ work: () throws(FileError) -> Void) throws(FileError) {
+        var triesLeft = mostTries
+        while true {
+            do throws(FileError) { return try work() } catch {
+                triesLeft -= 1
+                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0, giveWay() else { throw error }
+            }
+        }
+    }
+
+    /// Attempts at a full disk: others may take what became free.
+    private static let mostTries = 4
+
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
         var failure: FileError?
         unsafe bytes.withUnsafeBytes { buffer in

@@ -116,10 +116,20 @@ final class FlightFile: Sendable {
 
     /// Writes bytes; when the disk refuses, everything moves to memory, which must have room for `total` bytes.
     ///
-    /// Gives back why the disk refused, if this call found out; throws if memory is used up as well.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64) throws(FileError) -> FileError? {
+    /// - Parameters:
+    ///   - bytes: What to write.
+    ///   - offset: Where in the picture.
+    ///   - total: Bytes that the whole picture may take.
+    ///   - giveWay: Makes room on a full disk; false if nothing may go.
+    /// - Returns: Why the disk refused, if this call found out.
+    /// - Throws: If memory is used up as well.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64, giveWay: () -> Bool
+    ) throws(FileError) -> FileError? {
         do throws(FileError) {
-            unsafe try Files.write(bytes, to: opened().descriptor, at: offset)
+            try Files.write(giveWay: giveWay) { () throws(FileError) in
+                unsafe try Files.write(bytes, to: opened().descriptor, at: offset)
+            }
             return nil
         } catch {
             let refusal = error

@@ -49,8 +49,14 @@ extension ImageCache {
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(owning: try Files.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         do throws(FileError) {
-            try Files.write(bytes, to: file.descriptor, at: 0)
-            try store.commit(file, as: name, key: picture.key, length: length)
+            let giveWay = {
+                self.removeNow(
+                    self.run { core, actions in core.giveWay(length, sparesUnread: false, actions: &actions) })
+            }
+            try Files.write(giveWay: giveWay) { () throws(FileError) in
+                try Files.write(bytes, to: file.descriptor, at: 0)
+                try store.commit(file, as: name, key: picture.key, length: length)
+            }
         } catch {
             Files.remove(name.name, in: store.root.partial)
             throw error

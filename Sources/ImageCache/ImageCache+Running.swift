@@ -112,7 +112,9 @@ extension ImageCache {
             var failure: FileError?
             do throws(FileError) {
                 guard let data = file.current else { throw FileError("storing", 2) }
-                try store.commit(data, as: key, key: file.key, length: length)
+                try Files.write(giveWay: { giveWay(to: key) }) { () throws(FileError) in
+                    try store.commit(data, as: key, key: file.key, length: length)
+                }
             } catch {
                 failure = error
                 // Deleted under us: the next picture finds a directory again.
@@ -124,6 +126,18 @@ extension ImageCache {
             if failure == nil, isWritten { run { core, actions in core.stores(actions: &actions) } }
             checkDisk()
         }
+    }
+
+    /// Removes the least recently used pictures from a full disk at once, so that a new one can be kept.
+    ///
+    /// - Returns: Whether anything went.
+    func giveWay(to key: FileKey) -> Bool {
+        removeNow(run { core, actions in core.giveWay(to: key, actions: &actions) })
+    }
+
+    func removeNow(_ keys: [FileKey]) -> Bool {
+        for key in keys { store.remove(key) }
+        return !keys.isEmpty
     }
 
     private func remove(_ keys: [FileKey]) {

@@ -32,7 +32,9 @@ final class SegmentSink: ResponseSink {
             for range in accepted.acceptance.writes {
                 let first = Int(range.lowerBound - accepted.acceptance.offset)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
-                let found = unsafe try accepted.file.write(part, at: range.lowerBound, total: accepted.room)
+                let found = unsafe try accepted.file.write(part, at: range.lowerBound, total: accepted.room) {
+                    cache.giveWay(to: key)
+                }
                 refusal = refusal ?? found
             }
         } catch {

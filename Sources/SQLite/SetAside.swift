@@ -5,6 +5,8 @@ package struct OpenedDatabase {
     package let connection: Connection
     /// The unusable file that was set aside; nil if all was well.
     package let setAside: SetAside?
+    /// Whether it is kept in memory, for the disk has no room for it.
+    package var isInMemory = false
 }
 
 /// An unusable database file, moved out of the way.
@@ -37,18 +39,47 @@ extension Connection {
     ///
     /// The damaged file is renamed to `<path>.damaged-<n>`, with its `-wal` and `-shm`. A file that another process has locked, that may
     /// not be read or that lies on a failing disk is an error: setting that aside would lose sound data.
+    ///
+    /// - Parameters:
+    ///   - path: Where it lies, or is made.
+    ///   - migrations: What brings its schema up to date.
+    ///   - check: When it is read for damage.
+    ///   - inMemoryIfFull: Whether a database in memory takes its place when the disk has no room for it.
+    /// - Returns: The database, and what became of the file.
+    /// - Throws: If it can neither be used nor set aside.
     package static func openOrSetAside(
-        path: String, migrations: [Migration], check: Check = .whenDoubtful
+        path: String, migrations: [Migration], check: Check = .whenDoubtful, inMemoryIfFull: Bool = false
     ) throws(DatabaseError) -> OpenedDatabase {
         do throws(Unusable) {
             return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: nil)
         } catch {
-            guard case .damaged(let reason) = error else { throw error.databaseError }
+            guard case .damaged(let reason) = error else {
+                guard inMemoryIfFull, hasNoRoom(beside: path) else { throw error.databaseError }
+                do throws(Unusable) {
+                    return OpenedDatabase(
+                        connection: try openChecked(inMemory, migrations, check), setAside: nil, isInMemory: true)
+                } catch { throw error.databaseError }
+            }
             let aside = SetAside(path: try moveAside(path), reason: reason)
             do throws(Unusable) {
                 return OpenedDatabase(connection: try openChecked(path, migrations, check), setAside: aside)
             } catch { throw error.databaseError }
         }
+    }
+
+    /// SQLite's name for a database that is no file (https://www.sqlite.org/inmemorydb.html).
+    private static let inMemory = ":memory:"
+
+    /// Bytes that a small database needs with its log and the index of that.
+    private static let roomForSmall: UInt64 = 1 << 20
+
+    /// Whether the disk of a file has no room for another one.
+    private static func hasNoRoom(beside path: String) -> Bool {
+        let parent = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        var status = statvfs()
+        guard unsafe statvfs(parent.isEmpty ? "/" : parent, &status) == 0 else { return false }
+        let (free, isMuch) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return !isMuch && free < roomForSmall || status.f_files > 0 && status.f_favail == 0
     }
 
     /// Renames a damaged database with its companions and returns where it lies now.

@@ -285,7 +285,7 @@ import Testing
         #expect(!request.isCancelled)
         let now = bench.clock.now
         try bytes.withUnsafeBytes { buffer in
-            _ = try accepted.file.write(buffer, at: 0, total: accepted.room)
+            _ = try accepted.file.write(buffer, at: 0, total: accepted.room) { false }
             _ = bench.cache.run { core, actions in
                 core.wrote(buffer, accepted.acceptance, from: segment, of: key, now: now, actions: &actions)
             }

@@ -72,11 +72,39 @@ final class SmallDisk: Sendable {
         }
     }
 
+    @Test(arguments: [0, 300_000]) func onAFullDiskTheLeastRecentlyUsedGivesWay(spared: Int) async throws {
+        let disk = try #require(SmallDisk(bytes: 6 << 20))
+        let bench = try Bench(directory: disk.path + "/cache")
+        for number in Int64(1)...4 { #expect(try await read(number, bench) == Self.bytes) }
+        try disk.fill(sparing: spared)
+        for number in Int64(5)...7 {
+            #expect(try await read(number, bench) == Self.bytes)
+            #expect(bench.cache.storedSize(of: Sample.picture(number, size: nil).id) == Int64(Self.size))
+        }
+        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == nil)
+        #expect(bench.cache.status().storedPictures >= 2)
+        #expect(bench.cache.status().isStoring)
+        await bench.cache.close()
+        withExtendedLifetime(disk) {}
+    }
+
+    @Test func aNewCacheOnAFullDiskIsReadThrough() async throws {
+        let disk = try #require(SmallDisk(bytes: 1 << 20))
+        try disk.fill(sparing: 0)
+        let bench = try Bench(directory: disk.path + "/cache")
+        for number in Int64(1)...2 { #expect(try await read(number, bench) == Self.bytes) }
+        #expect(toldOfStoring(bench) == ["not"])
+        try disk.empty()
+        await bench.cache.close()
+        withExtendedLifetime(disk) {}
+    }
+
     @Test(arguments: [0, 300_000]) func aFullDiskIsReadThroughAndToldOnce(spared: Int) async throws {
         let disk = try #require(SmallDisk(bytes: 4 << 20))
         let bench = try Bench(directory: disk.path + "/cache")
         #expect(try await read(1, bench) == Self.bytes)
         #expect(bench.cache.status().storedPictures == 1)
+        bench.cache.setPinned(true, Sample.picture(1, size: nil).id)
         try disk.fill(sparing: spared)
         for number in Int64(2)...4 { #expect(try await read(number, bench) == Self.bytes) }
         #expect(toldOfStoring(bench) == ["not"])
