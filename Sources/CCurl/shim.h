@@ -17,6 +17,9 @@ typedef size_t (*rankfs_curl_write)(char *_Nonnull bytes, size_t size, size_t co
 typedef curl_socket_t (*rankfs_curl_open)(
     void *_Nonnull context, curlsocktype purpose, struct curl_sockaddr *_Nonnull address);
 
+// Called in place of close(2) for a socket (CURLOPT_CLOSESOCKETFUNCTION(3)); 0 if it went well.
+typedef int (*rankfs_curl_close)(void *_Nonnull context, curl_socket_t item);
+
 // CURL_GLOBAL_DEFAULT is an expression, which Swift does not import.
 static inline CURLcode rankfs_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
 
@@ -45,6 +48,11 @@ static inline CURLcode rankfs_curl_easy_setopt_write(
 
 static inline CURLcode rankfs_curl_easy_setopt_open(
     CURL *_Nonnull easy, CURLoption option, rankfs_curl_open _Nonnull function) {
+    return curl_easy_setopt(easy, option, function);
+}
+
+static inline CURLcode rankfs_curl_easy_setopt_close(
+    CURL *_Nonnull easy, CURLoption option, rankfs_curl_close _Nonnull function) {
     return curl_easy_setopt(easy, option, function);
 }
 

@@ -43,6 +43,13 @@ func curlOpenSocket(
     guard unsafe flight.mayConnect(to: rankfs_curl_sockaddr_address(address)) else { return CURL_SOCKET_BAD }
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
-    if descriptor >= 0 { limitSilence(descriptor) }
+    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    limitSilence(descriptor)
+    flight.pool?.loopGuard.opened(descriptor)
     return descriptor
+}
+
+/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl is done with. The context is the loop's guard, which pools keep alive.
+func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
+    unsafe Unmanaged<LoopGuard>.fromOpaque(context).takeUnretainedValue().close(descriptor)
 }

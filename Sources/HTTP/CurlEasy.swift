@@ -90,6 +90,10 @@ import CCurl
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader))
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody))
         note(unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket))
+        guard let loopGuard = flight.pool?.loopGuard else { return }
+        let guardContext = unsafe Unmanaged.passUnretained(loopGuard).toOpaque()
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_CLOSESOCKETDATA, guardContext))
+        note(unsafe rankfs_curl_easy_setopt_close(pointer, CURLOPT_CLOSESOCKETFUNCTION, curlCloseSocket))
     }
 
     /// A number that libcurl knows of the last transfer.

@@ -22,6 +22,7 @@ final class CurlLoop {
 
     private let transferClass: TransferClass
     private let idleConnections: Int
+    private let loopGuard = LoopGuard()
     /// What new exchanges begin on.
     private var pool: CurlPool
     /// Given up, with exchanges still under way.
@@ -49,7 +50,7 @@ final class CurlLoop {
         let limits = TransferQueue.Limits(bulk: min(max(1, configuration.connections), Self.mostConnections))
         // Those of one host.
         idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
-        guard let pool = CurlPool(transferClass, idle: idleConnections) else { return nil }
+        guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
         self.transferClass = transferClass
         mailbox = CurlMailbox(wakes: pool)
@@ -71,10 +72,12 @@ final class CurlLoop {
             perform(mailbox.take())
             if ended { break }
             launch()
+            loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
             let now = ContinuousClock.now
             if now >= nextCheck { expire(now) }
             launch()
+            loopGuard.endTurn(isBusy: !flights.isEmpty)
             mailbox.publish(active: queue.activeCount, queued: queue.waitingCount)
             pool.wait(milliseconds: sleep())
         }
@@ -315,7 +318,7 @@ final class CurlLoop {
     }
 
     private func retire() {
-        guard let fresh = CurlPool(transferClass, idle: idleConnections) else { return }
+        guard let fresh = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return }
         // An empty one is freed in the next turn.
         retired.append(pool)
         pool = fresh

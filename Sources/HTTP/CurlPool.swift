@@ -37,6 +37,8 @@ final class ConnectionDoubt: Sendable {
     private static let streams = 128
 
     let multi: UnsafeMutableRawPointer
+    /// Where its sockets are known; its connections' last callback needs it.
+    let loopGuard: LoopGuard
     let made = ContinuousClock.now
     /// When the last exchange began here, or bytes came.
     private(set) var lastUse = ContinuousClock.now
@@ -57,8 +59,10 @@ final class ConnectionDoubt: Sendable {
     /// - Parameters:
     ///   - transferClass: What it carries; bodies share no connection.
     ///   - idle: Connections to one host, all of which are kept while idle.
-    init?(_ transferClass: TransferClass, idle: Int) {
+    ///   - loopGuard: Where its sockets are to be known.
+    init?(_ transferClass: TransferClass, idle: Int, loopGuard: LoopGuard) {
         guard let multi = unsafe curl_multi_init() else { return nil }
+        self.loopGuard = loopGuard
         unsafe self.multi = unsafe multi
         let pipelining = transferClass == .bulk ? Int(CURLPIPE_NOTHING) : Int(CURLPIPE_MULTIPLEX)
         _ = unsafe rankfs_curl_multi_setopt_long(multi, CURLMOPT_PIPELINING, pipelining)

@@ -45,7 +45,7 @@ struct FailureSentenceTests {
     }
 
     @Test func anOldPoolIsNotUsedEvenIfTheMachineSlept() throws {
-        let pool = try #require(CurlPool(.bulk, idle: 1))
+        let pool = try #require(CurlPool(.bulk, idle: 1, loopGuard: LoopGuard()))
         #expect(!pool.isStale(.now))
         #expect(pool.isStale(.now + CurlPool.longestIdle + .seconds(1)))
         let doubt = ConnectionDoubt()

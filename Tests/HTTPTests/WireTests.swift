@@ -46,7 +46,8 @@ struct WireTests {
         ("long", [.broken]), ("stall", [.timedOut]), ("silent", [.timedOut]), ("goaway-unseen", []),
         ("goaway-drop", []), ("goaway-graceful", []), ("headers", [.invalidAnswer, .timedOut]),
         ("many-headers", [.invalidAnswer, .timedOut]), ("continuation-flood", [.unreachable, .broken]),
-        ("endless", [.tooLarge]), ("bad-frame", []),
+        ("empty-data-flood", [.timedOut, .broken, .unreachable]), ("ping-flood", [.timedOut, .broken, .unreachable]),
+        ("settings-flood", [.timedOut, .broken, .unreachable]), ("endless", [.tooLarge]), ("bad-frame", []),
     ]
 
     /// On a connection that has answered before, beside other requests.
