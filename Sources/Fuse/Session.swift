@@ -135,6 +135,14 @@ package final class Session: Sendable {
         enter { handle in handle.invalidate(inode: inode) }
     }
 
+    /// Tells the kernel to forget the attributes of an inode, and nothing else.
+    ///
+    /// This waits for no page. To drop pages the kernel waits for those that are being read, and no signal ends that: if this
+    /// process is killed meanwhile, whoever waits for those reads waits for ever.
+    package func invalidateAttributes(inode: UInt64) {
+        enter { handle in handle.invalidateAttributes(inode: inode) }
+    }
+
     /// Tells the kernel to forget a name in a directory, or that it does not exist.
     ///
     /// Not from a file-system method: the kernel may hold the directory's lock until that has answered.

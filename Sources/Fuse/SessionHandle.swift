@@ -74,6 +74,12 @@ internal import CFuse3
         unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0)
     }
 
+    /// The kernel forgets the attributes of an inode, and keeps its pages: a negative offset says so
+    /// (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
+    func invalidateAttributes(inode: UInt64) {
+        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0)
+    }
+
     /// The kernel forgets a name, or that there was none.
     func invalidate(name: [UInt8], in parent: UInt64) {
         let characters = name.map(CChar.init(bitPattern:))

@@ -90,7 +90,7 @@ package final class ImageCache: Sendable {
         } catch {
             // The files tell everything; without a database a start only takes longer.
             index = nil
-            report(.notStoring(reason: "the index cannot be used (\(error.description))"))
+            report(.indexUnusable(reason: error.description))
         }
         let isEmpty = stored.entries.isEmpty
         if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }

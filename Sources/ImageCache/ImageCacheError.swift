@@ -38,6 +38,8 @@ package enum ImageCacheEvent: Sendable {
     /// The disk is full or fails: pictures are served without being stored.
     case notStoring(reason: String)
     case storingAgain
+    /// The index of stored pictures can be neither read nor made: the files tell everything, but a start takes longer.
+    case indexUnusable(reason: String)
     case evicted(count: Int, bytes: Int64)
     case indexRebuilt(pictures: Int, reason: String)
     /// A mark that keeps backups away could not be set.

@@ -53,7 +53,7 @@ extension RankFileSystem {
                 let animation = try await self.animations.matroska(of: listing)
                 let isAsTold = told == nil || told == animation.layout.length
                 // The title is in it, and authors change titles: the kernel must not cut it to the length it had.
-                if !isAsTold { self.invalidate(inode) }
+                if !isAsTold { self.invalidateAttributes(inode) }
                 let handle = self.handles.insert(.animation(animation, .made(file)))
                 reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
             case .webp(let work):

@@ -201,7 +201,7 @@ extension RankFileSystem {
         catalog.noteRecent(handle.node.path)
     }
 
-    /// What the kernel keeps of bytes or of a size that turned out wrong is dropped.
+    /// What the kernel keeps of a size that turned out wrong is asked again, and of bytes it is dropped at the next open.
     ///
     /// Only another length makes the size doubtful, so that the next `stat` asks again: a cut or a portal's page says nothing of it.
     private func noteDamage(_ failure: Failure, _ node: Node, _ inode: UInt64) {
@@ -213,13 +213,13 @@ extension RankFileSystem {
         default: return
         }
         pages.spoil(inode)
-        invalidate(inode)
+        invalidateAttributes(inode)
     }
 
-    /// Lets the kernel forget what it knows of an inode.
-    func invalidate(_ inode: UInt64) {
+    /// Lets the kernel ask for the attributes of an inode again; pages that are wrong are dropped when it is opened next.
+    func invalidateAttributes(_ inode: UInt64) {
         // Not on this thread: the kernel may hold locks of the inode until the request is answered.
-        let invalidate = configuration.invalidate
+        let invalidate = configuration.invalidateAttributes
         DispatchQueue.global().async { invalidate(inode) }
     }
 }

@@ -35,7 +35,7 @@ extension RankFileSystem {
             await cache.announcementEnded(of: picture)
             let inodes = announcements.withLock { $0.removeValue(forKey: picture) ?? [] }
             if case .stored(size) = cache.state(of: picture) { return }
-            for inode in inodes { invalidate(inode) }
+            for inode in inodes { invalidateAttributes(inode) }
         }
     }
 

@@ -41,6 +41,8 @@ package final class RankFileSystem: FileSystem {
         package var report: @Sendable (String) -> Void
         /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
         package var invalidate: @Sendable (UInt64) -> Void
+        /// Likewise, of its attributes alone: `Session.invalidateAttributes(inode:)`. By itself the same as `invalidate`.
+        package var invalidateAttributes: @Sendable (UInt64) -> Void
         /// Makes the thumbnails of directories that a desktop looks at; nil if there shall be none.
         package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
@@ -68,6 +70,7 @@ package final class RankFileSystem: FileSystem {
             self.version = version
             self.report = report
             self.invalidate = invalidate
+            invalidateAttributes = invalidate
             self.now = now
         }
     }

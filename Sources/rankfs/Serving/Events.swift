@@ -52,6 +52,10 @@ extension Log {
             warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
         case .notStoring(let reason):
             warning("pictures are not stored for now: \(reason)")
+        case .indexUnusable(let reason):
+            warning(
+                "the index of stored pictures cannot be used (\(reason)); make room on its disk, for without it each mount looks "
+                    + "at every stored picture")
         case .storingAgain:
             info("pictures are stored again")
         case .evicted(let count, let bytes):
