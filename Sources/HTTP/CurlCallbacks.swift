@@ -49,7 +49,9 @@ func curlOpenSocket(
     return descriptor
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl is done with. The context is the loop's guard, which pools keep alive.
+/// CURLOPT_CLOSESOCKETFUNCTION(3): a socket that libcurl is done with.
+///
+/// The context is the loop's guard, which pools keep alive.
 func curlCloseSocket(_ context: UnsafeMutableRawPointer, _ descriptor: curl_socket_t) -> Int32 {
     unsafe Unmanaged<LoopGuard>.fromOpaque(context).takeUnretainedValue().close(descriptor)
 }

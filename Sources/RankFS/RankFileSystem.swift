@@ -41,7 +41,7 @@ package final class RankFileSystem: FileSystem {
         package var report: @Sendable (String) -> Void
         /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
         package var invalidate: @Sendable (UInt64) -> Void
-        /// Likewise, of its attributes alone: `Session.invalidateAttributes(inode:)`. By itself the same as `invalidate`.
+        /// Likewise, of its attributes alone: `Session.invalidateAttributes(inode:)`.
         package var invalidateAttributes: @Sendable (UInt64) -> Void
         /// Makes the thumbnails of directories that a desktop looks at; nil if there shall be none.
         package var thumbnails: ThumbnailSeeder?

@@ -124,7 +124,7 @@ import Testing
         let client = HTTPClient(
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
         return OriginalResolver(
-            source: source, probe: SizeProbe(client: client, timeout: .seconds(10)), timeout: .seconds(10),
+            source: source, probe: SizeProbe(client: client, timeout: .seconds(600)), timeout: .seconds(600),
             stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
     }
 

@@ -32,11 +32,13 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, wire: wire)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
-                let loudKinds = (FaultKind.broken + FaultKind.odd).filter { $0.shows(on: wire) }
-                let cases = try cases(loudKinds + FaultKind.silent, mount, origin, workplace)
+                let loudKinds = (FaultKind.broken + FaultKind.odd).filter { $0.shows(on: wire) && !$0.closesTheHost }
+                let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
+                let cases = try cases(loudKinds + last, mount, origin, workplace)
 
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
-                // The silent ones hold connections, behind which the others would time out untried.
+                // The silent ones hold connections, behind which the others would time out untried, and a host that asks to be
+                // left alone is, by all.
                 let loud = loudKinds.count * ReadOrder.allCases.count
                 let during = outcomes(Array(cases[..<loud])) + outcomes(Array(cases[loud...]))
                 for (each, outcome) in zip(cases, during) {

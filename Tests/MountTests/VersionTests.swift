@@ -142,7 +142,14 @@ extension MountSuite {
                     ["{\"action\":\"clshort\",\"path\":\"\(shown[1].1.picture)\",\"method\":\"GET\"}"], in: workplace)
                 _ = try read("\(mount.day())/\(shown[0].0)").get()
                 let wrong = Int64(bytes.count - 1000)
-                #expect(poll { (try? status(of: path)).map { Int64($0.st_size) } == wrong }, "nothing was announced")
+                // Not before the preload was told: a HEAD would tell the truth.
+                let isTold = poll {
+                    let cache = (try? mount.status())?["cache"] as? [String: Any]
+                    let downloads = cache?["downloads"] as? [[String: Any]]
+                    return downloads?.contains { ($0["total"] as? NSNumber)?.int64Value == wrong } == true
+                }
+                #expect(isTold, "nothing was announced")
+                #expect(try Int64(status(of: path).st_size) == wrong)
                 // As a directory's listing shows it, too.
                 _ = try workplace.run("ls", "-l", mount.day())
                 try origin.spoil([], in: workplace)

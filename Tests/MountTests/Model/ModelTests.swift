@@ -72,6 +72,7 @@ extension MountSuite {
             }
             run.change {
                 $0.spoilt = Set(chosen.keys)
+                $0.falsified.formUnion(chosen.filter { $0.value.falsifies }.keys)
                 $0.faults += chosen.count
             }
             return chosen.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -124,8 +125,7 @@ extension MountSuite {
                 return left.isEmpty
             }
             var troubles = zip(left, verdicts).map { "\(world.files[$0].path) stays \($1.map { "\($0)" } ?? "silent")" }
-            let open = readers.map { $0.checkOpen() }.filter { $0 != .right }
-            troubles += open.map { "a file that is open stays \($0)" }
+            troubles += readers.flatMap { $0.checkOpen() }
             run.change { $0.spoilt = [] }
             return troubles
         }
