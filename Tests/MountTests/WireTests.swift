@@ -9,8 +9,7 @@ extension MountSuite {
         /// What h2origin.py does to requests, on HTTP/2 or on both versions.
         private static let kinds = [
             "rst-before", "rst-mid-body", "short", "short-close", "long", "stall", "silent", "goaway-unseen",
-            "goaway-drop", "goaway-graceful", "headers", "many-headers", "continuation-flood", "empty-data-flood",
-            "ping-flood", "settings-flood", "endless", "bad-frame",
+            "goaway-drop", "goaway-graceful", "headers", "many-headers", "endless", "bad-frame",
         ]
 
         @Test func everyBreachOfHTTP2GivesTheRightBytesOrAnError() async throws {

@@ -147,6 +147,10 @@ class Connection:
         if self.silent or self.writer.is_closing():
             await asyncio.Event().wait()
         await self.writer.drain()
+        # A transport under TLS takes bytes for ever after its other end has gone.
+        await asyncio.sleep(0)
+        if self.reader.at_eof() or self.reader.exception():
+            raise ConnectionResetError
 
     def silence(self):
         self.silent = True
