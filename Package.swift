@@ -93,7 +93,7 @@ let package = Package(
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
-            name: "TestSupport", dependencies: ["HTTP", "CThreadSanitizer"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["HTTP", "CLinux", "CThreadSanitizer"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ArchitectureTests", []),
         tests("RankingsTests", ["Rankings"]),
@@ -104,23 +104,23 @@ let package = Package(
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media"]),
         tests("ThumbnailsTests", ["Thumbnails", "Rankings", "HTTP", "Media", "TestSupport"]),
-        tests("FuseTests", ["Fuse", "CLinux", "fuse-example"]),
+        tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
-        tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG"]),
+        tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
         tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "TestSupport"]),
         tests("FuzzTests", fuzzed, excluding: ["Corpus", "Fuzzer.swift", "run"]),
-        tests("MountTests", ["CLinux", "rankfs", "rankfs-origin"]),
+        tests("MountTests", ["CLinux", "rankfs", "rankfs-origin", "TestSupport"]),
     ]
 )
 
 if fuzzes {
     package.products = [.executable(name: "rankfs-fuzz", targets: ["rankfs-fuzz"])]
     package.targets.removeAll { $0.type == .test }
-    package.targets += [
-        .systemLibrary(name: "CFuzzer", path: "Tests/CFuzzer"),
+    // libFuzzer has the entry point.
+    package.targets.append(
         .executableTarget(
-            name: "rankfs-fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/FuzzTests",
-            exclude: ["Corpus", "CorpusTests.swift", "run"], swiftSettings: testSettings),
-    ]
+            name: "rankfs-fuzz", dependencies: fuzzed, path: "Tests/FuzzTests",
+            exclude: ["Corpus", "CorpusTests.swift", "run"],
+            swiftSettings: testSettings + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -9,6 +9,7 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <malloc.h>
+#include <spawn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -122,6 +123,13 @@ static inline int rankfs_has_no_capability(void) {
         if (data[i].effective || data[i].permitted || data[i].inheritable) return 0;
     }
     return 1;
+}
+
+// The program will start without the descriptors from `first` on; returns 0 or an error number. Declared here because
+// glibc hides it without _GNU_SOURCE (posix_spawn_file_actions_addclosefrom_np, glibc 2.34).
+static inline int rankfs_spawn_without_descriptors(posix_spawn_file_actions_t *actions, int first) {
+    extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
 #endif

@@ -133,6 +133,24 @@ extension ImageCache {
         return Marks.set(on: top).map(\.mark)
     }
 
+    /// Makes the lock and the directories of a cache, which a disk without room may refuse.
+    ///
+    /// - Parameter directory: The cache directory, which is there.
+    /// - Returns: The errno of what could not be made; nil if all is there.
+    package static func makeFolders(in directory: String) -> Int32? {
+        do throws(FileError) {
+            let top = try Files.openDirectory(directory, in: AT_FDCWD).descriptor
+            defer { Glibc.close(top) }
+            Glibc.close(try Files.open(Store.lockName, in: top, O_RDWR | O_CREAT))
+            let version = try Files.openDirectory(Store.version, in: top).descriptor
+            defer { Glibc.close(version) }
+            Glibc.close(try Files.openDirectory(Store.partialName, in: version).descriptor)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
     /// The database that tells what is stored.
     package static func index(in directory: String) -> String { "\(directory)/\(Store.indexName)" }
 

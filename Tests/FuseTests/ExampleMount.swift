@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Fuse
+import TestSupport
 
 /// `fuse-example` mounted in a process of its own, at a place of its own.
 ///
@@ -8,9 +9,9 @@ import Fuse
 final class ExampleMount: @unchecked Sendable {
     // `@unchecked` because used on one thread at a time.
     let directory: URL
-    let daemon = Process()
+    let daemon = SpawnedProcess()
     let file: URL
-    private var readers: [Process] = []
+    private var readers: [SpawnedProcess] = []
 
     var path: String { directory.appending(path: "mount").path }
 
@@ -25,7 +26,7 @@ final class ExampleMount: @unchecked Sendable {
         let milliseconds = deadline.components.seconds * 1000 + deadline.components.attoseconds / 1_000_000_000_000_000
         daemon.arguments = [path, file.path, String(milliseconds)]
         daemon.environment = ["SWIFT_BACKTRACE": "enable=no"]
-        daemon.standardOutput = output
+        daemon.standardOutput = output.fileHandleForWriting
         try daemon.run()
         let line = output.fileHandleForReading.availableData
         guard line == Data("ready\n".utf8) else { throw Trouble(text: "fuse-example did not mount") }
@@ -33,8 +34,8 @@ final class ExampleMount: @unchecked Sendable {
 
     /// Leaves nothing behind: no mount, no process, no file.
     func end() {
-        kill(daemon.processIdentifier, SIGTERM)
-        if !poll(upTo: 5, { !daemon.isRunning }) { kill(daemon.processIdentifier, SIGKILL) }
+        daemon.terminate()
+        if !poll(upTo: 5, { !daemon.isRunning }) { daemon.signal(SIGKILL) }
         if isMounted { Unmount.lazily(path) }
         for reader in readers where reader.isRunning { reader.terminate() }
         try? FileManager.default.removeItem(at: directory)
@@ -72,7 +73,7 @@ final class ExampleMount: @unchecked Sendable {
     }
 
     /// Starts a process that reads a file, as a person would.
-    func startReader(of name: String, with command: String = "/bin/cat") throws -> Process {
+    func startReader(of name: String, with command: String = "/bin/cat") throws -> SpawnedProcess {
         let reader = try start(command, ["\(path)/\(name)"])
         readers.append(reader)
         return reader
@@ -87,12 +88,11 @@ final class ExampleMount: @unchecked Sendable {
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    private func start(_ command: String, _ arguments: [String], output: Pipe? = nil) throws -> Process {
-        let process = Process()
+    private func start(_ command: String, _ arguments: [String], output: Pipe? = nil) throws -> SpawnedProcess {
+        let process = SpawnedProcess()
         process.executableURL = URL(filePath: command)
         process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output ?? FileHandle.nullDevice
+        process.standardOutput = output?.fileHandleForWriting ?? FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
         return process

@@ -124,7 +124,7 @@ struct MountedTests {
             // Waits for the page that the first one has asked for, or asks for itself.
             let second = try mount.startReader(of: name)
             for reader in [second, first] {
-                reader.interrupt()
+                reader.signal(SIGINT)
                 #expect(poll { !reader.isRunning })
             }
             #expect(mount.read("hello.txt") == .success(Self.text))
@@ -143,7 +143,7 @@ struct MountedTests {
             }
             #expect(try mount.number(in: "waiting") == 1)
             #expect(stuck.isRunning)
-            stuck.interrupt()
+            stuck.signal(SIGINT)
             #expect(poll { !stuck.isRunning })
         }
     }
@@ -188,7 +188,7 @@ struct MountedTests {
     @Test func aDaemonThatDiedLeavesAStaleMount() async throws {
         try await withExample { mount in
             #expect(!MountTable.isStale(mount.path))
-            kill(mount.daemon.processIdentifier, SIGKILL)
+            mount.daemon.signal(SIGKILL)
             #expect(poll { !mount.daemon.isRunning })
             #expect(MountTable.isStale(mount.path))
             #expect(MountTable.current().mount(at: mount.path.utf8)?.type == "fuse.example")

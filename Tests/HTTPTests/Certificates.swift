@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// Certificates made with openssl, once for all tests: two authorities, and what they signed.
 struct Certificates: Sendable {
@@ -89,7 +90,7 @@ enum Tool {
     /// Runs a short command to its end.
     static func run(_ name: String, _ arguments: [String]) throws {
         guard let path = path(name) else { throw Failure() }
-        let process = Process()
+        let process = SpawnedProcess()
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
         process.standardOutput = FileHandle.nullDevice

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// nginx on 127.0.0.1, with TLS on one port and without on another, answering from a directory of its own.
 ///
@@ -28,7 +29,7 @@ final class TLSServer {
     let plainPort: UInt16
     var origin: String { "https://localhost:\(port)" }
     private let directory: URL
-    private let process: Process
+    private let process: SpawnedProcess
 
     init(_ leaf: Certificates.Leaf = .good, streams: Int = 128) throws {
         guard let certificates = Certificates.shared else { throw Tool.Failure() }
@@ -70,16 +71,12 @@ final class TLSServer {
     }
 
     /// nginx once it listens, which is when it writes its number down; nil if it ended instead.
-    private static func listening(in directory: URL) throws -> Process? {
+    private static func listening(in directory: URL) throws -> SpawnedProcess? {
         guard let path = Tool.path("nginx") else { throw Tool.Failure() }
-        let process = Process()
+        let process = SpawnedProcess()
         process.executableURL = URL(filePath: path)
         process.arguments = ["-p", directory.path, "-c", "nginx.conf", "-e", "error.log"]
         process.standardError = FileHandle.nullDevice
-        // Threads of a pool block every signal, and a child inherits that: it could not be told to end.
-        var every = sigset_t()
-        sigfillset(&every)
-        pthread_sigmask(SIG_UNBLOCK, &every, nil)
         try process.run()
         func hasWrittenItsNumber() -> Bool {
             (try? Data(contentsOf: directory.appending(path: "pid")))?.isEmpty == false

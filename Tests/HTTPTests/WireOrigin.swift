@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// The origin of Tests/Wire, which breaks HTTP/2 as it is told.
 final class WireOrigin {
@@ -27,7 +28,7 @@ final class WireOrigin {
     /// The process, started once for all tests; it ends with its input, which is this process's.
     private final class Shared: Sendable {
         let ports: Ports
-        private let process = Process()
+        private let process = SpawnedProcess()
         private let input = Pipe()
 
         init() throws {
@@ -41,8 +42,8 @@ final class WireOrigin {
                 script.path, "--certificate", certificates.path("good.pem"), "--key", certificates.path("good.key"),
             ]
             let output = Pipe()
-            process.standardInput = input
-            process.standardOutput = output
+            process.standardInput = input.fileHandleForReading
+            process.standardOutput = output.fileHandleForWriting
             process.standardError = FileHandle.nullDevice
             try process.run()
             var line = Data()

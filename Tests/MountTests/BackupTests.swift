@@ -37,7 +37,7 @@ extension MountSuite {
                 let home = try workplace.folder("home")
                 // borg never keeps the newest file of a backup in its files cache, so let that be another one.
                 let newer = workplace.directory.appending(path: "newer.txt").path
-                FileManager.default.createFile(atPath: newer, contents: Data("newer".utf8))
+                _ = FileManager.default.createFile(atPath: newer, contents: Data("newer".utf8))
                 func borg(_ arguments: String...) throws -> Output {
                     try workplace.run(
                         ["env", "BORG_BASE_DIR=\(home)", "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK=yes", "borg"]

@@ -55,7 +55,7 @@ extension MountSuite {
         @Test func aBadMountPointIsOneSentence() async throws {
             try await withWorkplace { workplace in
                 let full = try workplace.folder("full")
-                FileManager.default.createFile(atPath: "\(full)/file", contents: nil)
+                _ = FileManager.default.createFile(atPath: "\(full)/file", contents: nil)
                 let origin = try OriginProcess(workplace)
                 let mount = try Mount(workplace, of: origin)
                 for directory in [full, "\(full)/missing", "\(full)/file", mount.path] {

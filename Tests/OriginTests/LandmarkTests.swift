@@ -4,6 +4,7 @@ import Rankings
 import Testing
 
 @testable import Origin
+import TestSupport
 
 /// The fixed places of the universe, over HTTP.
 @Suite(.timeLimit(.minutes(2))) struct LandmarkTests {
@@ -76,7 +77,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = directory.path + "/a.zip"
         try Data(archive).write(to: URL(filePath: file))
-        let child = Process()
+        let child = SpawnedProcess()
         child.executableURL = URL(filePath: python)
         child.arguments = [
             "-c",

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import rankfs
+import TestSupport
 
 /// Whether a program is installed where shells are.
 private func isInstalled(_ program: String) -> Bool {
@@ -13,12 +14,12 @@ private func run(_ shell: String, _ flags: [String], script: String) throws -> (
     let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
     try script.write(to: file, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(at: file) }
-    let process = Process()
+    let process = SpawnedProcess()
     process.executableURL = URL(filePath: "/usr/bin/\(shell)")
     process.arguments = flags + [file.path]
     let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = pipe
+    process.standardOutput = pipe.fileHandleForWriting
+    process.standardError = pipe.fileHandleForWriting
     try process.run()
     let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import rankfs
+import TestSupport
 
 /// The manual pages say what the tables say.
 @Suite struct ManualTests {
@@ -41,13 +42,13 @@ import Testing
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
     func pagesPassTheLinter() throws {
-        let process = Process()
+        let process = SpawnedProcess()
         process.executableURL = URL(filePath: "/usr/bin/mandoc")
         process.arguments =
             ["-T", "lint", "-W", "warning"]
             + ["rankfs.1", "rankfs.conf.5", "mount.rankfs.8"].map { Self.directory.appending(path: $0).path }
         let pipe = Pipe()
-        process.standardOutput = pipe
+        process.standardOutput = pipe.fileHandleForWriting
         process.standardError = FileHandle.nullDevice
         try process.run()
         let output = try pipe.fileHandleForReading.readToEnd() ?? Data()

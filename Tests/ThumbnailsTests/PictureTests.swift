@@ -3,6 +3,7 @@ import Media
 import Testing
 
 @testable import Thumbnails
+import TestSupport
 
 /// What is in a thumbnail.
 @Suite struct PictureTests {
@@ -79,15 +80,14 @@ import Testing
         let path = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString).png")
         try Data(file).write(to: path)
         defer { try? FileManager.default.removeItem(at: path) }
-        let process = Process()
+        let process = SpawnedProcess()
         process.executableURL = URL(filePath: "/usr/bin/ffmpeg")
         process.arguments = [
             "-v", "error", "-xerror", "-err_detect", "crccheck+explode", "-i", path.path, "-f", "rawvideo", "-pix_fmt",
             "rgb24", "-",
         ]
         let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = pipe.fileHandleForWriting
         try process.run()
         let rows = pipe.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()

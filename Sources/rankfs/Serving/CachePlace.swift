@@ -6,6 +6,8 @@ import ImageCache
 struct CachePlace: Hashable, Sendable {
     /// The root of it all, private to the user: the image cache's own directory, which marks it against backups.
     let directory: String
+    /// Whether it lies in memory, because the disk has no room for a new cache; then it goes with its mount.
+    private(set) var isInMemory = false
 
     /// The catalog's directory, and what it is called.
     var catalog: String { "\(directory)/\(Self.catalogName)" }
@@ -34,14 +36,31 @@ struct CachePlace: Hashable, Sendable {
         directory = standard
     }
 
+    private init(inMemory directory: String) {
+        self.directory = directory
+        isInMemory = true
+    }
+
     /// Makes the directories and checks that they can be written.
-    func prepare() throws(ProgramError) {
+    ///
+    /// - Returns: This place; one in memory if the disk has no room to make it.
+    func prepared(_ home: Home) throws(ProgramError) -> CachePlace {
         guard Self.mayHoldCache((try? Files.names(in: directory)) ?? []) else {
             throw ProgramError(
                 .cannotCreate,
                 "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
                     + "set cache_dir to an empty or a new folder.")
         }
+        guard let failure = make() else { return self }
+        if failure.code == ENOSPC || failure.code == EDQUOT, let place = inMemory(home) { return place }
+        throw ProgramError(
+            .cannotCreate,
+            "the cache directory \(LogText.escaped(directory)) cannot be written: \(failure.text); "
+                + "change its permissions or set cache_dir to another one.")
+    }
+
+    /// Makes what is missing; nil if all is there and can be written.
+    private func make() -> Files.Failure? {
         do throws(Files.Failure) {
             for path in [directory, catalog] {
                 try Files.makeDirectories(path)
@@ -49,11 +68,37 @@ struct CachePlace: Hashable, Sendable {
                 guard unsafe access(path, W_OK | X_OK) == 0 else { throw Files.Failure.last() }
             }
         } catch {
-            throw ProgramError(
-                .cannotCreate,
-                "the cache directory \(LogText.escaped(directory)) cannot be written: \(error.text); "
-                    + "change its permissions or set cache_dir to another one.")
+            return error
         }
+        // What else cannot be made is told by those who need it.
+        guard let code = ImageCache.makeFolders(in: directory), code == ENOSPC || code == EDQUOT else { return nil }
+        return Files.Failure(code: code)
+    }
+
+    /// The bytes of pictures that a place in memory may hold: the largest picture there can be.
+    static let mostInMemory: Int64 = 256 << 20
+
+    /// A place in a file system that lives in memory, the same for each mount of this one; nil if there is none.
+    private func inMemory(_ home: Home) -> CachePlace? {
+        let name = "rankfs" + String(decoding: directory.utf8.suffix(200), as: UTF8.self).replacing("/", with: "_")
+        for root in [home.variables["XDG_RUNTIME_DIR"], "/dev/shm"].compactMap({ $0 }) where root.hasPrefix("/") {
+            let place = CachePlace(inMemory: "\(root)/\(name)")
+            if place.isOwn, place.make() == nil { return place }
+        }
+        return nil
+    }
+
+    /// Makes the directory, or finds it this user's alone: where everybody may write, the name may be somebody else's.
+    private var isOwn: Bool {
+        _ = unsafe mkdir(directory, 0o700)
+        var status = stat()
+        return unsafe lstat(directory, &status) == 0 && status.st_mode & ~0o777 == S_IFDIR && status.st_uid == geteuid()
+            && status.st_mode & 0o077 == 0
+    }
+
+    /// Removes a place in memory; others stay.
+    func leave() {
+        if isInMemory { Files.removeTree(directory) }
     }
 
     /// Whether a directory with these names is a cache, or may become one.

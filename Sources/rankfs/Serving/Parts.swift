@@ -147,7 +147,9 @@ final class Parts: Sendable {
         mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
-            directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree,
+            directory: place.directory,
+            budget: place.isInMemory ? min(settings.cacheSize, CachePlace.mostInMemory) : settings.cacheSize,
+            freeFloor: place.isInMemory ? 0 : settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         configuration.connections = settings.connections
         configuration.mayPreload = mayPreload

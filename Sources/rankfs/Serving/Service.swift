@@ -34,10 +34,16 @@ struct Service {
             output: LogOutput(forJournal: LogOutput.isJournal(home.variables)), now: WallClock.now)
         defer { log.flush() }
         for warning in warnings { log.warning(warning) }
-        let place = try CachePlace(settings, source: request.source, home: home)
+        let named = try CachePlace(settings, source: request.source, home: home)
         let mountPoint = try prepareMountPoint(log)
-        try place.check(against: mountPoint)
-        try place.prepare()
+        try named.check(against: mountPoint)
+        let place = try named.prepared(home)
+        defer { place.leave() }
+        if place.isInMemory {
+            log.warning(
+                "the disk of \(named.directory) is full: what is read is kept in memory, in \(place.directory), until the "
+                    + "mount ends; make room, then mount again.")
+        }
         let logFile = try openLogFile(log, place: place, mountPoint: mountPoint)
         raiseDescriptorLimit()
         FuseLog.send { log.info("libfuse: \($0)") }

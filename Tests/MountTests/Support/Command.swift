@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A finished command.
 struct Output {
@@ -12,7 +13,7 @@ struct Output {
 
 /// A process that a test started and ends itself, by its own handle.
 final class Child {
-    let process = Process()
+    let process = SpawnedProcess()
     private let outputFile: URL
     private let errorFile: URL
 
@@ -24,7 +25,7 @@ final class Child {
         let name = UUID().uuidString
         outputFile = directory.appending(path: "\(name).out")
         errorFile = directory.appending(path: "\(name).err")
-        for file in [outputFile, errorFile] { FileManager.default.createFile(atPath: file.path, contents: nil) }
+        for file in [outputFile, errorFile] { _ = FileManager.default.createFile(atPath: file.path, contents: nil) }
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
         var variables = environment ?? ProcessInfo.processInfo.environment
@@ -34,10 +35,6 @@ final class Child {
         process.standardInput = input ?? FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: outputFile)
         process.standardError = try FileHandle(forWritingTo: errorFile)
-        // Threads of a pool block every signal, and a child would inherit that: Ctrl-C would be lost.
-        var every = sigset_t()
-        sigfillset(&every)
-        pthread_sigmask(SIG_UNBLOCK, &every, nil)
         try process.run()
     }
 
@@ -47,8 +44,7 @@ final class Child {
     var errorText: String { (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "" }
 
     func signal(_ number: Int32) {
-        guard process.isRunning else { return }
-        kill(pid, number)
+        process.signal(number)
     }
 
     /// The result, or nil if the process still runs after so many seconds.
