@@ -2,8 +2,8 @@
 /// asking it.
 ///
 /// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; the others are
-/// refused at once. As long as the host has not given a good answer lately, only a few requests are under way: a host that
-/// wants none says so to those few.
+/// refused at once. A burst of requests begins with a few, and each good answer lets two more be under way: a host that wants
+/// none says so to those few.
 struct HostCoolDown {
     /// What the caller has to do, in order.
     enum Action: Equatable {
@@ -20,18 +20,31 @@ struct HostCoolDown {
         var deadline: ContinuousClock.Instant
     }
 
-    /// Requests under way to a host that has not answered well lately: enough for the first pictures, few enough to be
-    /// refused.
+    private struct Sent {
+        var ticket: GateTicket
+        var time: ContinuousClock.Instant
+    }
+
+    /// Requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
     static let few = 4
-    /// How long a good answer counts, from one burst of requests to the next.
+    /// How many more may be under way after each good answer; with the one that has ended, three times as many a round trip.
+    static let growth = 2
+    /// How long a request without an answer counts: what hangs holds nobody else up.
+    static let patience = Duration.seconds(1)
+    /// How long good answers count, from one burst of requests to the next.
     static let welcomeFor = Duration.seconds(5)
+    /// More than the transport will ever have under way.
+    private static let most = 1024
     /// What an answer takes at least, after the end of a cool-down.
     static let answerTime = Duration.milliseconds(500)
 
     private var coolDown: CoolDown
     /// By priority, then arrival.
     private var waiting: [Item] = []
-    private var underWay: [Int: GateTicket] = [:]
+    private var underWay: [Int: Sent] = [:]
+    /// How many may be under way, by the good answers of this burst.
+    private var allowance = few
+    /// The last good answer.
     private var welcomed: ContinuousClock.Instant?
 
     /// - Parameter closedUntil: The end of a cool-down left over from earlier, in Unix seconds.
@@ -77,9 +90,15 @@ struct HostCoolDown {
     ///
     /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
     mutating func settle(_ id: Int, _ verdict: GateVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
-        guard let ticket = underWay.removeValue(forKey: id) else { return nil }
-        if verdict == .fine { welcomed = now }
-        return coolDown.settle(ticket, verdict, wall: wall)
+        guard let sent = underWay.removeValue(forKey: id) else { return nil }
+        switch verdict {
+        case .fine:
+            allowance = min(allowance(now) + Self.growth, Self.most)
+            welcomed = now
+        case .limited: allowance = Self.few
+        case .unknown: break
+        }
+        return coolDown.settle(sent.ticket, verdict, wall: wall)
     }
 
     /// What may go, or must end, now.
@@ -99,7 +118,7 @@ struct HostCoolDown {
         guard left == 0 else { return actions }
         let free = min(waiting.count, free(now))
         for item in waiting[..<free] {
-            underWay[item.id] = coolDown.letGo(item.id)
+            underWay[item.id] = Sent(ticket: coolDown.letGo(item.id), time: now)
             actions.append(.send(item.id))
         }
         waiting.removeFirst(free)
@@ -111,18 +130,22 @@ struct HostCoolDown {
         switch coolDown.trust {
         case .probing: 0
         case .nobodyYet: 1
-        case .everybody: isWelcome(now) ? .max : max(0, Self.few - underWay.count)
+        case .everybody: max(0, allowance(now) - underWay.values.count { now - $0.time < Self.patience })
         }
     }
 
-    private func isWelcome(_ now: ContinuousClock.Instant) -> Bool {
-        welcomed.map { now - $0 <= Self.welcomeFor } ?? false
+    private func allowance(_ now: ContinuousClock.Instant) -> Int {
+        guard let welcomed, now - welcomed <= Self.welcomeFor else { return Self.few }
+        return allowance
     }
 
     /// When to ask `next` again if nothing else happens; nil if nobody waits.
     func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
         guard let earliest = waiting.map(\.deadline).min() else { return nil }
         let left = coolDown.secondsLeft(wall)
-        return left > 0 ? min(earliest, now + .seconds(left)) : earliest
+        if left > 0 { return min(earliest, now + .seconds(left)) }
+        // Who waits for a place has it as soon as one of those under way does not count any more.
+        let places = underWay.values.map { $0.time + Self.patience }.filter { $0 > now }
+        return min(earliest, places.min() ?? earliest)
     }
 }

@@ -41,6 +41,7 @@ enum AnswerCheck {
         _ head: HTTPHead, asked range: Range<Int64>?, isConditional: Bool = false, expected: Int64?, validator: String?,
         format: PictureFormat
     ) -> Result<CheckedAnswer, AnswerFault> {
+        if head.status == 416 { return .failure(.changed(beyondTheEnd(head, shown: expected))) }
         if let fault = statusFault(head) { return .failure(fault) }
         if let encoding = head["content-encoding"], encoding.lowercased() != "identity" {
             return .failure(.final(.broken("the picture came with an encoding that was not asked for")))
@@ -116,6 +117,19 @@ enum AnswerCheck {
         return .changed(.lengthContradicts(told: told, shown: shown))
     }
 
+    /// A part was asked for that the picture does not have: what is there is not its beginning, or its length is not the one shown.
+    ///
+    /// Such an answer tells the length as `bytes */1000` (RFC 9110 section 15.5.17).
+    private static func beyondTheEnd(_ head: HTTPHead, shown: Int64?) -> ImageCacheError {
+        let text = head["content-range"]?.lowercased() ?? ""
+        if let shown, text.hasPrefix("bytes */"), let told = Int64(text.dropFirst(8)), told != shown,
+            (1...PictureLimits.largest).contains(told)
+        {
+            return .lengthContradicts(told: told, shown: shown)
+        }
+        return .damaged("the picture is shorter than the part asked for")
+    }
+
     private static func tooLarge(_ told: Int64) -> ImageCacheError {
         .broken("the picture has \(told) bytes, more than any picture may")
     }
@@ -125,7 +139,6 @@ enum AnswerCheck {
         case 200, 206: return nil
         case 401, 403: return .final(.refused("the image host answered \(head.status)"))
         case 404, 410: return .final(.gone)
-        case 416: return .changed(.broken("the picture is shorter than the part asked for"))
         // What the host asks for is heard and obeyed on the way here (`CoolDownTransport`).
         case 429: return .final(.limited(retryAfter: nil))
         case 500...599: return .passing(.troubled(status: head.status), after: nil)

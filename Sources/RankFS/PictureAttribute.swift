@@ -53,13 +53,19 @@ enum PictureAttribute: String, CaseIterable, Sendable {
 
     /// Tags as one comma-separated value; a comma inside a tag becomes its full-width twin, as in file names.
     static func list(_ tags: [String]) -> String {
-        tags.map { String($0.map { $0 == "," ? "，" : $0 }) }.joined(separator: ",")
+        // By scalars: a comma and a mark that combines with it are one character of Swift's.
+        tags.map { String(String.UnicodeScalarView($0.unicodeScalars.map { $0 == "," ? "，" : $0 })) }
+            .joined(separator: ",")
     }
 
     /// The media type of a file name.
     static func mimeType(ofFileNamed name: String) -> String {
-        if name.hasSuffix(".png") { return "image/png" }
-        if name.hasSuffix(".zip") { return "application/zip" }
-        return name.hasSuffix(".gif") ? "image/gif" : "image/jpeg"
+        // By bytes: some signs of scripts that go before a number are one character with the dot.
+        switch String(decoding: name.utf8.suffix(4), as: UTF8.self) {
+        case ".png": "image/png"
+        case ".zip": "application/zip"
+        case ".gif": "image/gif"
+        default: "image/jpeg"
+        }
     }
 }

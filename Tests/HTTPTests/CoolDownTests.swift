@@ -29,18 +29,45 @@ struct HostCoolDownTests {
         host.settle(id, verdict, now: after(seconds).now, wall: after(seconds).wall)
     }
 
-    @Test func aStrangerIsAskedAFewUntilOneIsAnsweredWell() {
-        var host = host(20)
+    @Test func aBurstBeginsWithAFewAndGrowsWithGoodAnswers() {
+        var host = host(50)
         #expect(next(&host) == (0..<4).map { .send($0) })
         #expect(next(&host) == [])
         #expect(settle(&host, 1, .unknown) == nil)
         #expect(next(&host) == [.send(4)])
+        // Three go for each that was answered well.
         #expect(settle(&host, 0, .fine) == nil)
-        #expect(next(&host) == (5..<20).map { .send($0) })
-        // The good answer is forgotten after a while.
-        for id in 2..<20 { _ = settle(&host, id, .fine) }
-        for id in 20..<40 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
-        #expect(next(&host, 6) == (20..<24).map { .send($0) })
+        #expect(next(&host) == (5..<8).map { .send($0) })
+        for id in 2..<8 { #expect(settle(&host, id, .fine) == nil) }
+        #expect(next(&host) == (8..<26).map { .send($0) })
+        for id in 8..<26 { #expect(settle(&host, id, .fine) == nil) }
+        // The next burst goes on where this one ended, but only for a while.
+        #expect(next(&host, 5).count == 24)
+        for id in 26..<50 { #expect(settle(&host, id, .unknown) == nil) }
+        for id in 50..<70 { host.join(id, priority: .reader, deadline: start + .seconds(60)) }
+        #expect(next(&host, 6) == (50..<54).map { .send($0) })
+    }
+
+    /// What hangs is no sign of a host that wants to be left alone.
+    @Test func whatHangsHoldsNobodyUp() {
+        var host = host(10)
+        #expect(next(&host).count == 4)
+        #expect(host.wake(now: start, wall: wall) == start + .seconds(1))
+        #expect(next(&host, 1) == (4..<8).map { .send($0) })
+        #expect(next(&host, 1) == [])
+        #expect(next(&host, 2) == [.send(8), .send(9)])
+        #expect(host.wake(now: after(2).now, wall: wall) == nil)
+    }
+
+    @Test func aRefusalMakesTheNextBurstBeginWithAFew() {
+        var host = host(40)
+        for id in 0..<4 { #expect(next(&host).isEmpty == (id > 0)) }
+        for id in 0..<4 { #expect(settle(&host, id, .fine) == nil) }
+        #expect(next(&host).count == 12)
+        for id in 4..<16 { _ = settle(&host, id, .limited(seconds: 10, told: true)) }
+        #expect(next(&host, 10) == [.send(16)])
+        #expect(settle(&host, 16, .fine, 10) == nil)
+        #expect(next(&host, 10).count == 6)
     }
 
     @Test func readersGoFirst() {
@@ -116,7 +143,7 @@ struct HostCoolDownTests {
     @Test func whoseTimeIsUpEnds() {
         var host = host(6, patience: 5)
         #expect(next(&host).count == 4)
-        #expect(host.wake(now: start, wall: wall) == start + .seconds(5))
+        #expect(host.wake(now: start, wall: wall) == start + .seconds(1))
         #expect(next(&host, 5) == [.late(4), .late(5)])
         #expect(host.wake(now: after(5).now, wall: after(5).wall) == nil)
     }

@@ -88,6 +88,48 @@ import Testing
         if case .lengthContradicts = error {} else { Issue.record("\(String(describing: error))") }
     }
 
+    /// Two lengths were told: what is there is all there is, or of another picture.
+    @Test(arguments: [
+        ("bytes */20000", ImageCacheError.lengthContradicts(told: 20_000, shown: 21_000)),
+        ("bytes */21000", .damaged("the picture is shorter than the part asked for")),
+        ("bytes */", .damaged("the picture is shorter than the part asked for")),
+        ("bytes */9223372036854775807", .damaged("the picture is shorter than the part asked for")),
+        ("", .damaged("the picture is shorter than the part asked for")),
+    ])
+    func aPartBehindTheEndIsNotAskedForAgain(_ range: String, _ expected: ImageCacheError) async throws {
+        let bench = try Bench()
+        let picture = Sample.picture(1, size: Int64(Self.size + 1000))
+        let open = try bench.open(picture)
+        async let first = failure { try await open.bytes(offset: 0, count: Self.size + 1000) }
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size + 1000)
+        request.body(Self.bytes)
+        request.fail(.broken("cut"))
+        let rest = await bench.transport.waitForRequest(at: 1)
+        #expect(rest.request.range?.first == Int64(Self.size))
+        rest.head(416, [(name: "content-range", value: range)])
+        rest.finish()
+        // Nothing was given out yet: it begins again, once.
+        let again = await bench.transport.waitForRequest(at: 2)
+        #expect(again.request.range == nil)
+        again.headOnly(length: Self.size + 1000)
+        again.body(Self.bytes)
+        again.fail(.broken("cut"))
+        let last = await bench.transport.waitForRequest(at: 3)
+        last.head(416, [(name: "content-range", value: range)])
+        last.finish()
+        #expect(await first == expected)
+        open.close()
+        // The next reader is not led back to what is behind the end.
+        let reader = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let bytes = reader.bytes(offset: 0, count: Self.size)
+        let fresh = await bench.transport.waitForRequest(at: 4)
+        #expect(fresh.request.range == nil)
+        fresh.answer(Self.bytes)
+        #expect(try await bytes.content == Self.bytes)
+        reader.close()
+    }
+
     /// A length that a preload was told, by whatever answered it, does not bind who knows another one.
     @Test func aReaderWhoKnowsTheLengthIsNotBoundByThatOfAPreload() async throws {
         let bench = try Bench(preload: 1)

@@ -26,6 +26,15 @@ import Testing
     @Test func aCommaInATagIsNoSeparator() {
         #expect(PictureAttribute.list(["a,b", "c"]) == "a，b,c")
         #expect(PictureAttribute.list([]) == "")
+        // With a mark that combines with it.
+        #expect(PictureAttribute.list([",\u{301}"]) == "，\u{301}")
+    }
+
+    /// Signs that go before a number, as U+0600, are one character with the dot behind them.
+    @Test(arguments: ["png", "zip", "gif"]) func theKindOfAFileIsInItsLastBytes(_ ending: String) {
+        let kinds = ["png": "image/png", "zip": "application/zip", "gif": "image/gif"]
+        #expect(PictureAttribute.mimeType(ofFileNamed: "1-\u{600}.\(ending)") == kinds[ending])
+        #expect(PictureAttribute.mimeType(ofFileNamed: "1-\(ending)") == "image/jpeg")
     }
 
     @Test func whatTheServiceDoesNotTellHasNoValue() {

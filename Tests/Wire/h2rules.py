@@ -154,7 +154,8 @@ class Connection:
 
     def silence(self):
         self.silent = True
-        self.writer.transport.pause_reading()
+        if not self.writer.transport.is_closing():
+            self.writer.transport.pause_reading()
 
     def close(self):
         self.writer.close()

@@ -92,7 +92,8 @@ class Case:
     def __init__(self, kind, order, rule):
         self.kind, self.order, self.rule = kind, order, rule
         self.result = None
-        self.part = 3 if order == "listing" else 2 if kind.name in WHOLE else int(kind.name in SILENT)
+        self.part = (4 if order == "listing" else 3 if kind.name == "503/1" else 2 if kind.name in WHOLE
+                     else int(kind.name in SILENT))
 
     def run(self):
         if self.order == "listing":
@@ -193,9 +194,9 @@ class Run:
     def judge(self, cases, break_it=None):
         """Asks under the faults and after them, and counts."""
         (break_it or self.spoil)(cases)
-        # Apart, because the silent ones hold connections, behind which the others would time out untried, and an API in
-        # trouble is left alone for a while.
-        for part in range(4):
+        # Apart, because the silent ones hold connections, behind which the others would time out untried, a host that asks
+        # to be left alone is, and an API in trouble is left alone for a while.
+        for part in range(5):
             self.ask([case for case in cases if case.part == part])
         rows = {}
         for case in cases:

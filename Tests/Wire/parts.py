@@ -359,7 +359,11 @@ def read_backwards(path, size):
     step, pieces = 65536, []
     with open_file(path) as file:
         for start in range(max(0, size - 1) // step * step, -1, -step):
-            pieces.append(os.pread(file, min(step, size - start), start))
+            # A read that is cut short says nothing yet: an error may be what comes next.
+            piece, wanted = b"", min(step, size - start)
+            while len(piece) < wanted and (part := os.pread(file, wanted - len(piece), start + len(piece))):
+                piece += part
+            pieces.append(piece)
     return b"".join(reversed(pieces))
 
 

@@ -11,11 +11,13 @@ extension FuzzTarget {
             for page in [0, 1, 999] {
                 let name = FileName.ranked(7, title: title, page: page, fileExtension: "jpg")
                 try holdName(name)
-                try hold(name.hasPrefix("007-") && name.hasSuffix(".jpg"), "\(name) has lost its rank or its ending")
+                let (begin, end) = (Array(name.utf8.prefix(4)), Array(name.utf8.suffix(4)))
+                try hold(
+                    begin == Array("007-".utf8) && end == Array(".jpg".utf8), "\(name) has lost its rank or its ending")
                 try hold(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3) == 7, "\(name) cannot be looked up")
             }
             let name = FileName.ranked(7, title: title, fileExtension: "jpg")
-            let stem = String(name.dropFirst(4).dropLast(4))
+            let stem = String(decoding: name.utf8.dropFirst(4).dropLast(4), as: UTF8.self)
             try hold(
                 Array(FileName.ranked(7, title: stem, fileExtension: "jpg").utf8) == Array(name.utf8),
                 "\(name) made once more is another name")
