@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension MountSuite {
-    /// A new cache where the disk has no room for it; Semantics: "A full disk".
+    /// A machine that lacks room or descriptors; Semantics: "Bounded".
     @Suite struct FullDiskTests {
         /// What the disk lacks.
         enum Lack: String, CaseIterable, Sendable {
@@ -48,6 +48,30 @@ extension MountSuite {
                 mount = try Mount(workplace, of: origin, options: options, named: "again")
                 #expect(try read("\(mount.day())/\(pictures[0].name)").get() == pictures[0].bytes)
                 #expect(access("\(disk)/cache/catalog/catalog.sqlite", F_OK) == 0)
+                #expect(mount.unmount())
+            }
+        }
+
+        /// EMFILE for every file: what is stored comes from the network, on the connections there are.
+        @Test(.enabled(if: geteuid() == 0, "dropping the kernel's cache needs root"))
+        func withoutDescriptorsPicturesAreStillRight() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let pictures = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
+                    .prefix(4).map { (path: "\(mount.day())/\($0)", bytes: try origin.fetch($1.picture)) }
+                for picture in pictures.dropLast() { #expect(try read(picture.path).get() == picture.bytes) }
+                let downloads = origin.downloads.count
+                try Data("1".utf8).write(to: URL(filePath: "/proc/sys/vm/drop_caches"))
+                let used = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(mount.child.pid)/fd").count
+                let limit = { (count: Int) in
+                    try workplace.run("prlimit", "--pid", "\(mount.child.pid)", "--nofile=\(count):16384").status
+                }
+                #expect(try limit(used) == 0)
+                for picture in pictures { #expect(try read(picture.path).get() == picture.bytes) }
+                #expect(origin.downloads.count > downloads + 1)
+                #expect(try limit(16384) == 0)
+                for picture in pictures { #expect(try read(picture.path).get() == picture.bytes) }
                 #expect(mount.unmount())
             }
         }

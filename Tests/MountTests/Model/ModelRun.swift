@@ -98,7 +98,11 @@ final class ModelReader {
         handles.filter { $0.generation == run.now.generation }.compactMap { handle in
             let file = world.files[handle.file]
             let verdict = file.check(handle.descriptor, offset: 0, count: file.bytes.count)
-            if verdict == .failed(EIO), run.now.falsified.contains(handle.file) { return nil }
+            if verdict == .failed(EIO), run.now.falsified.contains(handle.file) {
+                // It was given bytes that were wrong, and would be refused the right ones until it opens again.
+                closeOne(handle)
+                return nil
+            }
             return verdict == .right ? nil : "\(file.path), which is open, stays \(verdict)"
         }
     }
