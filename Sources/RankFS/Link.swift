@@ -5,8 +5,8 @@ import Rankings
 enum Link: Hashable, Sendable {
     /// The newest day of a ranking.
     case latest(RankingMode)
-    /// A stored picture, another one each time.
-    case random
+    /// A stored picture, another one for each program; nil if nobody has chosen yet.
+    case random(to: String?)
     /// What was read last but so many.
     case recent(place: Int, RecentPicture)
     /// An author whom the signed-in user follows.

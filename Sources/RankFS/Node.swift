@@ -45,6 +45,7 @@ extension Node {
         case .recent: "recent"
         case .helpers: ".rankfs"
         case .helper(let file): file.path
+        case .link(.random(let target?)): "\(Link.randomName) \(target)"
         case .link(let link): link.path
         case .made(let file): file.path
         case .picture(let listing, let index):
@@ -94,6 +95,7 @@ extension Node {
     var path: String {
         switch self {
         case .picture(let listing, let index): "\(listing.key.path)/\(listing.entries[Int(index)].name)"
+        case .link(let link): link.path
         default: identity
         }
     }

@@ -120,7 +120,7 @@ extension RankFileSystem {
             return attributes(number, .file, size: size, modified: modified)
         }
         if case .link(.random) = node {
-            let length = await randomTarget().utf8.count
+            let length = await randomTarget(for: nil).utf8.count
             return attributes(number, .link, size: Int64(length), modified: newestPublication)
         }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }

@@ -84,7 +84,7 @@ extension RankFileSystem {
             return .node(.sharedThumbnails(key, nil))
         }
         switch parent {
-        case .root: return findInRoot(name)
+        case .root: return findInRoot(name, caller)
         case .helpers:
             let file = HelperFile.allCases.first { $0.isBelowHelpers && $0.name.utf8.elementsEqual(name) }
             return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
@@ -107,14 +107,14 @@ extension RankFileSystem {
         }
     }
 
-    private func findInRoot(_ name: [UInt8]) -> Finding {
+    private func findInRoot(_ name: [UInt8], _ caller: Caller) -> Finding {
         switch EntryName.ascii(name) {
         case "ranking": .node(.rankings)
         case "users": .node(.users)
         case "works": .node(.works)
         case "search": .node(.searches)
         case "recent" where configuration.notesRecent: .node(.recent)
-        case Link.randomName: .node(.link(.random))
+        case Link.randomName: findRandom(for: caller)
         case "bookmarks": refusal(of: .link(.bookmarks)).map { .refused($0) } ?? .node(.link(.bookmarks))
         case "following": refusal(of: .following).map { .refused($0) } ?? .node(.following)
         case ".rankfs": .node(.helpers)

@@ -8,7 +8,7 @@ extension RankFileSystem {
             ("ranking", .rankings), ("users", .users), ("works", .works), ("search", .searches),
         ]
         if configuration.notesRecent { names.append(("recent", .recent)) }
-        names.append((Link.randomName, .link(.random)))
+        names.append((Link.randomName, .link(.random(to: nil))))
         if source.signIn != .signedOut { names += [("bookmarks", .link(.bookmarks)), ("following", .following)] }
         return names
     }

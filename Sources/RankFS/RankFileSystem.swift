@@ -100,7 +100,7 @@ package final class RankFileSystem: FileSystem {
     let newestDays = Mutex<[RankingMode: Day]>([:])
     let looks = Mutex(LookRecognition())
     let sharedNames = Mutex(SharedThumbnailNames())
-    let random = Mutex(RandomLink())
+    let random = Mutex(RandomChoices())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
     let liveLengths = Mutex<[HelperFile: Int]>([:])

@@ -97,7 +97,7 @@ import Testing
             Issue.record("empty folders are fine")
             return
         }
-        FileManager.default.createFile(atPath: "\(folder)/letter", contents: nil)
+        _ = FileManager.default.createFile(atPath: "\(folder)/letter", contents: nil)
         #expect(CacheProbe.directory(folder) == .notOwn)
         #expect(CacheProbe.directory("/etc") == .notOwn, "whoever asks, nobody is told to change its owner")
     }
@@ -105,7 +105,7 @@ import Testing
     /// Rights are taken away; those that the file had besides stay.
     @Test func mendingKeepsTheRestOfTheRights() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-doctor-\(UUID().uuidString)").path
-        FileManager.default.createFile(atPath: file, contents: Data("top = 3\n".utf8))
+        _ = FileManager.default.createFile(atPath: file, contents: Data("top = 3\n".utf8))
         defer { try? FileManager.default.removeItem(atPath: file) }
         let mode = { () throws -> Int? in
             (try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? NSNumber)?.intValue

@@ -52,9 +52,12 @@ extension MountSuite {
         // MARK: - What goes wrong
 
         /// What a download can do wrong and be well again at once after; neither 404 nor 410, which are remembered.
+        ///
+        /// Nor `notrailer`: a part that ends in zeros, of a download that is gone on with after a kill, is inside the picture,
+        /// where nothing tells wrong bytes.
         private static let kinds =
             (FaultKind.broken + FaultKind.odd).filter {
-                $0.reading != .failsForLong && !["503/1", "503", "endless"].contains($0.name)
+                $0.reading != .failsForLong && !["503/1", "503", "endless", "notrailer"].contains($0.name)
             }
 
         /// Chooses files whose downloads go wrong.
@@ -70,9 +73,10 @@ extension MountSuite {
             if random.one(in: 3) {
                 chosen[random.below(world.files.count)] = FaultKind.silent.randomElement(using: &random)
             }
+            // A PNG in place of a PNG whose length nobody knows cannot be told from what it stands for.
+            chosen = chosen.filter { $1.name != "placeholder" || !world.files[$0].path.hasSuffix(".png") }
             run.change {
                 $0.spoilt = Set(chosen.keys)
-                $0.falsified.formUnion(chosen.filter { $0.value.falsifies }.keys)
                 $0.faults += chosen.count
             }
             return chosen.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

@@ -86,9 +86,6 @@ extension FaultKind {
     /// Whether it is a wish to be left alone, which concerns every request to the host.
     var closesTheHost: Bool { name == "503/1" }
 
-    /// Whether its body has the right length and wrong bytes, of which a reader may get some before the end tells.
-    var falsifies: Bool { name == "notrailer" }
-
     /// What can come instead of a page of a ranking; limits of use close the gate for everybody and stand apart.
     static let pages: [FaultKind] =
         (broken + silent).filter {

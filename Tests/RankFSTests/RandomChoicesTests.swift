@@ -1,0 +1,42 @@
+import Rankings
+import Testing
+
+@testable import ImageCache
+@testable import RankFS
+
+/// What `random.jpg` shows to whom, and for how long.
+@Suite struct RandomChoicesTests {
+    private let start = ContinuousClock.now
+    private let first = RandomChoices.Choice(picture: nil, path: "a")
+    private let second = RandomChoices.Choice(picture: nil, path: "b")
+
+    @Test func aProgramAndThoseThatItStartsSeeOnePicture() {
+        var choices = RandomChoices()
+        #expect(choices.choice(for: [10, 5], now: start) == nil)
+        choices.hold(first, for: 10, now: start)
+        #expect(choices.choice(for: [10, 5], now: start) == first)
+        #expect(choices.choice(for: [11, 10, 5], now: start) == first, "started by it")
+        #expect(choices.choice(for: [12, 5], now: start) == nil, "started by the same shell")
+        choices.hold(second, for: 12, now: start)
+        #expect(choices.choice(for: [10, 5], now: start) == first)
+    }
+
+    @Test func aChoiceEndsWithAPauseOrAfterAWhile() {
+        var choices = RandomChoices()
+        choices.hold(first, for: 1, now: start)
+        #expect(choices.choice(for: [1], now: start + .seconds(4)) == nil)
+        choices.hold(first, for: 2, now: start)
+        for second in 1...10 { #expect(choices.choice(for: [2], now: start + .seconds(second)) == first) }
+        #expect(choices.choice(for: [2], now: start + .seconds(11)) == nil)
+    }
+
+    @Test func programsAreForgotten() {
+        var choices = RandomChoices()
+        for process in 0..<Int32(RandomChoices.most) { choices.hold(first, for: process, now: start) }
+        choices.hold(second, for: -1, now: start + .seconds(20))
+        #expect(choices.remembered == 1)
+        for process in 0..<3 * Int32(RandomChoices.most) { choices.hold(first, for: process, now: start) }
+        #expect(choices.remembered <= RandomChoices.most)
+        #expect(choices.choice(for: [3 * Int32(RandomChoices.most) - 1], now: start) == first)
+    }
+}
