@@ -23,6 +23,9 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case progress = "user.rankfs.progress"
     case withheld = "user.rankfs.withheld"
 
+    /// Whether it tells of the mount at this moment: who copies attributes lists them first, and is not to take these along.
+    var isLive: Bool { self == .state || self == .progress }
+
     /// The value that the picture's record tells; nil for what the service does not tell and what is no part of the record.
     func value(in record: ListedWork) -> String? {
         let work = record.work

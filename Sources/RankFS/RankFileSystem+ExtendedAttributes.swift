@@ -4,12 +4,12 @@ import ImageCache
 import Rankings
 
 extension RankFileSystem {
-    /// Lists exactly the names that have a value: `cp -a` and `getfattr -d` complain about a listed name without one.
+    /// Lists the names that have a value and keep it: `cp -a` and `getfattr -d` complain about a listed name without one.
     package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
         withRecord(request.inode, listing, Int(index), reply) { record in
             var names: [UInt8] = []
-            for attribute in PictureAttribute.allCases {
+            for attribute in PictureAttribute.allCases where !attribute.isLive {
                 let known = self.value(attribute, listing, Int(index))
                 guard known != nil || attribute.value(in: record) != nil else { continue }
                 names += attribute.rawValue.utf8

@@ -60,7 +60,7 @@ enum MountedFiles {
         bytes(of: name, at: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The extended attributes that a copy takes along: all of `user.` but those that tell of the mount's store.
+    /// The extended attributes that a copy takes along: all of `user.`; the mount lists none that tell of its own store.
     static func attributes(of path: String) throws(Files.Failure) -> [(name: String, value: [UInt8])] {
         var list = [UInt8](repeating: 0, count: longestAttribute)
         let length = unsafe list.withUnsafeMutableBytes { buffer in
@@ -68,12 +68,10 @@ enum MountedFiles {
         }
         guard length >= 0 else { throw .last() }
         return list[..<length].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-            .filter { $0.hasPrefix("user.") && !live.contains($0) }
+            .filter { $0.hasPrefix("user.") }
             .compactMap { name in bytes(of: name, at: path).map { (name, $0) } }
     }
 
-    /// True only at the moment they are asked for, and only in the mount.
-    static let live: Set<String> = ["user.rankfs.state", "user.rankfs.progress"]
     /// XATTR_SIZE_MAX and XATTR_LIST_MAX of Linux.
     private static let longestAttribute = 65_536
 
