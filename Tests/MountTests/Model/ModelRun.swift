@@ -92,12 +92,18 @@ final class ModelReader {
     }
 
     /// Reads what is still open to its end: a file that was opened in bad times must be right in good ones.
+    ///
+    /// Those of spoilt files are closed then: they may have been given bytes of a version that only the fault named, and are
+    /// refused any other one once that is evicted.
     func checkOpen() -> [String] {
-        handles.filter { $0.generation == run.now.generation }.compactMap { handle in
+        let state = run.now
+        let troubles = handles.filter { $0.generation == state.generation }.compactMap { handle -> String? in
             let file = world.files[handle.file]
             let verdict = file.check(handle.descriptor, offset: 0, count: file.bytes.count)
             return verdict == .right ? nil : "\(file.path), which is open, stays \(verdict)"
         }
+        for handle in handles where state.spoilt.contains(handle.file) { closeOne(handle) }
+        return troubles
     }
 
     // MARK: - Operations
