@@ -8,6 +8,8 @@ final class PictureHandle: Sendable {
     let node: Node
     /// The size that `stat` showed when it was opened.
     let size: Int64
+    /// Whether that was only announced by a download under way: then the picture may end before it.
+    let isAnnounced: Bool
     /// Whether its reads go past the kernel's pages.
     let isDirect: Bool
     private let use = Mutex(Use.none)
@@ -17,10 +19,11 @@ final class PictureHandle: Sendable {
         case none, beginning, real
     }
 
-    init(_ picture: OpenPicture, node: Node, size: Int64, isDirect: Bool) {
+    init(_ picture: OpenPicture, node: Node, size: Int64, isAnnounced: Bool, isDirect: Bool) {
         self.picture = picture
         self.node = node
         self.size = size
+        self.isAnnounced = isAnnounced
         self.isDirect = isDirect
     }
 

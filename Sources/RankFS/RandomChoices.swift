@@ -40,11 +40,15 @@ struct RandomChoices: Sendable {
 
     var remembered: Int { held.count }
 
-    /// The choice that holds for a program; nil if one is to be made.
+    /// Where the link leads for somebody, each place once.
+    var targets: Set<String> { Set(held.values.map(\.choice.path)) }
+
+    /// The choice that holds for a program.
     ///
     /// - Parameters:
     ///   - processes: The program's process number and those of who started it, the nearest first.
     ///   - now: When.
+    /// - Returns: Nil if one is to be made.
     mutating func choice(for processes: [Int32], now: ContinuousClock.Instant) -> Choice? {
         guard let process = processes.first(where: { held[$0]?.isOver(now) == false }) else { return nil }
         held[process]?.looked = now

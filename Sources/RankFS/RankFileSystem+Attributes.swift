@@ -124,7 +124,7 @@ extension RankFileSystem {
             return attributes(number, .link, size: Int64(length), modified: newestPublication)
         }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }
-        let size = try await size(listing, Int(index))
+        let size = try await size(listing, Int(index)).bytes
         return narrowed(
             attributes(number, .file, size: size, modified: listing.entries[Int(index)].picture.uploaded), of: node)
     }

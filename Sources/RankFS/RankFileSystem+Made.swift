@@ -46,7 +46,7 @@ extension RankFileSystem {
                     return reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
                 }
                 await self.serveLater(
-                    try self.opened(avatar), as: .made(file), size: avatar.size ?? 0, inode, reply)
+                    try self.opened(avatar), as: .made(file), size: (avatar.size ?? 0, isAnnounced: false), inode, reply)
             case .matroska(let work):
                 let listing = try await self.listing(of: work)
                 let told = await self.animations.storedMatroskaSize(of: listing)
@@ -60,7 +60,7 @@ extension RankFileSystem {
                 let listing = try await self.listing(of: work)
                 if let stored = try await self.animations.storedWebP(of: listing) {
                     return await self.serveLater(
-                        stored.picture, as: .made(file), size: stored.size, inode, reply)
+                        stored.picture, as: .made(file), size: (stored.size, isAnnounced: false), inode, reply)
                 }
                 let handle = self.handles.insert(.text(try await self.animations.webP(of: listing)))
                 reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)

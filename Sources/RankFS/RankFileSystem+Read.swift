@@ -30,7 +30,7 @@ extension RankFileSystem {
             if let reading = thumbnailReading(listing, Int(index), node.path, request.caller) {
                 return open(node, listing, Int(index), for: reading, request, reply)
             }
-            if let size = knownSize(listing, Int(index))?.bytes, let location = knownLocation(of: entry) {
+            if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
                 do throws(Failure) {
                     let picture = try opened(node, listing, Int(index), location, size, request)
                     return serve(picture, as: node, size: size, request.inode, reply)
@@ -58,11 +58,12 @@ extension RankFileSystem {
     }
 
     private func opened(
-        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: Int64,
+        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: KnownSize,
         _ request: OpenRequest
     ) throws(Failure) -> OpenPicture {
         let picture = PictureRequest(
-            id: listing.entries[index].picture, location: location, size: size, path: { node.path })
+            id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
+            path: { node.path })
         do throws(ImageCacheError) {
             return try cache.open(picture, neighbours: neighbours(listing, index, isBulk: request.isBulk))
         } catch {
@@ -71,7 +72,7 @@ extension RankFileSystem {
     }
 
     /// Answers with an open picture.
-    private func serve(_ picture: OpenPicture, as node: Node, size: Int64, _ inode: UInt64, _ reply: OpenReply) {
+    private func serve(_ picture: OpenPicture, as node: Node, size: KnownSize, _ inode: UInt64, _ reply: OpenReply) {
         let opening = pages.opening(inode, serving: picture.version)
         guard case .dropping = opening else { return serve(picture, as: node, size: size, opening, reply) }
         later(reply, subject: { node.path }) { () async throws(Failure) in
@@ -81,17 +82,22 @@ extension RankFileSystem {
     }
 
     /// As `serve`, from a task of the reply's.
-    func serveLater(_ picture: OpenPicture, as node: Node, size: Int64, _ inode: UInt64, _ reply: OpenReply) async {
+    func serveLater(
+        _ picture: OpenPicture, as node: Node, size: KnownSize, _ inode: UInt64, _ reply: OpenReply
+    ) async {
         let opening = pages.opening(inode, serving: picture.version)
         await drop(inode, opening)
         serve(picture, as: node, size: size, opening, reply)
     }
 
     private func serve(
-        _ picture: OpenPicture, as node: Node, size: Int64, _ opening: PageVersions.Opening, _ reply: OpenReply
+        _ picture: OpenPicture, as node: Node, size: KnownSize, _ opening: PageVersions.Opening, _ reply: OpenReply
     ) {
         let isDirect = opening == .direct
-        let handle = handles.insert(.picture(PictureHandle(picture, node: node, size: size, isDirect: isDirect)))
+        let handle = handles.insert(
+            .picture(
+                PictureHandle(
+                    picture, node: node, size: size.bytes, isAnnounced: size.isAnnounced, isDirect: isDirect)))
         // Pages are kept always: the kernel would drop them while it opens, and wait for those that others are waiting for, deaf
         // to every signal. What must go has been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
@@ -176,20 +182,22 @@ extension RankFileSystem {
         }
     }
 
-    /// Answers with exactly `count` bytes: the kernel would fill a shorter answer up with zeros.
+    /// Answers with exactly `count` bytes, or with fewer at the end of a picture whose length nobody knew: a shorter answer is
+    /// the end of the file to the kernel.
     private func give(
         _ bytes: PictureBytes, _ offset: Int64, _ count: Int, of handle: PictureHandle, _ inode: UInt64,
         _ reply: DataReply
     ) throws(Failure) {
-        guard case .file(let file, let place, count) = bytes else {
+        guard case .file(let file, let place, let given) = bytes, given == count || handle.isAnnounced else {
+            if handle.isAnnounced { return reply.bytes([]) }
             throw .picture(.damaged("the picture ends before its announced length"))
         }
         guard handle.isDirect || handle.picture.version.map({ pages.admits($0, to: inode) }) ?? false else {
             throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
         // Before the reader can look.
-        noteRecent(handle, readTo: offset + Int64(count))
-        withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: count) }
+        noteRecent(handle, readTo: offset + Int64(given))
+        withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: given) }
     }
 
     /// Notes a picture of which more than the beginning is read.

@@ -4,12 +4,15 @@ import ImageCache
 import Rankings
 import Synchronization
 
+/// A size in bytes, and whether it is only what a download under way was told.
+typealias KnownSize = (bytes: Int64, isAnnounced: Bool)
+
 extension RankFileSystem {
     /// The size of an entry's picture if somebody here knows it: never waits.
     ///
     /// A withheld picture has no bytes, so its size is 0 and true. A download under way was told a length, so that a reader who
     /// catches up with the preloads asks nobody; until its last byte has come that is hearsay.
-    func knownSize(_ listing: Listing, _ index: Int) -> (bytes: Int64, isAnnounced: Bool)? {
+    func knownSize(_ listing: Listing, _ index: Int) -> KnownSize? {
         if let size = listing.size(at: index) { return (size, false) }
         let entry = listing.entries[index]
         if entry.isWithheld { return (0, false) }
@@ -40,17 +43,17 @@ extension RankFileSystem {
     }
 
     /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
-    func size(_ listing: Listing, _ index: Int) async throws(Failure) -> Int64 {
-        if let size = knownSize(listing, index) { return size.bytes }
+    func size(_ listing: Listing, _ index: Int) async throws(Failure) -> KnownSize {
+        if let size = knownSize(listing, index) { return size }
         let isWalk = walks.withLock { $0.askedSize(in: listing.key) }
         do throws(CatalogError) {
-            return try await listing.resolveSize(at: index, wholeListing: isWalk)
+            return (try await listing.resolveSize(at: index, wholeListing: isWalk), isAnnounced: false)
         } catch .sizeNotTold {
             let entry = listing.entries[index]
-            return try await learnSize(
-                of: PictureRequest(
-                    id: entry.picture, location: try location(of: entry), size: nil,
-                    path: { "\(listing.key.path)/\(entry.name)" }))
+            let request = PictureRequest(
+                id: entry.picture, location: try location(of: entry), size: nil,
+                path: { "\(listing.key.path)/\(entry.name)" })
+            return (try await learnSize(of: request), isAnnounced: false)
         } catch {
             throw .catalog(error)
         }

@@ -34,7 +34,7 @@ extension RankFileSystem {
             else { return nil }
             looks.withLock { $0.triedAgain(path) }
         }
-        let wish = ThumbnailWish(seeder: seeder, spellings: [.standard])
+        let wish = ThumbnailWish(seeder: seeder, spellings: [.glib, .qt])
         return thumbnailJob(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
     }
 

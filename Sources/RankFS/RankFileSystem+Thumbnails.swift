@@ -73,7 +73,7 @@ extension RankFileSystem {
         guard let seeder = seeder(for: caller) else { return nil }
         let name = (program ?? configuration.processes.program(caller.process))?.name
         // libgwenview, ThumbnailProvider: the digest of QUrl::url().
-        return ThumbnailWish(seeder: seeder, spellings: name == "gwenview" ? FileURI.Spelling.allCases : [.standard])
+        return ThumbnailWish(seeder: seeder, spellings: name == "gwenview" ? FileURI.Spelling.allCases : [.glib, .qt])
     }
 
     /// How much of a directory is worth thumbnails.
@@ -135,7 +135,7 @@ extension RankFileSystem {
 
     /// What a thumbnail of an entry is made of; nil for what has none.
     func thumbnailJob(
-        _ entry: ListingEntry, paths: [String], _ spellings: [FileURI.Spelling] = [.standard], length: Int64?
+        _ entry: ListingEntry, paths: [String], _ spellings: [FileURI.Spelling] = [.glib, .qt], length: Int64?
     ) -> ThumbnailJob? {
         guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
             let preview = source.location(

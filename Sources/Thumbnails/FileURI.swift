@@ -2,8 +2,10 @@
 package enum FileURI {
     /// How an address is written.
     package enum Spelling: CaseIterable, Sendable {
-        /// As GLib, and nearly all of Qt and KDE, write it.
-        case standard
+        /// As g_filename_to_uri(3) writes it.
+        case glib
+        /// As QUrl::toEncoded() of Qt 5, and so nearly all of KDE, writes it: it leaves semicolons and brackets.
+        case qt
         /// As QUrl::url() does, by which Gwenview names thumbnails.
         case decoded
     }
@@ -11,11 +13,17 @@ package enum FileURI {
     static let scheme = "file://"
 
     /// `file:///home/me/a%20b.jpg` of an absolute path.
-    package static func of(_ path: String, _ spelling: Spelling = .standard) -> String {
-        scheme + (spelling == .standard ? escaped(path) : escaped(path) { keptByQt($0) })
+    package static func of(_ path: String, _ spelling: Spelling = .glib) -> String {
+        switch spelling {
+        case .glib: scheme + escaped(path)
+        case .qt: scheme + escaped(path) { kept.contains($0) || keptByQt.contains($0) }
+        case .decoded:
+            scheme
+                + escaped(path) { $0 >= 0x80 || $0 == UInt8(ascii: " ") || kept.contains($0) || keptByQt.contains($0) }
+        }
     }
 
-    /// Percent-encodes all bytes but those that g_filename_to_uri(3) leaves (reference/desktop.md 2.3).
+    /// Percent-encodes all bytes but those that g_filename_to_uri(3) leaves (tried with GLib 2.74).
     package static func escaped(_ path: String) -> String {
         escaped(path) { kept.contains($0) }
     }
@@ -32,12 +40,8 @@ package enum FileURI {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What QUrl::PrettyDecoded leaves in a path (Qt 5.15, tried).
-    private static func keptByQt(_ byte: UInt8) -> Bool {
-        byte >= 0x80 || kept.contains(byte) || " []".utf8.contains(byte)
-    }
-
     private static let digits = Array("0123456789ABCDEF".utf8)
     private static let kept = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/!$&'()*+,:=@~-._;".utf8)
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/!$&'()*+,:=@~-._".utf8)
+    private static let keptByQt = Set("[];".utf8)
 }

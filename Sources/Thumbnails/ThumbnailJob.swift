@@ -16,7 +16,7 @@ package struct ThumbnailJob: Hashable, Sendable {
     package var length: Int64?
 
     package init(
-        picture: PictureID, paths: [String], spellings: [FileURI.Spelling] = [.standard], preview: PictureLocation,
+        picture: PictureID, paths: [String], spellings: [FileURI.Spelling] = [.glib, .qt], preview: PictureLocation,
         modified: Int64, length: Int64?
     ) {
         self.picture = picture

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Thumbnails
@@ -26,12 +28,22 @@ import Testing
         ("/home/me/001-a.jpg", "file:///home/me/001-a.jpg"),
         ("/m/a b#c%d.jpg", "file:///m/a%20b%23c%25d.jpg"),
         ("/m/猫 (1).jpg", "file:///m/%E7%8C%AB%20(1).jpg"),
-        ("/m/~!$&'()*+,:=@-._;", "file:///m/~!$&'()*+,:=@-._;"),
+        ("/m/~!$&'()*+,:=@-._;", "file:///m/~!$&'()*+,:=@-._%3B"),
         ("/m/[x]{y}|\\^`\"<>?", "file:///m/%5Bx%5D%7By%7D%7C%5C%5E%60%22%3C%3E%3F"),
         ("/m/\u{7f}\t", "file:///m/%7F%09"),
     ])
     func addresses(_ path: String, uri: String) {
         #expect(FileURI.of(path) == uri)
+    }
+
+    /// Checked with `QUrl::fromLocalFile(path).toEncoded()` of Qt 5.15.
+    @Test(arguments: [
+        ("/m/a b#c%d.jpg", "file:///m/a%20b%23c%25d.jpg"),
+        ("/m/猫;(1).jpg", "file:///m/%E7%8C%AB;(1).jpg"),
+        ("/m/[x]", "file:///m/[x]"),
+    ])
+    func addressesOfQt(_ path: String, uri: String) {
+        #expect(FileURI.of(path, .qt) == uri)
     }
 
     /// Checked with `QUrl::fromLocalFile(path).url()` of Qt 5.15.
@@ -45,6 +57,22 @@ import Testing
     ])
     func decodedAddresses(_ path: String, uri: String) {
         #expect(FileURI.of(path, .decoded) == uri)
+    }
+
+    /// A thousand names of every kind of character, as the libraries that desktops are made of write them.
+    @Test(.enabled(if: Libraries.areThere, "needs the packages python3-gi and python3-pyqt5"))
+    func thousandsOfNamesAreWrittenAsTheLibrariesDo() throws {
+        var random = SystemRandomNumberGenerator()
+        let signs = (32...126).map { Character(Unicode.Scalar($0)) } + Array("äñ猫ｶﾞ〜é👨‍👩‍👧🏳️‍🌈\u{202e}\u{300}\u{600}\u{7f}\t")
+        let names = (0..<1000).map { number in
+            "/home/me/\(number)-"
+                + String((0..<12).map { _ in signs.randomElement(using: &random) ?? "a" }.filter { $0 != "/" })
+        }
+        let written = try Libraries.write(names)
+        #expect(written.count == names.count)
+        for (name, uris) in zip(names, written) {
+            #expect(FileURI.Spelling.allCases.map { FileURI.of(name, $0) } == uris)
+        }
     }
 
     /// The third is the name as it is; `./` and the encoded name is the standard's.
@@ -69,5 +97,38 @@ import Testing
     @Test func theStandardsExample() {
         let thumbnail = Thumbnail(uri: "file:///home/jens/photos/me.png", size: .normal, modified: 1, length: nil)
         #expect(thumbnail.path == "normal/c6ee772d9e49320e97ec29a7eb5b1697.png")
+    }
+}
+
+/// GLib and Qt, by way of Python.
+private enum Libraries {
+    private static let script = """
+        import json, sys
+        from gi.repository import GLib
+        from PyQt5.QtCore import QUrl
+        written = []
+        for name in json.load(open(sys.argv[1], encoding="utf-8")):
+            url = QUrl.fromLocalFile(name)
+            written.append([GLib.filename_to_uri(name, None), bytes(url.toEncoded()).decode(), url.url()])
+        json.dump(written, sys.stdout)
+        """
+
+    static let areThere = (try? write(["/a"])) == [["file:///a", "file:///a", "file:///a"]]
+
+    /// The addresses of paths in each spelling.
+    static func write(_ paths: [String]) throws -> [[String]] {
+        let file = FileManager.default.temporaryDirectory.appending(path: "rankfs-names-\(UUID().uuidString)")
+        try JSONEncoder().encode(paths).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = SpawnedProcess()
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = ["-c", script, file.path]
+        let pipe = Pipe()
+        process.standardOutput = pipe.fileHandleForWriting
+        process.standardError = .nullDevice
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return try JSONDecoder().decode([[String]].self, from: output)
     }
 }

@@ -33,7 +33,7 @@ import Testing
     }
 
     private func jobs(
-        _ count: Int, from first: Int = 1, _ spellings: [FileURI.Spelling] = [.standard]
+        _ count: Int, from first: Int = 1, _ spellings: [FileURI.Spelling] = [.glib, .qt]
     ) -> [ThumbnailJob] {
         (first..<first + count).map { number in
             ThumbnailJob(
