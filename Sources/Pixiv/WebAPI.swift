@@ -113,7 +113,7 @@ struct WebAPI: Sendable {
         let response: HTTPResponse
         let verdict: GateVerdict
         do {
-            let ticket = try await gate.pass(priority, deadline: deadline)
+            let ticket = try await gate.pass(Errand.isNobodys ? .preload : priority, deadline: deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             response = try await send(

@@ -19,8 +19,6 @@ enum Failure: Error, Hashable, Sendable {
     case isADirectory
     case notALink
     case noSuchAttribute
-    /// A file manager counts or previews a directory that nobody opened, and not all of it is known.
-    case unasked
     /// A file manager's thumbnailer would read a picture of which the thumbnail is there.
     case hasThumbnail
     /// An ioctl that means nothing here.
@@ -59,8 +57,7 @@ extension Failure {
         case .notALink: EINVAL
         case .noSuchAttribute: ENODATA
         case .noSuchCommand: ENOTTY
-        // Try again: who is taken for a counting file manager by mistake is not so for long.
-        case .unasked, .hasThumbnail: EBUSY
+        case .hasThumbnail: EBUSY
         case .modeNeedsSignIn, .ownersOnly, .withheld: EACCES
         case .commandIsOwners: EPERM
         case .unlocated, .media: EIO
@@ -108,7 +105,7 @@ extension Failure {
     var explanation: String? {
         switch self {
         case .noSuchName, .nameTooLong, .forgottenInode, .unknownHandle, .readOnly, .notADirectory, .isADirectory,
-            .notALink, .noSuchAttribute, .noSuchCommand, .unasked, .hasThumbnail:
+            .notALink, .noSuchAttribute, .noSuchCommand, .hasThumbnail:
             nil
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .ownersOnly: "it is its owner's own; mount with share=all to show it to other users"

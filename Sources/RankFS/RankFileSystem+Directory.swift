@@ -61,33 +61,22 @@ extension RankFileSystem {
             }
         }
         guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
-        if opening.isGlance, !configuration.isOffline {
-            return openForGlance(node, key, opening, request.caller, reply)
-        }
-        let wish = opening == .visit && !key.listsAuthors ? wish(of: request.caller) : nil
+        let isGlance = opening.isGlance
+        let wish = opening == .visit && !key.listsAuthors || opening == .preview ? wish(of: request.caller) : nil
         if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
             return open(node, shown(extras(of: listing), to: request.caller), listing, reply)
         }
         later(reply, subject: { node.path }) { () async throws(Failure) in
-            guard let listing = try await self.listing(key) else { throw .noSuchName }
-            if let wish { await self.seed(listing, wish, .whole) }
+            let found = await Errand.$isNobodys.withValue(isGlance) {
+                // Typed errors do not pass through.
+                do throws(Failure) { return Result<Listing?, Failure>.success(try await self.listing(key)) } catch {
+                    return .failure(error)
+                }
+            }
+            guard let listing = try found.get() else { throw .noSuchName }
+            if let wish { await self.seed(listing, wish, isGlance ? .beginning : .whole) }
             let extras = self.shown(self.extras(of: listing), to: request.caller)
             self.open(node, self.configuration.isOffline ? await self.opening(extras) : extras, listing, reply)
-        }
-    }
-
-    /// Shows a file manager that nobody sent a directory of which everything is known; asks for nothing.
-    private func openForGlance(
-        _ node: Node, _ key: ListingKey, _ opening: LookRecognition.Opening, _ caller: Caller, _ reply: OpenReply
-    ) {
-        let wish = opening == .preview ? wish(of: caller) : nil
-        later(reply, subject: { node.path }) { () async throws(Failure) in
-            // It looks at each entry, too: where sizes are not known that would ask for all of them, and for further pages.
-            guard let listing = await self.catalog.storedListing(key), listing.isComplete,
-                listing.entries.enumerated().allSatisfy({ $1.isHidden || self.knownSize(listing, $0) != nil })
-            else { throw .unasked }
-            if let wish { await self.seed(listing, wish, .beginning) }
-            self.open(node, self.shown(self.extras(of: listing), to: caller), listing, reply)
         }
     }
 

@@ -36,7 +36,8 @@ package enum PNG {
             let length = length(of: file[offset...])
             guard offset + chunkFrame + length <= file.count else { break }
             let data = file[offset + 8..<offset + 8 + length]
-            if let (key, value) = text(file[offset + 4..<offset + 8], data) { texts[key] = value }
+            // The first of a key counts: those that were set stand in front of what else is there.
+            if let (key, value) = text(file[offset + 4..<offset + 8], data), texts[key] == nil { texts[key] = value }
             offset += chunkFrame + length
         }
         return texts

@@ -1,0 +1,8 @@
+/// On whose behalf a task asks the service.
+package enum Errand {
+    /// Whether no person waits: a file manager counts or previews what it shows.
+    ///
+    /// Such requests wait behind all others and leave half of a burst to them (Semantics, "Folder manners"). Tasks that a task
+    /// starts inherit it.
+    @TaskLocal package static var isNobodys = false
+}
