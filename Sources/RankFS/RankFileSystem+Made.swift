@@ -46,7 +46,8 @@ extension RankFileSystem {
                     return reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
                 }
                 await self.serveLater(
-                    try self.opened(avatar), as: .made(file), size: (avatar.size ?? 0, isAnnounced: false), inode, reply)
+                    try self.opened(avatar), as: .made(file), size: (avatar.size ?? 0, isAnnounced: false), inode, reply
+                )
             case .matroska(let work):
                 let listing = try await self.listing(of: work)
                 let told = await self.animations.storedMatroskaSize(of: listing)

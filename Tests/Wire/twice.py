@@ -55,7 +55,7 @@ def main():
             last = re.findall(r"Test run with .*", text)
             verdicts.figure(f"copy {copy}", last[-1] if last else "no end", status == 0)
             if status:
-                print("\n".join("        " + line for line in re.findall(r".*recorded an issue.*", text)[:20]))
+                print("\n".join("        " + line for line in re.findall(r".*recorded an issue.*(?:\n↳.*)?", text)[:20]))
         print(f"        {time.monotonic() - start:.0f} s; {churned[0]} mounts came and went meanwhile")
     verdicts.done()
 
