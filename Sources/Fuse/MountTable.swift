@@ -121,10 +121,25 @@ package struct MountTable: Sendable {
     /// Bytes read at a time.
     private static let pieceSize = 65_536
 
+    /// How often a table is read that changes meanwhile.
+    private static let attempts = 10
+
+    /// The whole table at one moment: what is read in pieces while others mount and unmount may lack lines.
     private static func contents(of path: String) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
+        var result: [UInt8] = []
+        for _ in 0..<attempts {
+            result = contents(of: descriptor)
+            // A change since the table was opened or last asked about (proc_pid_mounts(5)).
+            var state = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
+            guard unsafe poll(&state, 1, 0) > 0, lseek(descriptor, 0, SEEK_SET) == 0 else { break }
+        }
+        return result
+    }
+
+    private static func contents(of descriptor: Int32) -> [UInt8] {
         var result: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: pieceSize)
         while true {

@@ -142,15 +142,25 @@ struct MatroskaWriter {
         return EBML.element(ID.tracks, EBML.element(ID.trackEntry, body + EBML.element(ID.video, video)))
     }
 
-    /// One point for each cluster, the first of which begins at `place`.
+    /// One point for each frame, of clusters the first of which begins at `place`: any frame can be sought, and mpv discards
+    /// an index of three points or fewer.
     private func cues(_ clusters: [Cluster], from place: Int64) -> [UInt8] {
         var place = place
         var points: [UInt8] = []
         for cluster in clusters {
-            let positions = EBML.element(ID.cueTrack, number: 1) + EBML.element(ID.cueClusterPosition, wide: place)
-            points += EBML.element(
-                ID.cuePoint,
-                EBML.element(ID.cueTime, number: UInt64(cluster.begin)) + EBML.element(ID.cueTrackPositions, positions))
+            // From the first byte behind the cluster's length (RFC 9559, 5.1.5.1.2.3).
+            var within = Int64(EBML.element(ID.timestamp, number: UInt64(cluster.begin)).count)
+            for (index, begin) in zip(cluster.frames, cluster.begins) {
+                let positions =
+                    EBML.element(ID.cueTrack, number: 1) + EBML.element(ID.cueClusterPosition, wide: place)
+                    + EBML.element(ID.cueRelativePosition, number: UInt64(within))
+                points += EBML.element(
+                    ID.cuePoint,
+                    EBML.element(ID.cueTime, number: UInt64(cluster.begin + begin))
+                        + EBML.element(ID.cueTrackPositions, positions))
+                let group = group(index, at: begin)
+                within += Int64(group.head.count) + frames[index].size + Int64(group.tail.count)
+            }
             place += cluster.length
         }
         return EBML.element(ID.cues, points)
@@ -203,6 +213,7 @@ struct MatroskaWriter {
         static let cueTrackPositions: UInt32 = 0xB7
         static let cueTrack: UInt32 = 0xF7
         static let cueClusterPosition: UInt32 = 0xF1
+        static let cueRelativePosition: UInt32 = 0xF0
         static let cluster: UInt32 = 0x1F43_B675
         static let timestamp: UInt32 = 0xE7
         static let blockGroup: UInt32 = 0xA0

@@ -62,10 +62,18 @@ import Testing
 
         let clusters = all.filter { $0.id == 0x1F43_B675 }
         #expect(clusters.count > 10)
-        let cues = all.filter { $0.id == 0xF1 }.map { segment.body.lowerBound + number($0, bytes) }
-        #expect(cues == clusters.map(\.place))
         let times = all.filter { $0.id == 0xE7 }.map { number($0, bytes) }
-        #expect(all.filter { $0.id == 0xB3 }.map { number($0, bytes) } == times)
+        // A point for each frame: when it begins, in which cluster, and where in it.
+        let groups = all.filter { $0.id == 0xA0 }
+        let points = zip(
+            all.filter { $0.id == 0xF1 }.map { segment.body.lowerBound + number($0, bytes) },
+            all.filter { $0.id == 0xF0 }.map { number($0, bytes) })
+        let sought = try points.map { cluster, within in
+            try #require(clusters.first { $0.place == cluster }).body.lowerBound + within
+        }
+        #expect(sought == groups.map(\.place))
+        let shown = frames.map(\.delay).reduce(into: [0]) { $0.append(($0.last ?? 0) + $1) }.dropLast()
+        #expect(all.filter { $0.id == 0xB3 }.map { number($0, bytes) } == Array(shown))
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 5000 })
 
         let blocks = all.filter { $0.id == 0xA1 }

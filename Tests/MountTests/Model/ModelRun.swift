@@ -12,6 +12,10 @@ final class ModelRun: Sendable {
         var generation = 0
         /// Files whose answers are spoilt now, or were and have not been right since.
         var spoilt: Set<Int> = []
+        /// Those of which answers tell another length, which is another version: who has one open is refused the true one.
+        var mislabelled: Set<Int> = []
+        /// How often each was evicted: whoever had it open then is refused what comes next, unless that is surely the same.
+        var evictions: [Int: Int] = [:]
         /// Whether what is wrong concerns the whole host.
         var isHostSpoilt = false
         var operations = 0
@@ -62,6 +66,8 @@ final class ModelReader {
         let file: Int
         let descriptor: Int32
         let generation: Int
+        /// How often the file had been evicted when it was opened.
+        let evictions: Int
     }
 
     private let run: ModelRun
@@ -100,6 +106,7 @@ final class ModelReader {
         let troubles = handles.filter { $0.generation == state.generation }.compactMap { handle -> String? in
             let file = world.files[handle.file]
             let verdict = file.check(handle.descriptor, offset: 0, count: file.bytes.count)
+            if verdict == .failed(EIO), state.mislabelled.contains(handle.file) || wasEvicted(handle) { return nil }
             return verdict == .right ? nil : "\(file.path), which is open, stays \(verdict)"
         }
         for handle in handles where state.spoilt.contains(handle.file) { closeOne(handle) }
@@ -137,7 +144,9 @@ final class ModelReader {
         let flags = random.one(in: 6) ? ModelFile.direct : 0
         let descriptor = open("\(mount)/\(world.files[index].path)", O_RDONLY | O_CLOEXEC | flags)
         note(descriptor < 0 ? .failed(errno) : .right, index, generation, "open")
-        if descriptor >= 0 { handles.append(Handle(file: index, descriptor: descriptor, generation: generation)) }
+        guard descriptor >= 0 else { return }
+        let evictions = run.now.evictions[index] ?? 0
+        handles.append(Handle(file: index, descriptor: descriptor, generation: generation, evictions: evictions))
     }
 
     private func readSome() {
@@ -147,7 +156,13 @@ final class ModelReader {
         let offset = random.below(file.bytes.count + file.bytes.count / 10)
         let count = 1 + random.below(random.one(in: 3) ? Self.longestRead : 8192)
         let verdict = file.check(handle.descriptor, offset: offset, count: count)
+        if verdict == .failed(EIO), wasEvicted(handle) { return }
         note(verdict, handle.file, handle.generation, "read \(count) at \(offset) of")
+    }
+
+    /// Whether a file was evicted since it was opened.
+    private func wasEvicted(_ handle: Handle) -> Bool {
+        run.now.evictions[handle.file] ?? 0 != handle.evictions
     }
 
     private func closeOne(_ handle: Handle) {
@@ -207,6 +222,7 @@ final class ModelReader {
         let descriptor = open("\(mount)/\(world.files[index].path)", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return note(.failed(errno), index, generation, "open") }
         defer { Glibc.close(descriptor) }
+        run.change { $0.evictions[index, default: 0] += 1 }
         let result = ioctl(descriptor, UInt(0x5203))
         note(result < 0 ? .failed(errno) : .right, index, generation, "evict")
     }

@@ -54,10 +54,11 @@ extension MountSuite {
         /// What a download can do wrong and be well again at once after; neither 404 nor 410, which are remembered.
         ///
         /// Nor `notrailer`: a part that ends in zeros, of a download that is gone on with after a kill, is inside the picture,
-        /// where nothing tells wrong bytes.
+        /// where nothing tells wrong bytes. Nor `modified`: a version that only the fault named, once it is evicted, is another
+        /// one than what comes next, and who has it open is refused that.
         private static let kinds =
             (FaultKind.broken + FaultKind.odd).filter {
-                $0.reading != .failsForLong && !["503/1", "503", "endless", "notrailer"].contains($0.name)
+                $0.reading != .failsForLong && !["503/1", "503", "endless", "notrailer", "modified"].contains($0.name)
             }
 
         /// Chooses files whose downloads go wrong.
@@ -77,6 +78,7 @@ extension MountSuite {
             chosen = chosen.filter { $1.name != "placeholder" || !world.files[$0].path.hasSuffix(".png") }
             run.change {
                 $0.spoilt = Set(chosen.keys)
+                $0.mislabelled = Set(chosen.filter { $0.value.name.hasPrefix("cl") }.keys)
                 $0.faults += chosen.count
             }
             return chosen.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
