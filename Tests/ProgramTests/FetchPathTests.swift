@@ -68,6 +68,15 @@ import Testing
         #expect(try place("/m/./ranking").path == "ranking")
     }
 
+    /// Who has a mount may name files of another one that he may use.
+    @Test func aPathFromTheRootMayLeadToTheMountOfAnother() throws {
+        let place = try FetchPath.place(of: "/other/ranking", in: "/", mounts: ["/m"], others: ["/other"]) { $0 }
+        #expect(place == FetchPlace(mount: "/other", path: "ranking"))
+        #expect(
+            try FetchPath.place(of: "ranking", in: "/", mounts: ["/m"], others: ["/other"], canonical: { $0 }).mount
+                == "/m")
+    }
+
     @Test func whatIsInNoMountIsSaidToBe() {
         let cases: [(String, [String], rankfs.ExitStatus)] = [
             ("/elsewhere", ["/m"], .usage), ("/mm/x", ["/m"], .usage), ("x", ["/m", "/n"], .usage),

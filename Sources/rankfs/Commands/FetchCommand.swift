@@ -37,7 +37,9 @@ enum FetchCommand {
     private static func resolve(
         _ arguments: [String], newest: Day
     ) throws(ProgramError) -> (mount: String, paths: [String], notes: [String]) {
-        let mounts = ownMounts(MountTable.current().mounts, user: getuid())
+        let table = MountTable.current()
+        let mounts = ownMounts(table.mounts, user: getuid())
+        let others = table.ownMountPoints.filter { !mounts.contains($0) }
         let directory = Files.workingDirectory() ?? "/"
         var mount: String?
         var paths: [String] = []
@@ -45,7 +47,8 @@ enum FetchCommand {
         var notes: [String] = []
         for argument in arguments {
             let place = try FetchPath.place(
-                of: argument, in: directory, mounts: mounts, canonical: { Files.canonicalBeginning(of: $0) })
+                of: argument, in: directory, mounts: mounts, others: others,
+                canonical: { Files.canonicalBeginning(of: $0) })
             guard mount == nil || mount == place.mount else {
                 throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
             }

@@ -17,19 +17,21 @@ enum FetchPath {
     /// - Parameters:
     ///   - argument: Absolute, relative to the working directory, or relative to the root of the only mount.
     ///   - directory: The working directory.
-    ///   - mounts: Mount points of rankfs.
+    ///   - mounts: Mount points of rankfs, of which one may be meant by a path relative to it.
+    ///   - others: Further mount points, whose files are named from / on.
     ///   - canonical: Follows the links in an absolute path as far as it exists.
     /// - Returns: The place, with `latest` and other links of the argument itself followed.
     /// - Throws: unavailable if nothing is mounted, usage if the argument is in no mount.
     static func place(
-        of argument: String, in directory: String, mounts: [String], canonical: (String) -> String
+        of argument: String, in directory: String, mounts: [String], others: [String] = [],
+        canonical: (String) -> String
     ) throws(ProgramError) -> FetchPlace {
         let shown = LogText.escaped(argument)
         guard !mounts.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }
         let absolute = argument.hasPrefix("/") ? argument : "\(directory == "/" ? "" : directory)/\(argument)"
-        if let place = inside(canonical(absolute), mounts) { return try checked(place, shown) }
+        if let place = inside(canonical(absolute), mounts + others) { return try checked(place, shown) }
         guard !argument.hasPrefix("/") else {
             throw ProgramError(.usage, "\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }
