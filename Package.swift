@@ -96,7 +96,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["HTTP", "CLinux", "CThreadSanitizer"], path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ArchitectureTests", []),
-        tests("RankingsTests", ["Rankings"]),
+        tests("RankingsTests", ["Rankings", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("SQLiteTests", ["SQLite"]),
         tests("PixivTests", ["Pixiv", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
@@ -109,7 +109,7 @@ let package = Package(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
         tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "TestSupport"]),
-        tests("FuzzTests", fuzzed, excluding: ["Corpus", "Fuzzer.swift", "run"]),
+        tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin", "TestSupport"]),
     ]
 )

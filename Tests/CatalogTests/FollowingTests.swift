@@ -64,10 +64,16 @@ import Testing
         await catalog.close()
     }
 
-    @Test func whoIsFollowedAnewComesInFrontAfterAnHour() async throws {
-        bench.source.set { $0.followed = authors(10...60) }
+    /// A catalog that has read the whole list, and whom it names.
+    private func read(_ followed: ClosedRange<Int>) async throws -> Catalog {
+        bench.source.set { $0.followed = authors(followed) }
         let catalog = try bench.open()
         _ = try await catalog.listing(key).entries(reaching: .max)
+        return catalog
+    }
+
+    @Test func whoIsFollowedAnewComesInFrontAfterAnHour() async throws {
+        let catalog = try await read(10...60)
         let asked = bench.source.calls.count
         bench.now += 3600
         bench.source.set { $0.followed = authors(8...60) }
@@ -81,9 +87,7 @@ import Testing
     }
 
     @Test func whoIsFollowedNoLongerGoesOnceTheWholeListCameAgain() async throws {
-        bench.source.set { $0.followed = authors(1...60) }
-        let catalog = try bench.open()
-        _ = try await catalog.listing(key).entries(reaching: .max)
+        let catalog = try await read(1...60)
         bench.now += 3600
         bench.source.set { $0.followed = authors(Array(1...29) + Array(31...60)) }
         #expect(try await catalog.listing(key).entries.contains { $0.author.id.rawValue == 60 })
@@ -98,9 +102,7 @@ import Testing
     }
 
     @Test func whileTheWholeListCannotComeNobodyGoes() async throws {
-        bench.source.set { $0.followed = authors(1...60) }
-        let catalog = try bench.open()
-        _ = try await catalog.listing(key).entries(reaching: .max)
+        let catalog = try await read(1...60)
         let asked = bench.source.calls.count
         bench.now += 3600
         bench.source.set { state in

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the fuzzer found once, and what it begins with, read by every ordinary run of the tests.
@@ -15,7 +16,7 @@ import Testing
 
     /// What a machine without libFuzzer can do, and quick enough for each run.
     @Test(arguments: FuzzTarget.all) func whatIsDamagedHolds(target: FuzzTarget) throws {
-        var random = Random(state: 11)
+        var random = Random(seed: 11)
         let inputs = try Corpus.inputs(of: target).map(\.bytes).filter { $0.count <= target.longest }
         for _ in 0..<40 {
             let bytes = Corpus.damaged(inputs.randomElement(using: &random) ?? [], using: &random)
@@ -59,18 +60,5 @@ private enum Corpus {
             }
         }
         return bytes
-    }
-}
-
-/// SplitMix64: the same seed, the same damage.
-private struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
     }
 }

@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    /// Reads the other version whole, as somebody who opens the picture now.
+    private func readOther(
+        _ bench: Bench, at request: Int, headers: [(name: String, value: String)]
+    ) async throws {
+        let reader = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let whole = reader.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: request).answer(Self.other, headers: headers)
+        #expect(try await whole.content == Self.other)
+        reader.close()
+    }
+
     /// Gives the first 7,000 bytes of a picture, of which 100 are read, then lets its download break off for good.
     private func breakOff(
         _ how: Break, _ bench: Bench, _ open: OpenPicture, headers: [(name: String, value: String)]
@@ -83,11 +94,7 @@ import Testing
         }
         #expect(bench.transport.requests.count == count + 1)
         // Who opens it now gets the new one, whole.
-        let second = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = second.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: count + 1).answer(Self.other, headers: Self.newer)
-        #expect(try await whole.content == Self.other)
-        second.close()
+        try await readOther(bench, at: count + 1, headers: Self.newer)
         open.close()
     }
 
@@ -97,14 +104,10 @@ import Testing
         let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
         try await breakOff(.portal, bench, open, headers: Self.unnamed)
         let count = bench.transport.requests.count
-        let second = try bench.open(Sample.picture(1, size: Int64(Self.size)))
-        async let whole = second.bytes(offset: 0, count: Self.size)
-        await bench.transport.waitForRequest(at: count).answer(Self.other, headers: Self.unnamed)
-        #expect(try await whole.content == Self.other)
+        try await readOther(bench, at: count, headers: Self.unnamed)
         await bench.settle()
         #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == Int64(Self.size))
         #expect(await failure { try await open.bytes(offset: 0, count: 200) } != nil)
-        second.close()
         open.close()
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// What one run of the model came to, and what of the world its readers have to know.
 ///
@@ -73,7 +74,7 @@ final class ModelReader {
     private let run: ModelRun
     private let world: ModelWorld
     private let mount: String
-    private var random: ModelRandom
+    private var random: Random
     private var handles: [Handle] = []
 
     /// Files that one reader has open at most.
@@ -85,7 +86,7 @@ final class ModelReader {
         self.run = run
         self.world = world
         self.mount = mount
-        random = ModelRandom(seed: seed)
+        random = Random(seed: seed)
     }
 
     func work(_ operations: Int) {

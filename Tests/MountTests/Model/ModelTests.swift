@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension MountSuite {
@@ -23,7 +24,7 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire)
                 var mount = try Mount(workplace, of: origin, options: Self.options)
                 let world = try ModelWorld(origin, mount, workplace, pictures: 60, works: 5)
-                var random = ModelRandom(seed: ModelAmount.seed)
+                var random = Random(seed: ModelAmount.seed)
                 let readers = (0..<Self.readers).map {
                     ModelReader(run, world, mount: mount.path, seed: ModelAmount.seed &* 1000 &+ UInt64($0))
                 }
@@ -63,7 +64,7 @@ extension MountSuite {
 
         /// Chooses files whose downloads go wrong.
         private func spoil(
-            _ world: ModelWorld, _ run: ModelRun, _ wire: Wire, using random: inout ModelRandom
+            _ world: ModelWorld, _ run: ModelRun, _ wire: Wire, using random: inout Random
         ) -> [(Int, FaultKind)] {
             let kinds = Self.kinds.filter { $0.shows(on: wire) }
             var chosen: [Int: FaultKind] = [:]
@@ -87,7 +88,7 @@ extension MountSuite {
         /// What happens to the mount itself while it is read.
         private func disturb(
             _ mount: Mount, _ workplace: Workplace, _ origin: OriginProcess, _ run: ModelRun,
-            using random: inout ModelRandom
+            using random: inout Random
         ) throws -> Mount {
             let begun = run.now.operations
             let share = Self.perRound / 4 + random.below(Self.perRound / 2)

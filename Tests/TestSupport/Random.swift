@@ -1,12 +1,12 @@
 /// A generator with a fixed seed (SplitMix64), so that a failing case comes back in every run.
-struct Random: RandomNumberGenerator {
+package struct Random: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var bits = state
         bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
