@@ -12,7 +12,7 @@ package struct OfflineNetwork: Transport, RequestGate {
     }
 
     package func pass(
-        _ priority: TransferPriority, deadline: ContinuousClock.Instant
+        _ priority: GatePriority, deadline: ContinuousClock.Instant
     ) async throws(HTTPError) -> GateTicket {
         throw .offline
     }

@@ -1,9 +1,32 @@
+/// Who waits for a request to the service; more urgent ones go first.
+package enum GatePriority: Int, Comparable, Sendable, CaseIterable {
+    /// Nobody asked to see it: programs that count, preview or walk.
+    case unasked
+    /// The further pages of what somebody opened.
+    case continuation
+    /// What somebody opens.
+    case opening
+
+    package static func < (left: GatePriority, right: GatePriority) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// The part of a burst that may go to these; the rest is left to more urgent ones.
+    var share: Double {
+        switch self {
+        case .unasked: 0.5
+        case .continuation: 0.875
+        case .opening: 1
+        }
+    }
+}
+
 /// Paces requests: a token bucket plus the cool-downs that the service asks for.
 package protocol RequestGate: Sendable {
     /// Waits for a token in order of priority; throws `.timedOut` if none comes before the deadline.
     ///
     /// - Returns: A ticket that must be settled once the request has ended, however it ended: others may wait for that.
-    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket
+    func pass(_ priority: GatePriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket
 
     /// Tells what came of a request; a second time is without effect.
     func settle(_ ticket: GateTicket, _ verdict: GateVerdict)

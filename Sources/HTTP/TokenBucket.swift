@@ -12,15 +12,15 @@ struct TokenBucket {
 
     private struct Waiter {
         var id: Int
-        var priority: TransferPriority
+        var priority: GatePriority
         var deadline: ContinuousClock.Instant
     }
 
     private let burst: Double
     private let perSecond: Double
     private var tokens: Double
-    /// What of the tokens may go to preloads: they leave half of a burst to readers, and get all that comes back.
-    private var preloadTokens: Double
+    /// What of the tokens may go to each priority or less urgent ones, by its place in `allCases`.
+    private var allowances: [Double]
     private var refilled: ContinuousClock.Instant
     private var coolDown: CoolDown
     /// Sorted by priority, then arrival.
@@ -32,12 +32,12 @@ struct TokenBucket {
         self.perSecond = perSecond.isFinite ? max(perSecond, 1.0 / 60) : 1.0 / 60
         coolDown = CoolDown(until: closedUntil)
         tokens = self.burst
-        preloadTokens = Self.preloadBurst(self.burst)
+        allowances = Self.fullAllowances(self.burst)
         refilled = now
     }
 
     /// Puts a waiter in its place; `poll` it then.
-    mutating func join(_ id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant) {
+    mutating func join(_ id: Int, priority: GatePriority, deadline: ContinuousClock.Instant) {
         let index = waiters.firstIndex { $0.priority < priority } ?? waiters.endIndex
         waiters.insert(Waiter(id: id, priority: priority, deadline: deadline), at: index)
     }
@@ -63,7 +63,7 @@ struct TokenBucket {
         // With tokens for all those ahead nobody needs to wait until they have taken theirs; a probe is the first.
         if cooling == .zero, untilTurn == .zero, place == 0 || coolDown.trust == .everybody {
             tokens -= 1
-            if waiters[place].priority == .preload { preloadTokens -= 1 }
+            for index in waiters[place].priority.rawValue..<allowances.count { allowances[index] -= 1 }
             waiters.remove(at: place)
             return .go(coolDown.letGo(id))
         }
@@ -107,20 +107,24 @@ struct TokenBucket {
         guard now > refilled else { return }
         let fresh = (now - refilled) / .seconds(1) * perSecond
         tokens = min(burst, tokens + fresh)
-        preloadTokens = min(Self.preloadBurst(burst), preloadTokens + fresh)
+        for (index, full) in Self.fullAllowances(burst).enumerated() {
+            allowances[index] = min(full, allowances[index] + fresh)
+        }
         refilled = now
     }
 
     /// Time until there are tokens for a waiter and all those ahead of it.
     private func untilTurn(_ place: Int) -> Duration {
         let turn = duration(untilTokens: Double(place + 1))
-        guard waiters[place].priority == .preload else { return turn }
-        let preloads = Double(waiters[...place].count { $0.priority == .preload })
-        return max(turn, preloadTokens >= preloads ? .zero : .seconds((preloads - preloadTokens) / perSecond))
+        let priority = waiters[place].priority
+        guard priority < .opening else { return turn }
+        let wanted = Double(waiters[...place].count { $0.priority == priority })
+        let allowance = allowances[priority.rawValue]
+        return max(turn, allowance >= wanted ? .zero : .seconds((wanted - allowance) / perSecond))
     }
 
-    private static func preloadBurst(_ burst: Double) -> Double {
-        max(1, (burst / 2).rounded(.down))
+    private static func fullAllowances(_ burst: Double) -> [Double] {
+        GatePriority.allCases.map { max(1, (burst * $0.share).rounded(.down)) }
     }
 
     /// Time until there are so many tokens; more than the burst come too, since those ahead take theirs as they come.

@@ -48,7 +48,7 @@ package final class TokenBucketGate: RequestGate {
     }
 
     package func pass(
-        _ priority: TransferPriority, deadline: ContinuousClock.Instant
+        _ priority: GatePriority, deadline: ContinuousClock.Instant
     ) async throws(HTTPError) -> GateTicket {
         let id = guarded.withLock { state in
             state.nextID += 1

@@ -60,7 +60,7 @@ package struct PixivSource: RankingSource {
     /// end (Semantics, "Folder manners").
     func api(forPage page: Int) -> WebAPI {
         var api = api
-        api.priority = page > 1 ? .preload : .reader
+        api.priority = page > 1 ? .continuation : .opening
         return api
     }
 

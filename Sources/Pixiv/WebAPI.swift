@@ -15,7 +15,7 @@ struct WebAPI: Sendable {
     let base: String
     let session: SessionKeeper
     /// Its place among those who wait for the gate.
-    var priority = TransferPriority.reader
+    var priority = GatePriority.opening
 
     /// What the image host and the API expect of a browser on the service's own pages.
     static let referer = "Referer: https://www.pixiv.net/"
@@ -113,7 +113,7 @@ struct WebAPI: Sendable {
         let response: HTTPResponse
         let verdict: GateVerdict
         do {
-            let ticket = try await gate.pass(Errand.isNobodys ? .preload : priority, deadline: deadline)
+            let ticket = try await gate.pass(Errand.isNobodys ? .unasked : priority, deadline: deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             response = try await send(

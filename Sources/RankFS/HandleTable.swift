@@ -12,6 +12,8 @@ final class PictureHandle: Sendable {
     let isAnnounced: Bool
     /// Whether its reads go past the kernel's pages.
     let isDirect: Bool
+    /// Whether reading it puts it in front of `recent/`.
+    let isNoted: Bool
     private let use = Mutex(Use.none)
 
     /// What was read of it so far.
@@ -19,12 +21,13 @@ final class PictureHandle: Sendable {
         case none, beginning, real
     }
 
-    init(_ picture: OpenPicture, node: Node, size: Int64, isAnnounced: Bool, isDirect: Bool) {
+    init(_ picture: OpenPicture, node: Node, size: Int64, isAnnounced: Bool, isDirect: Bool, isNoted: Bool) {
         self.picture = picture
         self.node = node
         self.size = size
         self.isAnnounced = isAnnounced
         self.isDirect = isDirect
+        self.isNoted = isNoted
     }
 
     /// Whether nothing was read: by whoever got everything from the kernel's pages.

@@ -7,8 +7,8 @@ enum Link: Hashable, Sendable {
     case latest(RankingMode)
     /// A stored picture, another one for each program; nil if nobody has chosen yet.
     case random(to: String?)
-    /// What was read last but so many.
-    case recent(place: Int, RecentPicture)
+    /// What was read lately.
+    case recent(RecentPicture)
     /// An author whom the signed-in user follows.
     case followed(NamedAuthor)
     /// An author by a name that nobody else has.
@@ -21,7 +21,7 @@ enum Link: Hashable, Sendable {
         switch self {
         case .latest(let mode): "ranking/\(mode.rawValue)/latest"
         case .random: Self.randomName
-        case .recent(let place, let picture): "recent/\(Self.name(ofRecent: place, picture))"
+        case .recent(let picture): "recent/\(picture.name)"
         case .followed(let author): "following/\(Self.name(of: author))"
         case .named(let name, _): "users/@\(name)"
         case .bookmarks: "bookmarks"
@@ -43,17 +43,5 @@ enum Link: Hashable, Sendable {
     /// `42-Name`.
     static func name(of author: NamedAuthor) -> String {
         FileName.author(author.id, name: author.name)
-    }
-
-    /// `001-Title.jpg`: its place in the order of reading in front of the title.
-    static func name(ofRecent place: Int, _ picture: RecentPicture) -> String {
-        let parts = picture.path.split(separator: "/")
-        let name = parts.last ?? ""
-        // Pages of works are all called alike: their directory's number tells which.
-        if parts.first == "works", parts.count == 3 { return "\(FileName.number(place + 1))-\(parts[1])_\(name)" }
-        let number = name.prefix { $0.isASCII && $0.isNumber }
-        let title = name.dropFirst(number.count)
-        let rest = title.hasPrefix("-") ? title.dropFirst() : name
-        return "\(FileName.number(place + 1))-\(rest)"
     }
 }

@@ -137,7 +137,7 @@ extension RankFileSystem {
     }
 
     private func modified(of link: Link) -> Int64 {
-        if case .recent(_, let picture) = link { picture.opened } else { newestPublication }
+        if case .recent(let picture) = link { current(picture).opened } else { newestPublication }
     }
 
     private var newestPublication: Int64 {

@@ -25,11 +25,14 @@ final class DirectoryView: Sendable {
 
     let node: Node
     let content: Content
+    /// Whether no person waits for its entries.
+    let isNobodys: Bool
     private let isRead = Mutex(false)
 
-    init(_ node: Node, _ content: Content) {
+    init(_ node: Node, _ content: Content, isNobodys: Bool = false) {
         self.node = node
         self.content = content
+        self.isNobodys = isNobodys
     }
 
     /// Whether it has been read from.
@@ -62,12 +65,13 @@ extension RankFileSystem {
         }
         guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
         let isGlance = opening.isGlance
+        let isNobodys = isGlance || isWalk(to: key, by: request.caller)
         let wish = opening == .visit && !key.listsAuthors || opening == .preview ? wish(of: request.caller) : nil
         if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
-            return open(node, shown(extras(of: listing), to: request.caller), listing, reply)
+            return open(node, shown(extras(of: listing), to: request.caller), listing, isNobodys: isNobodys, reply)
         }
         later(reply, subject: { node.path }) { () async throws(Failure) in
-            let found = await Errand.$isNobodys.withValue(isGlance) {
+            let found = await Errand.$isNobodys.withValue(isNobodys) {
                 // Typed errors do not pass through.
                 do throws(Failure) { return Result<Listing?, Failure>.success(try await self.listing(key)) } catch {
                     return .failure(error)
@@ -76,8 +80,17 @@ extension RankFileSystem {
             guard let listing = try found.get() else { throw .noSuchName }
             if let wish { await self.seed(listing, wish, isGlance ? .beginning : .whole) }
             let extras = self.shown(self.extras(of: listing), to: request.caller)
-            self.open(node, self.configuration.isOffline ? await self.opening(extras) : extras, listing, reply)
+            self.open(
+                node, self.configuration.isOffline ? await self.opening(extras) : extras, listing, isNobodys: isNobodys,
+                reply)
         }
+    }
+
+    /// Whether a listing of which nothing is known is opened on a walk over the tree.
+    private func isWalk(to key: ListingKey, by caller: Caller) -> Bool {
+        guard catalog.loadedListing(key) == nil, !catalog.isStored(key) else { return false }
+        let process = configuration.processes.program(caller.process)?.process ?? caller.process
+        return excursions.withLock { $0.opened(by: process, now: .now) }
     }
 
     package func releaseDirectory(_ request: ReleaseRequest) {
@@ -93,10 +106,10 @@ extension RankFileSystem {
     }
 
     private func open(
-        _ node: Node, _ extras: [(name: String, node: Node)], _ listing: Listing, _ reply: OpenReply
+        _ node: Node, _ extras: [(name: String, node: Node)], _ listing: Listing, isNobodys: Bool, _ reply: OpenReply
     ) {
         open(
-            DirectoryView(node, .listing(extras: extras, listing)),
+            DirectoryView(node, .listing(extras: extras, listing), isNobodys: isNobodys),
             isFrozen: listing.isFrozen && listing.isComplete && !configuration.isOffline, reply)
     }
 
@@ -121,9 +134,7 @@ extension RankFileSystem {
                 .map { (String($0), .work(WorkID(rawValue: $0))) }
         case .searches: storedSearches.map { ($0, .search($0)) }
         case .recent:
-            catalog.recentPictures.enumerated().map {
-                (Link.name(ofRecent: $0, $1), .link(.recent(place: $0, $1)))
-            }
+            catalog.recentPictures.map { ($0.name, .link(.recent($0))) }
         case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
         // What it holds is found by name only.
         case .sharedThumbnails(let key, nil): ThumbnailSize.allCases.map { ($0.directory, .sharedThumbnails(key, $0)) }
@@ -150,18 +161,14 @@ extension RankFileSystem {
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 reply.send()
-                if !packed.isEnd { askAhead(listing, packed.known - 1) }
+                if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
                 return
             }
             later(reply, subject: { view.node.path }) { () async throws(Failure) in
                 var packed = packed
                 // An answer without entries would be the directory's end: pages of which everything is hidden are passed over.
                 while !packed.isAnswer {
-                    do throws(CatalogError) {
-                        _ = try await listing.entries(reaching: packed.known)
-                    } catch {
-                        throw .catalog(error)
-                    }
+                    try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
                     packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
                 reply.send()
@@ -182,9 +189,21 @@ extension RankFileSystem {
     }
 
     /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
-    private func askAhead(_ listing: Listing, _ index: Int) {
+    private func askAhead(_ listing: Listing, _ index: Int, isNobodys: Bool) {
         guard index >= 0 else { return }
-        Task { _ = try? await listing.entries(reaching: index) }
+        Task { try? await self.askOn(listing, index, isNobodys: isNobodys) }
+    }
+
+    /// Waits for an entry of a listing.
+    private func askOn(_ listing: Listing, _ index: Int, isNobodys: Bool) async throws(Failure) {
+        let failure: CatalogError? = await Errand.$isNobodys.withValue(isNobodys) {
+            // Typed errors do not pass through.
+            do throws(CatalogError) {
+                _ = try await listing.entries(reaching: index)
+                return nil
+            } catch { return error }
+        }
+        if let failure { throw .catalog(failure) }
     }
 
     /// Packs the entries of a listing that are known now.

@@ -19,8 +19,28 @@ extension RankFileSystem {
         case .random(nil): later(reply, subject: { link.path }) { reply.target(await self.randomTarget(for: nil)) }
         case .bookmarks where source.signIn.user == nil:
             refuse(reply, .catalog(.needsSignIn), subject: link.path)
-        case .random, .recent, .followed, .named, .bookmarks: reply.target(fixedTarget(of: link))
+        case .recent(let picture):
+            noteVisit(of: current(picture), by: request.caller)
+            reply.target(fixedTarget(of: link))
+        case .random, .followed, .named, .bookmarks: reply.target(fixedTarget(of: link))
         }
+    }
+
+    /// What a link in `recent/` is now: it keeps its name when the picture is read once more.
+    func current(_ picture: RecentPicture) -> RecentPicture {
+        catalog.recentPictures.first { $0.name == picture.name } ?? picture
+    }
+
+    private func noteVisit(of picture: RecentPicture, by caller: Caller) {
+        let process = configuration.processes.program(caller.process)?.process ?? caller.process
+        recentVisits.withLock { $0.followed(to: picture.path, by: process, now: .now) }
+    }
+
+    /// Whether a caller opens a picture because it looks through `recent/`.
+    func isRecentVisit(to path: String, by caller: Caller) -> Bool {
+        guard !recentVisits.withLock(\.isEmpty) else { return false }
+        let process = configuration.processes.program(caller.process)?.process ?? caller.process
+        return recentVisits.withLock { $0.leads(to: path, process, now: .now) }
     }
 
     /// The length in bytes that `stat` shows; nil if it has to be found out.
@@ -36,7 +56,7 @@ extension RankFileSystem {
     private func fixedTarget(of link: Link) -> String {
         switch link {
         case .random(let target): target ?? ""
-        case .recent(_, let picture): "../\(picture.path)"
+        case .recent(let picture): "../\(current(picture).path)"
         case .followed(let author): "../users/\(author.id.rawValue)"
         case .named(_, let author): String(author.rawValue)
         case .bookmarks: source.signIn.user.map { ListingKey.bookmarks($0).path } ?? ""

@@ -60,11 +60,8 @@ extension RankFileSystem {
     }
 
     func findRecent(_ name: [UInt8]) -> Finding {
-        for (place, picture) in catalog.recentPictures.enumerated()
-        where Link.name(ofRecent: place, picture).utf8.elementsEqual(name) {
-            return .node(.link(.recent(place: place, picture)))
-        }
-        return .absent(.zero)
+        let picture = catalog.recentPictures.first { $0.name.utf8.elementsEqual(name) }
+        return picture.map { .node(.link(.recent($0))) } ?? .absent(.zero)
     }
 
     func findFollowed(_ name: [UInt8]) -> Finding {

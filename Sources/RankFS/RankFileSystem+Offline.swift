@@ -33,7 +33,7 @@ extension RankFileSystem {
         case .link(.bookmarks): return source.signIn.user.map { catalog.isStored(.bookmarks($0)) } ?? false
         case .link(.followed(let author)): return catalog.isStored(.author(author.id))
         case .link(.named(_, let author)): return catalog.isStored(.author(author))
-        case .link(.recent(_, let picture)):
+        case .link(.recent(let picture)):
             guard let target = await self.node(at: picture.path) else { return false }
             return await opens(target)
         case .picture(let listing, let index):

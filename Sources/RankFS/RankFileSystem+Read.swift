@@ -33,7 +33,7 @@ extension RankFileSystem {
             if let size = knownSize(listing, Int(index)), let location = knownLocation(of: entry) {
                 do throws(Failure) {
                     let picture = try opened(node, listing, Int(index), location, size, request)
-                    return serve(picture, as: node, size: size, request.inode, reply)
+                    return serve(picture, as: node, size: size, request, reply)
                 } catch {
                     return refuse(reply, error, subject: node.path)
                 }
@@ -54,7 +54,7 @@ extension RankFileSystem {
     ) async throws(Failure) {
         let size = try await size(listing, index)
         let picture = try opened(node, listing, index, location(of: listing.entries[index]), size, request)
-        await serveLater(picture, as: node, size: size, request.inode, reply)
+        await serveLater(picture, as: node, size: size, request, reply)
     }
 
     private func opened(
@@ -72,32 +72,39 @@ extension RankFileSystem {
     }
 
     /// Answers with an open picture.
-    private func serve(_ picture: OpenPicture, as node: Node, size: KnownSize, _ inode: UInt64, _ reply: OpenReply) {
-        let opening = pages.opening(inode, serving: picture.version)
-        guard case .dropping = opening else { return serve(picture, as: node, size: size, opening, reply) }
+    private func serve(
+        _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
+    ) {
+        let opening = pages.opening(request.inode, serving: picture.version)
+        guard case .dropping = opening else {
+            return serve(picture, as: node, size: size, opening, request.caller, reply)
+        }
         later(reply, subject: { node.path }) { () async throws(Failure) in
-            await self.drop(inode, opening)
-            self.serve(picture, as: node, size: size, opening, reply)
+            await self.drop(request.inode, opening)
+            self.serve(picture, as: node, size: size, opening, request.caller, reply)
         }
     }
 
     /// As `serve`, from a task of the reply's.
     func serveLater(
-        _ picture: OpenPicture, as node: Node, size: KnownSize, _ inode: UInt64, _ reply: OpenReply
+        _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
     ) async {
-        let opening = pages.opening(inode, serving: picture.version)
-        await drop(inode, opening)
-        serve(picture, as: node, size: size, opening, reply)
+        let opening = pages.opening(request.inode, serving: picture.version)
+        await drop(request.inode, opening)
+        serve(picture, as: node, size: size, opening, request.caller, reply)
     }
 
     private func serve(
-        _ picture: OpenPicture, as node: Node, size: KnownSize, _ opening: PageVersions.Opening, _ reply: OpenReply
+        _ picture: OpenPicture, as node: Node, size: KnownSize, _ opening: PageVersions.Opening, _ caller: Caller,
+        _ reply: OpenReply
     ) {
         let isDirect = opening == .direct
+        let isNoted = configuration.notesRecent && !isRecentVisit(to: node.path, by: caller)
         let handle = handles.insert(
             .picture(
                 PictureHandle(
-                    picture, node: node, size: size.bytes, isAnnounced: size.isAnnounced, isDirect: isDirect)))
+                    picture, node: node, size: size.bytes, isAnnounced: size.isAnnounced, isDirect: isDirect,
+                    isNoted: isNoted)))
         // Pages are kept always: the kernel would drop them while it opens, and wait for those that others are waiting for, deaf
         // to every signal. What must go has been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
@@ -123,7 +130,7 @@ extension RankFileSystem {
             handle.picture.close()
             if !handle.isDirect { pages.closed(request.inode) }
             // Read before, and now without asking: the kernel had its pages.
-            if handle.isUnread, configuration.notesRecent { catalog.noteAgain(handle.node.path) }
+            if handle.isUnread, handle.isNoted { catalog.noteAgain(handle.node.path) }
         case .animation(let file, _): file.close()
         case .text, .directory, nil: break
         }
@@ -202,7 +209,7 @@ extension RankFileSystem {
 
     /// Notes a picture of which more than the beginning is read.
     private func noteRecent(_ handle: PictureHandle, readTo end: Int64) {
-        guard configuration.notesRecent, case .picture(let listing, let index) = handle.node,
+        guard handle.isNoted, case .picture(let listing, let index) = handle.node,
             handle.isFirstReal(readTo: end), let entry = listing.entry(at: Int(index)),
             Rendition.ofListings.contains(entry.picture.rendition)
         else { return }

@@ -93,6 +93,7 @@ package final class RankFileSystem: FileSystem {
     let records = RecordMemory()
     let memory: MemoryReturn
     let walks = Mutex(WalkRecognition())
+    let excursions = Mutex(Excursions())
     let pages = PageVersions()
     /// Inodes that were shown with a size that a download under way was told.
     let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
@@ -101,6 +102,7 @@ package final class RankFileSystem: FileSystem {
     let looks = Mutex(LookRecognition())
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomChoices())
+    let recentVisits = Mutex(RecentVisits())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
     let liveLengths = Mutex<[HelperFile: Int]>([:])

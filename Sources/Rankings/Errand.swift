@@ -1,6 +1,6 @@
 /// On whose behalf a task asks the service.
 package enum Errand {
-    /// Whether no person waits: a file manager counts or previews what it shows.
+    /// Whether no person waits: a file manager counts or previews what it shows, a program walks over the tree.
     ///
     /// Such requests wait behind all others and leave half of a burst to them (Semantics, "Folder manners"). Tasks that a task
     /// starts inherit it.

@@ -19,7 +19,7 @@ struct GateTests {
     }
 
     private func pass(
-        _ gate: TokenBucketGate, _ priority: TransferPriority = .reader, seconds: Int64 = 60
+        _ gate: TokenBucketGate, _ priority: GatePriority = .opening, seconds: Int64 = 60
     ) -> Task<HTTPError?, Never> {
         let deadline = clock.now.advanced(by: .seconds(seconds))
         return Task {
@@ -58,10 +58,10 @@ struct GateTests {
         #expect(await waiting.value == .cancelled)
     }
 
-    @Test func preloadsLeaveHalfOfABurstToReaders() async {
+    @Test func whatNobodyAskedForLeavesHalfOfABurst() async {
         let gate = gate(burst: 6)
-        for _ in 0..<3 { #expect(await pass(gate, .preload).value == nil) }
-        let fourth = pass(gate, .preload)
+        for _ in 0..<3 { #expect(await pass(gate, .unasked).value == nil) }
+        let fourth = pass(gate, .unasked)
         await clock.waitForSleepers(1)
         for _ in 0..<3 { #expect(await pass(gate).value == nil) }
         // What comes back goes to whoever waits: nobody is kept from it for a reader who is not there.
@@ -70,13 +70,30 @@ struct GateTests {
         #expect(gate.state.tokens < 1)
     }
 
-    @Test func preloadsThatWaitDoNotDelayReaders() async {
+    @Test func whatNobodyAskedForDelaysNobody() async {
         let gate = gate(burst: 6)
-        for _ in 0..<3 { #expect(await pass(gate, .preload).value == nil) }
-        let waiting = (0..<20).map { _ in pass(gate, .preload, seconds: 600) }
+        for _ in 0..<3 { #expect(await pass(gate, .unasked).value == nil) }
+        let waiting = (0..<20).map { _ in pass(gate, .unasked, seconds: 600) }
         await clock.waitForSleepers(20)
         #expect(await pass(gate, seconds: 0).value == nil)
         for task in waiting { task.cancel() }
+    }
+
+    @Test func furtherPagesGoBeforeWhatNobodyAskedForAndLeaveSomeToOpenings() async {
+        let gate = gate(burst: 8)
+        for _ in 0..<4 { #expect(await pass(gate, .unasked).value == nil) }
+        let unasked = pass(gate, .unasked)
+        await clock.waitForSleepers(1)
+        for _ in 0..<3 { #expect(await pass(gate, .continuation).value == nil) }
+        // An eighth of the burst is left for what somebody opens.
+        let further = pass(gate, .continuation)
+        await clock.waitForSleepers(2)
+        #expect(await pass(gate, seconds: 0).value == nil)
+        clock.advance(by: .milliseconds(1001))
+        #expect(await further.value == nil)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(1001))
+        #expect(await unasked.value == nil)
     }
 
     @Test func aCancelledWaiterTakesNoToken() async {
@@ -116,13 +133,13 @@ struct GateTests {
         #expect(gate(closedUntil: 9_000_000).state.closedUntil == 4600)
     }
 
-    @Test func readersGoBeforePreloadsThenFirstComeFirstServed() {
+    @Test func theMoreUrgentGoFirstThenFirstComeFirstServed() {
         let now = ContinuousClock.now
         let late = now.advanced(by: .seconds(600))
         var bucket = TokenBucket(burst: 1, perSecond: 1, closedUntil: nil, now: now)
-        bucket.join(1, priority: .preload, deadline: late)
-        bucket.join(2, priority: .reader, deadline: late)
-        bucket.join(3, priority: .reader, deadline: late)
+        bucket.join(1, priority: .unasked, deadline: late)
+        bucket.join(2, priority: .opening, deadline: late)
+        bucket.join(3, priority: .opening, deadline: late)
         let go = { (id: Int) in TokenBucket.Decision.go(GateTicket(id: id, closings: 0)) }
         func poll(_ id: Int, after seconds: Int64 = 0) -> TokenBucket.Decision {
             bucket.poll(id, now: now.advanced(by: .seconds(seconds)), wall: 0)

@@ -19,7 +19,7 @@ struct ProbeTests {
     }
 
     private func pass(
-        _ gate: TokenBucketGate, _ priority: TransferPriority = .reader, seconds: Int64 = 600
+        _ gate: TokenBucketGate, _ priority: GatePriority = .opening, seconds: Int64 = 600
     ) -> Task<Result<GateTicket, HTTPError>, Never> {
         let deadline = clock.now.advanced(by: .seconds(seconds))
         return Task {
@@ -115,7 +115,7 @@ struct ProbeTests {
     @Test func aReaderIsTheProbeBeforeAPreload() async throws {
         let gate = gate()
         gate.settle(stranger, .limited(seconds: 30, told: true))
-        let preload = pass(gate, .preload)
+        let preload = pass(gate, .unasked)
         await clock.waitForSleepers(1)
         let (first, reader) = try await probe(gate, after: 30)
         gate.settle(first, .unknown)

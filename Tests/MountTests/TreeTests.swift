@@ -105,7 +105,6 @@ extension MountSuite {
                 let names = try mount.names(mount.day())
                 let recent = { (mount: Mount) in
                     try workplace.run("find", "\(mount.path)/recent", "-type", "l", "-printf", "%f %l\\n").lines
-                        .sorted()
                 }
                 for name in names.prefix(3) { _ = try read("\(mount.day())/\(name)").get() }
                 // A look at the beginning is no visit.
@@ -113,9 +112,14 @@ extension MountSuite {
                 let listed = try recent(mount)
                 #expect(listed.count == 3)
                 for (place, name) in names.prefix(3).reversed().enumerated() {
-                    #expect(listed[place].hasPrefix(String(format: "%03d-", place + 1)))
-                    #expect(listed[place].hasSuffix(" ../ranking/daily/\(Mount.day)/\(name)"))
+                    #expect(
+                        listed[place]
+                            == "\(Mount.day)_daily_\(name) ../ranking/daily/\(Mount.day)/\(name)")
                 }
+                // Looking through it reads all and changes nothing.
+                try workplace.run("cp", "-rL", "\(mount.path)/recent", "\(workplace.path)/recent")
+                #expect(try FileManager.default.contentsOfDirectory(atPath: "\(workplace.path)/recent").count == 3)
+                #expect(try recent(mount) == listed)
                 _ = try read("\(mount.day())/\(names[0])").get()
                 #expect(try recent(mount)[0].hasSuffix(names[0]))
                 #expect(mount.unmount())

@@ -11,7 +11,7 @@ import Synchronization
 /// All state is behind one lock.
 final class FakeService: RequestGate {
     enum Event: Equatable {
-        case passed(TransferPriority, ContinuousClock.Instant)
+        case passed(GatePriority, ContinuousClock.Instant)
         case asked(String)
         case closed(Int64)
     }
@@ -70,7 +70,7 @@ final class FakeService: RequestGate {
         return try next.get()
     }
 
-    func pass(_ priority: TransferPriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
+    func pass(_ priority: GatePriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
         let error = state.withLock { state in
             state.events.append(.passed(priority, deadline))
             return state.gateError

@@ -14,7 +14,7 @@ struct RankingRequestTests {
         #expect(page.entries.map(\.work.id.rawValue) == [97_973_029])
         #expect(page.day == day && page.hasNext && page.total == 500)
         let url = "https://www.pixiv.net/ranking.php?format=json&mode=daily&date=20220501&p=1"
-        #expect(service.events == [.passed(.reader, deadline), .asked(url)])
+        #expect(service.events == [.passed(.opening, deadline), .asked(url)])
         let request = try #require(service.requests.first)
         #expect(request.method == .get && request.headers == [referer] && request.range == nil)
         #expect(request.priority == .reader && request.transferClass == .metadata && request.deadline == deadline)
@@ -119,7 +119,7 @@ struct RankingRequestTests {
             let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
             #expect(page.entries.count == 1)
             let asked = FakeService.Event.asked(service.urls[0])
-            #expect(service.events == [.passed(.reader, deadline), asked, .passed(.reader, deadline), asked])
+            #expect(service.events == [.passed(.opening, deadline), asked, .passed(.opening, deadline), asked])
 
             let hopeless = FakeService(nonsense, nonsense, ranking())
             let source = hopeless.source()

@@ -61,7 +61,7 @@ import Testing
             _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
             #expect(bench.catalog.recentPictures.isEmpty)
             _ = try await bench.contents(try await bench.stat("works/77/p0.png").inode)
-            #expect(try await bench.names("recent") == [".", "..", "001-77_p0.png"])
+            #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
         }
     }
 
@@ -70,13 +70,11 @@ import Testing
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
             for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
             #expect(
-                try await bench.names("recent") == [
-                    ".", "..", "001-Title 1003.jpg", "002-Title 1002.jpg", "003-Title 1001.jpg",
-                ])
-            let link = try await bench.stat("recent/002-Title 1002.jpg")
+                try await bench.names("recent") == [".", ".."] + [3, 2, 1].map(recentName))
+            let link = try await bench.stat("recent/\(recentName(2))")
             #expect(await bench.readLink(link.inode) == .link("../\(path(2))"))
             #expect(link.size == "../\(path(2))".utf8.count && link.modified == Workbench.now)
-            #expect(await bench.walk("recent/002-Title 1003.jpg").isAbsent)
+            #expect(await bench.walk("recent/\(recentName(4))").isAbsent)
         }
         var quiet = Workbench.Wishes()
         quiet.notesRecent = false
@@ -84,6 +82,26 @@ import Testing
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
             _ = try await bench.contents(try await bench.stat(path(1)).inode)
             #expect(bench.catalog.recentPictures.isEmpty)
+        }
+    }
+
+    private func recentName(_ rank: Int) -> String { "2024-05-01_daily_\(Workbench.name(rank))" }
+
+    @Test func lookingThroughWhatWasReadMovesNothing() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
+            let names = try await bench.names("recent")
+            for rank in [1, 2] {
+                _ = await bench.readLink(try await bench.stat("recent/\(recentName(rank))").inode)
+                _ = try await bench.contents(try await bench.stat(path(rank)).inode)
+            }
+            #expect(try await bench.names("recent") == names)
+            // Another program reads it where it is.
+            try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: 9_000_001)) {
+                _ = try await bench.contents(try await bench.stat(path(1)).inode)
+            }
+            #expect(try await bench.names("recent") == [".", ".."] + [1, 3, 2].map(recentName))
         }
     }
 
