@@ -27,12 +27,17 @@ final class DirectoryView: Sendable {
     let content: Content
     /// Whether no person waits for its entries.
     let isNobodys: Bool
+    /// What thumbnails its reader shows; nil if it shows none.
+    let wish: RankFileSystem.ThumbnailWish?
     private let isRead = Mutex(false)
 
-    init(_ node: Node, _ content: Content, isNobodys: Bool = false) {
+    init(
+        _ node: Node, _ content: Content, isNobodys: Bool = false, wish: RankFileSystem.ThumbnailWish? = nil
+    ) {
         self.node = node
         self.content = content
         self.isNobodys = isNobodys
+        self.wish = wish
     }
 
     /// Whether it has been read from.
@@ -66,9 +71,14 @@ extension RankFileSystem {
         guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
         let isGlance = opening.isGlance
         let isNobodys = isGlance || isWalk(to: key, by: request.caller)
-        let wish = opening == .visit && !key.listsAuthors || opening == .preview ? wish(of: request.caller) : nil
+        let program = configuration.processes.program(request.caller.process)
+        let wish =
+            opening == .visit && !key.listsAuthors || opening == .preview ? wish(of: request.caller, program) : nil
+        if opening == .visit, let program { noteVisit(at: node, by: program) }
         if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
-            return open(node, shown(extras(of: listing), to: request.caller), listing, isNobodys: isNobodys, reply)
+            let extras = shown(extras(of: listing), to: request.caller)
+            let view = DirectoryView(node, .listing(extras: extras, listing), isNobodys: isNobodys)
+            return open(view, reply)
         }
         later(reply, subject: { node.path }) { () async throws(Failure) in
             let found = await Errand.$isNobodys.withValue(isNobodys) {
@@ -80,9 +90,9 @@ extension RankFileSystem {
             guard let listing = try found.get() else { throw .noSuchName }
             if let wish { await self.seed(listing, wish, isGlance ? .beginning : .whole) }
             let extras = self.shown(self.extras(of: listing), to: request.caller)
-            self.open(
-                node, self.configuration.isOffline ? await self.opening(extras) : extras, listing, isNobodys: isNobodys,
-                reply)
+            let content = DirectoryView.Content.listing(
+                extras: self.configuration.isOffline ? await self.opening(extras) : extras, listing)
+            self.open(DirectoryView(node, content, isNobodys: isNobodys, wish: isGlance ? nil : wish), reply)
         }
     }
 
@@ -105,12 +115,9 @@ extension RankFileSystem {
         return node.listingKey
     }
 
-    private func open(
-        _ node: Node, _ extras: [(name: String, node: Node)], _ listing: Listing, isNobodys: Bool, _ reply: OpenReply
-    ) {
-        open(
-            DirectoryView(node, .listing(extras: extras, listing), isNobodys: isNobodys),
-            isFrozen: listing.isFrozen && listing.isComplete && !configuration.isOffline, reply)
+    private func open(_ view: DirectoryView, _ reply: OpenReply) {
+        guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
+        open(view, isFrozen: listing.isFrozen && listing.isComplete && !configuration.isOffline, reply)
     }
 
     private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
@@ -245,7 +252,7 @@ extension RankFileSystem {
                     offset += 1
                     continue
                 }
-                added = add(shown, next: offset + 1, reply)
+                added = add(shown, of: view, next: offset + 1, reply)
             }
             hasEntries = true
             guard added else { break }
@@ -260,10 +267,13 @@ extension RankFileSystem {
     }
 
     /// Adds an entry: with attributes, which counts as a lookup, if they are known without asking.
-    private func add(_ entry: (name: String, node: Node), next: Int, _ reply: DirectoryReply) -> Bool {
+    private func add(
+        _ entry: (name: String, node: Node), of view: DirectoryView, next: Int, _ reply: DirectoryReply
+    ) -> Bool {
         let name = Array(entry.name.utf8)
         let kind = entry.node.kind
-        guard reply.wantsAttributes, isCertain(entry.node) else {
+        let isHeldUp = view.wish.map { isExpected(entry.node, $0) } ?? false
+        guard reply.wantsAttributes, !isHeldUp, isCertain(entry.node) else {
             return reply.add(
                 name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
         }

@@ -28,6 +28,7 @@ extension RankFileSystem {
         }
         if answerDesktop(request, in: parent, reply) { return }
         let finding = find(name, in: parent, request.caller)
+        if answerAfterThumbnails(reply, finding, in: parent, request.caller) { return }
         if answer(reply, finding) { return }
         let subject: @Sendable () -> String = { "\(parent.path)/\(String(decoding: name, as: UTF8.self))" }
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
@@ -52,7 +53,7 @@ extension RankFileSystem {
     }
 
     /// Asks until there is an answer, and gives it.
-    private func resolve(_ finding: Finding, _ reply: EntryReply) async throws(Failure) {
+    func resolve(_ finding: Finding, _ reply: EntryReply) async throws(Failure) {
         switch finding {
         case .refused(let failure):
             throw failure

@@ -32,7 +32,7 @@ extension RankFileSystem {
         }
     }
 
-    func open(_ file: MadeFile, inode: UInt64, _ reply: OpenReply) {
+    func open(_ file: MadeFile, _ request: OpenRequest, _ reply: OpenReply) {
         later(reply, subject: { file.path }) { () async throws(Failure) in
             switch file {
             case .info, .profile:
@@ -46,22 +46,22 @@ extension RankFileSystem {
                     return reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)
                 }
                 await self.serveLater(
-                    try self.opened(avatar), as: .made(file), size: (avatar.size ?? 0, isAnnounced: false), inode, reply
-                )
+                    try self.opened(avatar), as: .made(file), size: (avatar.size ?? 0, isAnnounced: false), request,
+                    reply)
             case .matroska(let work):
                 let listing = try await self.listing(of: work)
                 let told = await self.animations.storedMatroskaSize(of: listing)
                 let animation = try await self.animations.matroska(of: listing)
                 let isAsTold = told == nil || told == animation.layout.length
                 // The title is in it, and authors change titles: the kernel must not cut it to the length it had.
-                if !isAsTold { self.invalidateAttributes(inode) }
+                if !isAsTold { self.invalidateAttributes(request.inode) }
                 let handle = self.handles.insert(.animation(animation, .made(file)))
                 reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
             case .webp(let work):
                 let listing = try await self.listing(of: work)
                 if let stored = try await self.animations.storedWebP(of: listing) {
                     return await self.serveLater(
-                        stored.picture, as: .made(file), size: (stored.size, isAnnounced: false), inode, reply)
+                        stored.picture, as: .made(file), size: (stored.size, isAnnounced: false), request, reply)
                 }
                 let handle = self.handles.insert(.text(try await self.animations.webP(of: listing)))
                 reply.opened(handle: handle, keepCache: true, directIO: false, cacheDirectory: false)

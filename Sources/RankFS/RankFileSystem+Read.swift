@@ -41,7 +41,7 @@ extension RankFileSystem {
             later(reply, subject: { node.path }) { () async throws(Failure) in
                 try await self.openAsking(node, listing, Int(index), request, reply)
             }
-        case .made(let file): open(file, inode: request.inode, reply)
+        case .made(let file): open(file, request, reply)
         case .sharedThumbnail(let file): open(file, reply)
         default:
             refuse(reply, .isADirectory, subject: node.path)

@@ -49,11 +49,47 @@ extension RankFileSystem {
         guard isWanted, let wish = wish(of: request.caller, program), refusal(of: parent) == nil,
             let key = parent.listingKey, let listing = catalog.loadedListing(key)
         else { return false }
+        if isListed, let program { noteVisit(at: parent, by: program) }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
             await self.seed(listing, wish, isListed ? .whole : .known)
             reply.absent(timeout: .zero)
         }
         return true
+    }
+
+    /// A program shows a directory.
+    func noteVisit(at node: Node, by program: Program) {
+        visits.withLock { $0.began(at: node.path, by: program.process, now: .now) }
+    }
+
+    /// Whether a program shows a directory that it was told of lately.
+    private func isVisiting(_ node: Node, _ caller: Caller) -> Bool {
+        guard !visits.withLock(\.isEmpty), let program = configuration.processes.program(caller.process) else {
+            return false
+        }
+        return visits.withLock { $0.isVisiting(node.path, program.process, now: .now) }
+    }
+
+    /// Tells a file manager of a picture once the thumbnails that are being made of it are there.
+    ///
+    /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
+    func answerAfterThumbnails(_ reply: EntryReply, _ finding: Finding, in parent: Node, _ caller: Caller) -> Bool {
+        guard case .node(.picture(let listing, let index)) = finding, isVisiting(parent, caller),
+            let wish = wish(of: caller), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
+        else { return false }
+        later(reply, subject: { parent.path }) { () async throws(Failure) in
+            await wish.seeder.waitForTurn(of: job)
+            try await self.resolve(finding, reply)
+        }
+        return true
+    }
+
+    /// Whether a reader of a directory is to look a name up, so that it learns of the picture when its thumbnails are there.
+    func isExpected(_ node: Node, _ wish: ThumbnailWish) -> Bool {
+        guard case .picture(let listing, let index) = node, let job = thumbnailJob(listing, Int(index), wish) else {
+            return false
+        }
+        return wish.seeder.isExpected(job)
     }
 
     /// Who seeds for a caller; nil if thumbnails are made for nobody, or for another user.

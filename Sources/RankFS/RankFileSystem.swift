@@ -100,6 +100,7 @@ package final class RankFileSystem: FileSystem {
     /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
     let newestDays = Mutex<[RankingMode: Day]>([:])
     let looks = Mutex(LookRecognition())
+    let visits = Mutex(DesktopVisits())
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomChoices())
     let recentVisits = Mutex(RecentVisits())

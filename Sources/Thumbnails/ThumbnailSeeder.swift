@@ -25,6 +25,8 @@ package actor ThumbnailSeeder {
     static let patience: Duration = .seconds(2)
     /// Previews asked for at once: the image host's eight connections less those of a reader.
     static let atOnce = 6
+    /// Pictures behind the first screenful that are worked off before another directory's turn may come.
+    static let atATurn = 24
     /// How long a file manager may take to note that its thumbnailer failed.
     static let noteTime: Duration = .seconds(10)
     /// Failures in a directory that are taken for a network in trouble.
@@ -35,9 +37,10 @@ package actor ThumbnailSeeder {
     private let mayAsk: @Sendable () -> Bool
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
+    private nonisolated let turns = ThumbnailTurns()
     private var screens: [String: Task<Bool, Never>] = [:]
-    /// Pictures that are made for the user's own store, by the address of their preview.
-    private var own: [String: Task<ThumbnailMaker.Outcome, Never>] = [:]
+    /// Pictures that are made for the user's own store: the same one under other paths is another job.
+    private var own: [ThumbnailJob: Task<ThumbnailMaker.Outcome, Never>] = [:]
     /// Pictures that are made for a shared store, likewise.
     private var shared: [String: Task<Void, Never>] = [:]
     /// Directories with pictures behind the first screenful; the last one that was looked at goes first.
@@ -96,11 +99,20 @@ package actor ThumbnailSeeder {
             _ = await screen.value
             return
         }
+        turns.expect(jobs)
         let screen = Task { await run(jobs.prefix(Self.screenful), of: directory, atOnce: Self.atOnce) }
         screens[directory] = screen
         let isFine = await screen.value
         screens[directory] = nil
-        if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) }
+        if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) } else { turns.passed(jobs) }
+    }
+
+    /// Whether a picture is one of those whose thumbnails are still to be made.
+    package nonisolated func isExpected(_ job: ThumbnailJob) -> Bool { turns.isExpected(job) }
+
+    /// Returns once a picture's thumbnails were tried, or the patience of a look is over; at once if nobody seeds them.
+    package nonisolated func waitForTurn(of job: ThumbnailJob) async {
+        await wait { [turns] in await turns.wait(for: job) }
     }
 
     /// Makes the thumbnails of one picture in the user's own store at once, for a file manager's thumbnailer that would read
@@ -175,23 +187,28 @@ package actor ThumbnailSeeder {
         for screen in screens.values { screen.cancel() }
         for task in own.values { task.cancel() }
         for task in shared.values { task.cancel() }
+        turns.end()
     }
 
     // MARK: - The rest
 
     private func postpone(_ directory: String, _ jobs: ArraySlice<ThumbnailJob>) {
         guard !jobs.isEmpty, !isClosed else { return }
+        let former = rests.filter { $0.directory == directory }
         rests.removeAll { $0.directory == directory }
         rests.append((directory, jobs))
+        turns.passed(former.flatMap(\.jobs))
+        turns.expect(jobs)
         if restWorker == nil { restWorker = Task { await workOff() } }
     }
 
     private func workOff() async {
         while let (directory, jobs) = rests.last, !isClosed {
-            let isFine = await run(jobs.prefix(Self.atOnce), of: directory, atOnce: Self.atOnce)
+            let isFine = await run(jobs.prefix(Self.atATurn), of: directory, atOnce: Self.atOnce)
             // The directory may have been looked at again meanwhile, and others with it.
             if let index = rests.firstIndex(where: { $0.directory == directory && $0.jobs.first == jobs.first }) {
-                rests[index].jobs = jobs.dropFirst(Self.atOnce)
+                rests[index].jobs = jobs.dropFirst(Self.atATurn)
+                if !isFine { turns.passed(rests[index].jobs) }
                 if !isFine || rests[index].jobs.isEmpty { rests.remove(at: index) }
             }
             if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }
@@ -203,6 +220,7 @@ package actor ThumbnailSeeder {
 
     /// Makes the thumbnails of some pictures, in order, so many at once; false if the network is in trouble or not to be asked.
     private func run(_ jobs: ArraySlice<ThumbnailJob>, of directory: String, atOnce: Int) async -> Bool {
+        defer { turns.passed(jobs) }
         guard mayAsk() else { return false }
         var failures = 0
         var files = 0
@@ -226,11 +244,12 @@ package actor ThumbnailSeeder {
 
     /// Makes one, once for all who want it meanwhile.
     private func make(_ job: ThumbnailJob) async -> ThumbnailMaker.Outcome {
-        if let task = own[job.preview.url] { return await task.value }
+        if let task = own[job] { return await task.value }
         let task = Task { await maker.make(job) }
-        own[job.preview.url] = task
+        own[job] = task
         let outcome = await task.value
-        own[job.preview.url] = nil
+        own[job] = nil
+        turns.passed([job])
         if case .made(let files, let bytes) = outcome { count(files, bytes) }
         return outcome
     }

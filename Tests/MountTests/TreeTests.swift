@@ -117,8 +117,9 @@ extension MountSuite {
                             == "\(Mount.day)_daily_\(name) ../ranking/daily/\(Mount.day)/\(name)")
                 }
                 // Looking through it reads all and changes nothing.
-                try workplace.run("cp", "-rL", "\(mount.path)/recent", "\(workplace.path)/recent")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: "\(workplace.path)/recent").count == 3)
+                let copies = "\(workplace.directory.path)/recent"
+                try workplace.run("cp", "-rL", "\(mount.path)/recent", copies)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: copies).count == 3)
                 #expect(try recent(mount) == listed)
                 _ = try read("\(mount.day())/\(names[0])").get()
                 #expect(try recent(mount)[0].hasSuffix(names[0]))

@@ -8,25 +8,32 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
+    /// Which of some openings by a program are taken for a walk.
+    private func walks(
+        _ excursions: inout Excursions, _ process: Int32, at seconds: some Sequence<Double>
+    ) -> [Bool] {
+        seconds.map { excursions.opened(by: process, now: at($0)) }
+    }
+
     @Test func manyUnknownListingsInOnePeriodAreAWalk() {
         var excursions = Excursions()
-        for opening in 0..<Excursions.few { #expect(!excursions.opened(by: 1, now: at(Double(opening)))) }
-        #expect(!excursions.opened(by: 2, now: at(4)), "another program")
-        #expect(excursions.opened(by: 1, now: at(4)))
-        #expect(excursions.opened(by: 1, now: at(5)))
+        #expect(walks(&excursions, 1, at: [0, 1, 2, 3]) == [false, false, false, false])
+        #expect(walks(&excursions, 2, at: [4]) == [false], "another program")
+        #expect(walks(&excursions, 1, at: [4, 5]) == [true, true])
     }
 
     @Test func whoOpensThemSlowlyWalksNot() {
         var excursions = Excursions()
-        for opening in 0..<50 { #expect(!excursions.opened(by: 1, now: at(Double(opening) * 15))) }
-        #expect(excursions.opened(by: 1, now: at(49 * 15 + 1)))
-        #expect(!excursions.opened(by: 1, now: at(49 * 15 + 70)), "a pause ends a walk")
+        #expect(!walks(&excursions, 1, at: (0..<50).map { Double($0) * 15 }).contains(true))
+        #expect(walks(&excursions, 1, at: [49 * 15 + 1]) == [true])
+        #expect(walks(&excursions, 1, at: [49 * 15 + 70]) == [false], "a pause ends a walk")
     }
 
     @Test func itRemembersABoundedNumberOfPrograms() {
         var excursions = Excursions()
-        for process in 0..<Int32(Excursions.most) { #expect(!excursions.opened(by: process, now: start)) }
-        #expect(!excursions.opened(by: -1, now: at(1)))
+        for process in 0..<Int32(Excursions.most) { _ = excursions.opened(by: process, now: start) }
+        #expect(excursions.remembered == Excursions.most)
+        _ = excursions.opened(by: -1, now: at(1))
         #expect(excursions.remembered == 1)
         for process in 0..<Int32(Excursions.most * 2) { _ = excursions.opened(by: process, now: at(70)) }
         #expect(excursions.remembered <= Excursions.most)

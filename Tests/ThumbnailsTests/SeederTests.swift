@@ -13,6 +13,8 @@ import Testing
     private let transport = HeldTransport()
     private let clock = ManualClock()
     private let shelf = MemoryShelf()
+    /// Requests to a network in trouble: the first two failures are each followed by another try; the third ends it.
+    private let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
     private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
@@ -133,6 +135,45 @@ import Testing
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)))
     }
 
+    @Test func everyPictureHasItsTurn() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful + 2)
+        #expect(!seeder.isExpected(all[0]))
+        async let seeding: Void = seeder.seed("day", all)
+        await transport.waitForRequest(at: 0)
+        #expect(all.allSatisfy(seeder.isExpected) && !seeder.isExpected(jobs(1, from: 900)[0]))
+        let turns = all.map { job in Task { await seeder.waitForTurn(of: job) } }
+        await answer(all.count)
+        await seeding
+        for turn in turns { await turn.value }
+        #expect(all.count(where: seeder.isExpected) == 0)
+    }
+
+    @Test func nobodyWaitsForWhatIsGivenUp() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful * 2)
+        async let seeding: Void = seeder.seed("day", all)
+        let last = Task { await seeder.waitForTurn(of: all[all.count - 1]) }
+        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
+        await seeding
+        await last.value
+        #expect(all.count(where: seeder.isExpected) == 0)
+    }
+
+    @Test func aTurnIsWaitedForForTwoSecondsAtMost() async {
+        let seeder = seeder()
+        let jobs = jobs(1)
+        async let seeding: Void = seeder.seed("day", jobs)
+        let request = await transport.waitForRequest(at: 0)
+        let turn = Task { await seeder.waitForTurn(of: jobs[0]) }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        await turn.value
+        #expect(seeder.isExpected(jobs[0]))
+        request.respond(body: preview)
+        await seeding
+    }
+
     @Test func aLookIsHeldForTwoSecondsAtMost() async {
         let seeder = seeder()
         let jobs = jobs(1)
@@ -177,8 +218,6 @@ import Testing
     @Test func aNetworkInTroubleIsLeftAlone() async {
         let seeder = seeder()
         async let seeding: Void = seeder.seed("day", jobs(100))
-        // The first two failures are each followed by another try; the third ends it.
-        let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
         for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
         await seeding
         #expect(transport.requests.count == tries)
