@@ -29,6 +29,8 @@ struct LookRecognition: Sendable {
 
     /// A longer pause ends a round of glances.
     static let pause: Duration = .seconds(2)
+    /// A round goes on while a glance is under way, but not for ever: an interrupted opening is never closed.
+    static let longestGlance: Duration = .seconds(120)
     /// How soon a file manager whose thumbnailer failed tries by itself, as Nemo does.
     static let secondTry: Duration = .seconds(2)
     /// Programs, rounds and refusals remembered, and directories of each program; those that were used last stay.
@@ -52,6 +54,8 @@ struct LookRecognition: Sendable {
     private struct Round {
         var program: Program
         var last: ContinuousClock.Instant
+        /// Glances under way: the pages of a long listing take their time, since nobody waits for them.
+        var open = 0
     }
 
     /// Programs that looked up `.hidden` or opened a directory.
@@ -139,6 +143,13 @@ struct LookRecognition: Sendable {
         return isVisit ? .visit : .ordinary
     }
 
+    /// A directory that was opened for a glance is closed.
+    mutating func closed(below parent: String?, now: ContinuousClock.Instant) {
+        guard let parent, let round = rounds[parent] else { return }
+        rounds[parent]?.open = max(0, round.open - 1)
+        rounds[parent]?.last = now
+    }
+
     /// Whether a program has a directory open for a glance, so that nothing in it is worth a request.
     func isGlancing(at path: String, _ program: Program) -> Bool {
         programs[program]?.glanced.contains(path) ?? false
@@ -168,13 +179,14 @@ struct LookRecognition: Sendable {
     // MARK: -
 
     private func round(at parent: String, _ now: ContinuousClock.Instant) -> Round? {
-        rounds[parent].flatMap { $0.last.duration(to: now) < Self.pause ? $0 : nil }
+        rounds[parent].flatMap { $0.last.duration(to: now) < ($0.open > 0 ? Self.longestGlance : Self.pause) ? $0 : nil }
     }
 
     private mutating func glance(
         at path: String, below parent: String, _ program: Program, for opening: Opening, _ now: ContinuousClock.Instant
     ) -> Opening {
         rounds[parent]?.last = now
+        rounds[parent]?.open += 1
         note(program) { known in
             if known.glanced.count >= Self.most { known.glanced = [] }
             known.glanced.insert(path)
@@ -197,6 +209,7 @@ struct LookRecognition: Sendable {
 
     private mutating func begin(at path: String, _ program: Program, _ now: ContinuousClock.Instant) {
         if rounds.count >= Self.most { rounds = [:] }
-        rounds[path] = Round(program: program, last: now)
+        let open = rounds[path].map { $0.program == program ? $0.open : 0 } ?? 0
+        rounds[path] = Round(program: program, last: now, open: open)
     }
 }

@@ -27,16 +27,20 @@ final class DirectoryView: Sendable {
     let content: Content
     /// Whether no person waits for its entries.
     let isNobodys: Bool
+    /// Whether a file manager counts or previews them.
+    let isGlance: Bool
     /// What thumbnails its reader shows; nil if it shows none.
     let wish: RankFileSystem.ThumbnailWish?
     private let isRead = Mutex(false)
 
     init(
-        _ node: Node, _ content: Content, isNobodys: Bool = false, wish: RankFileSystem.ThumbnailWish? = nil
+        _ node: Node, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false,
+        wish: RankFileSystem.ThumbnailWish? = nil
     ) {
         self.node = node
         self.content = content
         self.isNobodys = isNobodys
+        self.isGlance = isGlance
         self.wish = wish
     }
 
@@ -61,11 +65,12 @@ extension RankFileSystem {
         let opening = opening(node, request.inode, by: request.caller)
         if let names = names(in: node) {
             let shown = self.shown(names, to: request.caller)
+            let isGlance = opening.isGlance
             guard configuration.isOffline else {
-                return open(DirectoryView(node, .fixed(shown)), isFrozen: false, reply)
+                return open(DirectoryView(node, .fixed(shown), isGlance: isGlance), reply)
             }
             return later(reply, subject: { node.path }) { () async throws(Failure) in
-                self.open(DirectoryView(node, .fixed(await self.opening(shown))), isFrozen: false, reply)
+                self.open(DirectoryView(node, .fixed(await self.opening(shown)), isGlance: isGlance), reply)
             }
         }
         guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
@@ -77,7 +82,8 @@ extension RankFileSystem {
         if opening == .visit, let program { noteVisit(at: node, by: program) }
         if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
             let extras = shown(extras(of: listing), to: request.caller)
-            let view = DirectoryView(node, .listing(extras: extras, listing), isNobodys: isNobodys)
+            let view = DirectoryView(
+                node, .listing(extras: extras, listing), isNobodys: isNobodys, isGlance: isGlance)
             return open(view, reply)
         }
         later(reply, subject: { node.path }) { () async throws(Failure) in
@@ -87,12 +93,18 @@ extension RankFileSystem {
                     return .failure(error)
                 }
             }
-            guard let listing = try found.get() else { throw .noSuchName }
+            guard case .success(let listing?) = found else {
+                if isGlance { self.endGlance(at: node) }
+                _ = try found.get()
+                throw .noSuchName
+            }
             if let wish { await self.seed(listing, wish, isGlance ? .beginning : .whole) }
             let extras = self.shown(self.extras(of: listing), to: request.caller)
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.opening(extras) : extras, listing)
-            self.open(DirectoryView(node, content, isNobodys: isNobodys, wish: isGlance ? nil : wish), reply)
+            let view = DirectoryView(
+                node, content, isNobodys: isNobodys, isGlance: isGlance, wish: isGlance ? nil : wish)
+            self.open(view, reply)
         }
     }
 
@@ -105,8 +117,14 @@ extension RankFileSystem {
 
     package func releaseDirectory(_ request: ReleaseRequest) {
         memory.noteWork()
-        guard case .directory(let view) = handles.remove(request.handle), view.wasRead else { return }
-        if case .listing(_, let listing) = view.content { walks.withLock { $0.endedReading(listing.key) } }
+        guard case .directory(let view) = handles.remove(request.handle) else { return }
+        if view.isGlance { endGlance(at: view.node) }
+        guard view.wasRead, case .listing(_, let listing) = view.content else { return }
+        walks.withLock { $0.endedReading(listing.key, isGlance: view.isGlance) }
+    }
+
+    private func endGlance(at node: Node) {
+        looks.withLock { $0.closed(below: node.parentPath, now: .now) }
     }
 
     /// The listing whose entries a directory shows: of `following` that of whoever is signed in.
@@ -164,7 +182,7 @@ extension RankFileSystem {
             pack(view, from: start, count: names.count, reply) { names[$0] }
             reply.send()
         case .listing(let extras, let listing):
-            if view.noteRead() { walks.withLock { $0.beganReading(listing.key) } }
+            if view.noteRead() { walks.withLock { $0.beganReading(listing.key, isGlance: view.isGlance) } }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 reply.send()

@@ -44,6 +44,10 @@ import Testing
             looks.opened(path, below: parent, by: program, isWatched: isWatched, now: now)
         }
 
+        func closed(below parent: String?, now: ContinuousClock.Instant) {
+            looks.closed(below: parent, now: now)
+        }
+
         func isGlancing(at path: String, _ program: Program) -> Bool { looks.isGlancing(at: path, program) }
 
         func isDesktop(_ program: Program) -> Bool { looks.isDesktop(program) }
@@ -108,6 +112,7 @@ import Testing
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(2.1)) == .count)
+        looks.closed(below: parent, now: after(2.1))
         // A copy of the directory.
         #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(4.2)) == .ordinary)
         // Nor is anything below another directory.
@@ -115,6 +120,19 @@ import Testing
         let elsewhere = looks.opened(
             "ranking/weekly/2024-05-01", below: "ranking/weekly", by: nautilus, now: after(5.5))
         #expect(elsewhere == .ordinary)
+    }
+
+    @Test func aRoundGoesOnWhileALongListingIsCounted() {
+        let looks = Recognition()
+        _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
+        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(1)) == .count)
+        looks.closed(below: parent, now: after(30))
+        #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(31.9)) == .count)
+        looks.closed(below: parent, now: after(60))
+        looks.closed(below: parent, now: after(60))
+        #expect(looks.opened(day(3), below: parent, by: nautilus, now: after(61)) == .count)
+        // One that is never closed is forgotten in the end.
+        #expect(looks.opened(day(4), below: parent, by: nautilus, now: after(182)) == .ordinary)
     }
 
     @Test func theFreeSpaceOfChildrenBeginsARoundWhereTheParentIsNotOpenedAgain() {
@@ -126,6 +144,7 @@ import Testing
         for _ in 1...7 { looks.asked(below: parent, by: caja, now: after(20)) }
         for number in 1...6 {
             #expect(looks.opened(day(number), below: parent, by: caja, now: after(20.1)) == .count)
+            looks.closed(below: parent, now: after(20.2))
         }
         // df(1) and backups ask, too.
         looks.asked(below: parent, by: shell, now: after(30))

@@ -33,6 +33,18 @@ import Testing
         #expect(ask(&walks, [author, day]) == [false, false])
     }
 
+    @Test func whoGlancesAsksForOneAtATime() {
+        var walks = WalkRecognition()
+        walks.beganReading(day, isGlance: true)
+        #expect(ask(&walks, [day, day]) == [false, false])
+        walks.beganReading(day)
+        #expect(ask(&walks, [day]) == [true], "a person went there meanwhile")
+        walks.endedReading(day)
+        #expect(ask(&walks, [day]) == [false])
+        walks.endedReading(day, isGlance: true)
+        #expect(ask(&walks, [day]) == [true])
+    }
+
     @Test func closingMoreOftenThanOpeningIsHarmless() {
         var walks = WalkRecognition()
         walks.endedReading(day)
