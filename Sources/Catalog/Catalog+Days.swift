@@ -4,8 +4,8 @@ internal import Synchronization
 extension Catalog {
     /// The newest published day of a mode: from memory, or asked once after each noon JST; offline the newest stored.
     package func newestDay(of mode: RankingMode) async throws(CatalogError) -> Day {
+        if let remembered = rememberedNewestDay(of: mode), remembered.isCurrent { return remembered.day }
         let now = now
-        if let newest = known.withLock({ $0.newest[mode] }), !newest.mustAsk(now: now) { return newest.day }
         return try await newestFlights.value(for: mode) { [self] in
             do throws(SourceError) {
                 return .success(try await askNewestDay(of: mode))
@@ -14,6 +14,15 @@ extension Catalog {
                 return .failure(CatalogError(listing: error))
             }
         }
+    }
+
+    /// The newest published day of a mode as far as memory tells; nil if nobody has asked since the last noon.
+    ///
+    /// Never waits, never asks.
+    package func rememberedNewestDay(of mode: RankingMode) -> RememberedDay? {
+        let now = now
+        let isThere = isStored(.ranking(mode, Day.newestPublished(atUnixSeconds: now)))
+        return RememberedDay(known.withLock { $0.newest[mode] }, calendarsIsThere: isThere, now: now)
     }
 
     /// The newest day that a mode can have: the calendar's, or a later one that the service named.

@@ -1,4 +1,4 @@
-import Rankings
+package import Rankings
 
 /// When what is known must be asked again: pure rules over Unix seconds.
 enum Freshness {
@@ -93,6 +93,38 @@ struct NewestDay: Hashable, Sendable {
         let latestAsking = max(asked, failed ?? asked)
         guard latestAsking <= now else { return max(day, expected) }
         return Day.newestPublished(atUnixSeconds: latestAsking) >= expected ? day : max(day, expected)
+    }
+}
+
+/// A mode's newest day without asking anybody.
+package struct RememberedDay: Hashable, Sendable {
+    package let day: Day
+    /// Whether asking for it would not ask the service.
+    package let isCurrent: Bool
+
+    package init(day: Day, isCurrent: Bool) {
+        self.day = day
+        self.isCurrent = isCurrent
+    }
+
+    /// Nil if the service may have published a day since it was asked.
+    ///
+    /// - Parameters:
+    ///   - told: What the service named last.
+    ///   - calendarsIsThere: Whether the listing of the newest day that the calendar allows is here: then none is newer.
+    ///   - now: Unix seconds.
+    init?(_ told: NewestDay?, calendarsIsThere: Bool, now: Int64) {
+        let expected = Day.newestPublished(atUnixSeconds: now)
+        // Later than the calendar's: the clock is behind.
+        if let told, told.day >= expected {
+            (day, isCurrent) = (told.day, !told.mustAsk(now: now))
+        } else if calendarsIsThere {
+            (day, isCurrent) = (expected, true)
+        } else if let told, told.listedEnd(now: now) == told.day {
+            (day, isCurrent) = (told.day, !told.mustAsk(now: now))
+        } else {
+            return nil
+        }
     }
 }
 

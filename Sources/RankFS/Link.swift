@@ -3,8 +3,6 @@ import Rankings
 
 /// A symbolic link: what it is; where it leads is found out when it is read.
 enum Link: Hashable, Sendable {
-    /// The newest day of a ranking.
-    case latest(RankingMode)
     /// A stored picture, another one for each program; nil if nobody has chosen yet.
     case random(to: String?)
     /// What was read lately.
@@ -19,7 +17,6 @@ enum Link: Hashable, Sendable {
     /// The path below the mount point.
     var path: String {
         switch self {
-        case .latest(let mode): "ranking/\(mode.rawValue)/latest"
         case .random: Self.randomName
         case .recent(let picture): "recent/\(picture.name)"
         case .followed(let author): "following/\(Self.name(of: author))"
@@ -30,7 +27,6 @@ enum Link: Hashable, Sendable {
 
     var parent: Node {
         switch self {
-        case .latest(let mode): .mode(mode)
         case .random, .bookmarks: .root
         case .recent: .recent
         case .followed: .following

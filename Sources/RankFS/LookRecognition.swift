@@ -179,7 +179,9 @@ struct LookRecognition: Sendable {
     // MARK: -
 
     private func round(at parent: String, _ now: ContinuousClock.Instant) -> Round? {
-        rounds[parent].flatMap { $0.last.duration(to: now) < ($0.open > 0 ? Self.longestGlance : Self.pause) ? $0 : nil }
+        rounds[parent].flatMap { round in
+            round.last.duration(to: now) < (round.open > 0 ? Self.longestGlance : Self.pause) ? round : nil
+        }
     }
 
     private mutating func glance(

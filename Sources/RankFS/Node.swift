@@ -10,6 +10,8 @@ enum Node: Sendable {
     case rankings
     case mode(RankingMode)
     case day(RankingMode, Day)
+    /// The directory of a mode's newest day by another name, whichever day that is when it is looked into.
+    case latest(RankingMode)
     case users
     /// An author, with the time its listing last changed if that is known.
     case author(UserID, modified: Int64?)
@@ -26,7 +28,7 @@ enum Node: Sendable {
     case made(MadeFile)
     case picture(Listing, Int32)
     /// `.sh_thumbnails` beside the pictures of a listing, and its directory of a size.
-    case sharedThumbnails(ListingKey, ThumbnailSize?)
+    case sharedThumbnails(PictureDirectory, ThumbnailSize?)
     case sharedThumbnail(SharedThumbnail)
 }
 
@@ -37,6 +39,7 @@ extension Node {
         case .root: ""
         case .rankings: "ranking"
         case .mode(let mode): "ranking/\(mode.rawValue)"
+        case .latest(let mode): PictureDirectory.latest(mode).path
         case .users: "users"
         case .day, .author, .bookmarks, .work, .search: listingKey?.path ?? ""
         case .following: "following"
@@ -50,8 +53,8 @@ extension Node {
         case .made(let file): file.path
         case .picture(let listing, let index):
             Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
-        case .sharedThumbnails(let key, let size):
-            "\(key.path)/.sh_thumbnails" + (size.map { "/\($0.directory)" } ?? "")
+        case .sharedThumbnails(let directory, let size):
+            "\(directory.path)/.sh_thumbnails" + (size.map { "/\($0.directory)" } ?? "")
         case .sharedThumbnail(let file): file.path
         }
     }
@@ -105,7 +108,7 @@ extension Node {
         switch self {
         case .root, .rankings, .users, .following, .works, .searches, .recent, .helpers: .root
         case .mode: .rankings
-        case .day(let mode, _): .mode(mode)
+        case .day(let mode, _), .latest(let mode): .mode(mode)
         case .author: .users
         case .bookmarks(let user): .author(user, modified: nil)
         case .work: .works
@@ -114,9 +117,10 @@ extension Node {
         case .link(let link): link.parent
         case .made(let file): file.parent
         case .picture(let listing, _): .directory(of: listing)
-        case .sharedThumbnails(let key, nil): .directory(of: key)
-        case .sharedThumbnails(let key, _): .sharedThumbnails(key, nil)
-        case .sharedThumbnail(let file): .sharedThumbnails(file.listing.key, file.thumbnail.size)
+        case .sharedThumbnails(.listing(let key), nil): .directory(of: key)
+        case .sharedThumbnails(.latest(let mode), nil): .latest(mode)
+        case .sharedThumbnails(let directory, _): .sharedThumbnails(directory, nil)
+        case .sharedThumbnail(let file): .sharedThumbnails(.listing(file.listing.key), file.thumbnail.size)
         }
     }
 
@@ -143,7 +147,12 @@ extension Node {
         }
     }
 
-    /// The listing that this directory shows, if it shows one.
+    /// The directory that shows pictures and that this is, if it is one.
+    var pictureDirectory: PictureDirectory? {
+        if case .latest(let mode) = self { .latest(mode) } else { listingKey.map { .listing($0) } }
+    }
+
+    /// The listing that this directory shows, if it always shows the same one.
     var listingKey: ListingKey? {
         switch self {
         case .day(let mode, let day): .ranking(mode, day)
@@ -156,7 +165,31 @@ extension Node {
     }
 }
 
+/// A directory of pictures.
+enum PictureDirectory: Hashable, Sendable {
+    /// It shows this listing.
+    case listing(ListingKey)
+    /// It shows the newest day of a ranking.
+    case latest(RankingMode)
+
+    /// The path below the mount point.
+    var path: String {
+        switch self {
+        case .listing(let key): key.path
+        case .latest(let mode): "ranking/\(mode.rawValue)/\(Self.latestName)"
+        }
+    }
+
+    static let latestName = "latest"
+}
+
 extension ListingKey {
+    /// The paths of the directories that show this listing, or have shown it while its day was the newest.
+    var paths: [String] {
+        guard case .ranking(let mode, _) = self else { return [path] }
+        return [path, PictureDirectory.latest(mode).path]
+    }
+
     /// The path of the directory that shows this listing.
     var path: String {
         switch self {

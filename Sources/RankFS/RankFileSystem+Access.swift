@@ -8,7 +8,8 @@ extension RankFileSystem {
     /// Asked again where the kernel may have cached the name.
     func refusal(of node: Node) -> Failure? {
         switch node {
-        case .mode(let mode): return isAllowed(mode) ? nil : .modeNeedsSignIn
+        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _):
+            return isAllowed(mode) ? nil : .modeNeedsSignIn
         case .following, .link(.bookmarks), .link(.followed):
             return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
         default: break
@@ -94,7 +95,7 @@ extension Node {
     /// Whether a session adds this name to a directory that everybody sees.
     var isOfSession: Bool {
         switch self {
-        case .mode(let mode), .link(.latest(let mode)): mode.needsSignIn
+        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _): mode.needsSignIn
         case .following, .bookmarks, .link(.bookmarks): true
         default: false
         }
@@ -104,7 +105,7 @@ extension Node {
     fileprivate var shownListingKey: ListingKey? {
         switch self {
         case .picture(let listing, _): listing.key
-        case .sharedThumbnails(let listing, _): listing
+        case .sharedThumbnails(.listing(let listing), _): listing
         case .sharedThumbnail(let file): file.listing.key
         default: listingKey
         }

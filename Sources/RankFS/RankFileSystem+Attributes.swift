@@ -42,13 +42,17 @@ extension RankFileSystem {
         case .mode(let mode): (mode.needsSignIn ? .zero : Limits.frozen, Limits.current)
         case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, Limits.current)
         case .link(.random), .link(.recent): (.zero, .zero)
-        case .link(.latest), .link(.named): (Limits.current, Limits.current)
+        case .link(.named): (Limits.current, Limits.current)
+        case .latest: (Limits.frozen, Limits.current)
         case .day(let mode, let day):
             catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
                 ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
         case .author, .work, .search, .made: (Limits.changing, Limits.changing)
         case .helper(let file) where file.isLive: (Limits.frozen, .zero)
-        case .helper, .picture, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
+        case .picture(let listing, _):
+            // Its link count changes at the next noon.
+            (Limits.frozen, isInLatest(listing.key) ? Limits.current : Limits.frozen)
+        case .helper, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
         }
     }
 
@@ -60,7 +64,7 @@ extension RankFileSystem {
             let picture = listing.entries[Int(index)].picture
             attributes = knownSize(listing, Int(index)).map { size in
                 if size.isAnnounced { announced = picture }
-                return self.attributes(number, .file, size: size.bytes, modified: picture.uploaded)
+                return self.attributes(number, listing, Int(index), size: size.bytes)
             }
         } else {
             attributes = knownAttributes(of: node, number: number)
@@ -101,6 +105,10 @@ extension RankFileSystem {
                 modified: node.listingKey.flatMap(catalog.loadedListing)?.modified ?? newestPublication)
         case .day(_, let day):
             attributes(number, .directory, modified: Self.publication(of: day))
+        case .latest(let mode):
+            attributes(
+                number, .directory,
+                modified: Self.publication(of: rememberedNewest(of: mode)?.day ?? catalog.newestPossible(of: mode)))
         case .author(let author, let modified):
             attributes(
                 number, .directory,
@@ -125,8 +133,7 @@ extension RankFileSystem {
         }
         guard case .picture(let listing, let index) = node else { throw .forgottenInode }
         let size = try await size(listing, Int(index)).bytes
-        return narrowed(
-            attributes(number, .file, size: size, modified: listing.entries[Int(index)].picture.uploaded), of: node)
+        return narrowed(attributes(number, listing, Int(index), size: size), of: node)
     }
 
     /// When a day's ranking appears: noon in Japan on the day after.
@@ -142,6 +149,14 @@ extension RankFileSystem {
 
     private var newestPublication: Int64 {
         Self.publication(of: Day.newestPublished(atUnixSeconds: configuration.now()))
+    }
+
+    /// The attributes of a picture.
+    private func attributes(_ number: UInt64, _ listing: Listing, _ index: Int, size: Int64) -> Attributes {
+        var attributes = attributes(
+            number, .file, size: size, modified: listing.entries[index].picture.uploaded)
+        if isInLatest(listing.key) { attributes.links = 2 }
+        return attributes
     }
 
     private func attributes(

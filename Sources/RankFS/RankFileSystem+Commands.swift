@@ -21,7 +21,7 @@ extension RankFileSystem {
                 case .pin, .unpin, .evict:
                     self.perform(command, on: try await self.pictures(of: node), openers: node.kind == .file ? 1 : 0)
                 case .refresh: try await self.refresh(node, inode: request.inode)
-                case .forget: self.forget(node, inode: request.inode)
+                case .forget: try await self.forget(node, inode: request.inode)
                 }
             reply.result(Int32(clamping: count), output: [])
         }
@@ -32,7 +32,7 @@ extension RankFileSystem {
     /// The pictures that a path stands for: itself, or all of a listing.
     private func pictures(of node: Node) async throws(Failure) -> [PictureID] {
         if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
-        guard let key = node.listingKey, let listing = try await listing(key) else { throw .noSuchName }
+        guard let key = try await listingKey(of: node), let listing = try await listing(key) else { throw .noSuchName }
         do throws(CatalogError) {
             return try await listing.entries(reaching: .max).filter { !$0.isWithheld && !$0.isHidden }.map(\.picture)
         } catch { throw .catalog(error) }
@@ -51,23 +51,33 @@ extension RankFileSystem {
     // MARK: - Listings
 
     private func refresh(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+        let key = try await listingKey(of: node)
         do throws(CatalogError) {
             if case .mode(let mode) = node {
-                newestDays.withLock { $0[mode] = nil }
                 _ = try await catalog.refreshNewestDay(of: mode)
-            } else if let key = node.listingKey {
+            } else if let key {
                 try await catalog.refresh(key)
             }
         } catch { throw .catalog(error) }
-        configuration.invalidate(inode)
+        invalidate(node, inode: inode, key)
         return 1
     }
 
-    private func forget(_ node: Node, inode: UInt64) -> Int {
-        guard let key = node.listingKey else { return 0 }
+    private func forget(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
+        guard let key = try await listingKey(of: node) else { return 0 }
         let isKnown = catalog.forget(key)
-        configuration.invalidate(inode)
+        invalidate(node, inode: inode, key)
         return isKnown ? 1 : 0
+    }
+
+    /// Lets the kernel forget a directory, by its other name too.
+    private func invalidate(_ node: Node, inode: UInt64, _ key: ListingKey?) {
+        configuration.invalidate(inode)
+        switch node {
+        case .mode(let mode): configuration.invalidate(inodes.number(of: .latest(mode)))
+        case .latest: key.map { configuration.invalidate(inodes.number(of: .directory(of: $0))) }
+        default: break
+        }
     }
 }
 
@@ -77,11 +87,11 @@ extension MountCommand {
         switch self {
         case .pin, .unpin, .evict:
             if case .picture = node { return true }
-            return node.listingKey != nil
+            return node.pictureDirectory != nil
         case .refresh:
             if case .mode = node { return true }
-            return node.listingKey != nil
-        case .forget: return node.listingKey != nil
+            return node.pictureDirectory != nil
+        case .forget: return node.pictureDirectory != nil
         }
     }
 }

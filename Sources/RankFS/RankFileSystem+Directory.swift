@@ -73,14 +73,17 @@ extension RankFileSystem {
                 self.open(DirectoryView(node, .fixed(await self.opening(shown)), isGlance: isGlance), reply)
             }
         }
-        guard let key = shownListing(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
+        guard let directory = shownDirectory(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
+        let key = rememberedListing(of: directory)
         let isGlance = opening.isGlance
         let isNobodys = isGlance || isWalk(to: key, by: request.caller)
         let program = configuration.processes.program(request.caller.process)
+        let showsPictures = key?.listsAuthors != true
         let wish =
-            opening == .visit && !key.listsAuthors || opening == .preview ? wish(of: request.caller, program) : nil
+            opening == .visit && showsPictures || opening == .preview
+            ? wish(of: request.caller, in: [node.path], program) : nil
         if opening == .visit, let program { noteVisit(at: node, by: program) }
-        if wish == nil, !configuration.isOffline, let listing = catalog.loadedListing(key) {
+        if wish == nil, !configuration.isOffline, let key, let listing = catalog.loadedListing(key) {
             let extras = shown(extras(of: listing), to: request.caller)
             let view = DirectoryView(
                 node, .listing(extras: extras, listing), isNobodys: isNobodys, isGlance: isGlance)
@@ -89,9 +92,9 @@ extension RankFileSystem {
         later(reply, subject: { node.path }) { () async throws(Failure) in
             let found = await Errand.$isNobodys.withValue(isNobodys) {
                 // Typed errors do not pass through.
-                do throws(Failure) { return Result<Listing?, Failure>.success(try await self.listing(key)) } catch {
-                    return .failure(error)
-                }
+                do throws(Failure) {
+                    return Result<Listing?, Failure>.success(try await self.listing(self.listingKey(of: directory)))
+                } catch { return .failure(error) }
             }
             guard case .success(let listing?) = found else {
                 if isGlance { self.endGlance(at: node) }
@@ -109,8 +112,8 @@ extension RankFileSystem {
     }
 
     /// Whether a listing of which nothing is known is opened on a walk over the tree.
-    private func isWalk(to key: ListingKey, by caller: Caller) -> Bool {
-        guard catalog.loadedListing(key) == nil, !catalog.isStored(key) else { return false }
+    private func isWalk(to key: ListingKey?, by caller: Caller) -> Bool {
+        if let key, catalog.loadedListing(key) != nil || catalog.isStored(key) { return false }
         let process = configuration.processes.program(caller.process)?.process ?? caller.process
         return excursions.withLock { $0.opened(by: process, now: .now) }
     }
@@ -127,15 +130,17 @@ extension RankFileSystem {
         looks.withLock { $0.closed(below: node.parentPath, now: .now) }
     }
 
-    /// The listing whose entries a directory shows: of `following` that of whoever is signed in.
-    private func shownListing(of node: Node) -> ListingKey? {
-        if case .following = node { return source.signIn.user.map { .following($0) } }
-        return node.listingKey
+    /// What a directory of listed entries shows: of `following` the authors of whoever is signed in.
+    private func shownDirectory(of node: Node) -> PictureDirectory? {
+        if case .following = node { return source.signIn.user.map { .listing(.following($0)) } }
+        return node.pictureDirectory
     }
 
     private func open(_ view: DirectoryView, _ reply: OpenReply) {
         guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
-        open(view, isFrozen: listing.isFrozen && listing.isComplete && !configuration.isOffline, reply)
+        // What `latest` shows is another listing after noon, however frozen this one is.
+        let isFrozen = listing.isFrozen && listing.isComplete && !configuration.isOffline && !view.node.isLatest
+        open(view, isFrozen: isFrozen, reply)
     }
 
     private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
@@ -149,7 +154,9 @@ extension RankFileSystem {
         case .root: namesInRoot
         case .rankings: listedModes.map { ($0.rawValue, .mode($0)) }
         case .mode(let mode):
-            [("latest", .link(.latest(mode)))] + shownDays(of: mode).map { ($0.description, .day(mode, $0)) }
+            // Behind the days: who packs links as links stores the pictures in the directory that keeps its name.
+            shownDays(of: mode).map { ($0.description, .day(mode, $0)) }
+                + [(PictureDirectory.latestName, .latest(mode))]
         case .users:
             catalog.listedAuthors().map {
                 (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
@@ -162,7 +169,8 @@ extension RankFileSystem {
             catalog.recentPictures.map { ($0.name, .link(.recent($0))) }
         case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
         // What it holds is found by name only.
-        case .sharedThumbnails(let key, nil): ThumbnailSize.allCases.map { ($0.directory, .sharedThumbnails(key, $0)) }
+        case .sharedThumbnails(let beside, nil):
+            ThumbnailSize.allCases.map { ($0.directory, .sharedThumbnails(beside, $0)) }
         case .sharedThumbnails: []
         default: nil
         }
@@ -298,7 +306,10 @@ extension RankFileSystem {
         let number = inodes.adopt(entry.node)
         let shown = known(entry.node, number: number)
         let attributes = shown.map {
-            (attributes: $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
+            (
+                attributes: $0.attributes, entryTimeout: min($0.entryTimeout, view.node.longestName),
+                attributesTimeout: $0.attributesTimeout
+            )
         }
         let added = reply.add(name, inode: number, kind: kind, nextOffset: Int64(next), attributes: attributes)
         if added, let shown {
@@ -324,8 +335,8 @@ extension Node {
     /// What readdir(3) shows in `d_type`.
     var kind: Attributes.Kind {
         switch self {
-        case .root, .rankings, .mode, .day, .users, .author, .bookmarks, .following, .works, .work, .searches, .search,
-            .recent, .helpers, .sharedThumbnails:
+        case .root, .rankings, .mode, .day, .latest, .users, .author, .bookmarks, .following, .works, .work, .searches,
+            .search, .recent, .helpers, .sharedThumbnails:
             .directory
         case .link: .link
         case .helper, .made, .picture, .sharedThumbnail: .file

@@ -20,6 +20,9 @@ extension RankFileSystem {
     }
 
     package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
+        if request.name == Self.dayAttribute, let day = day(shownBy: inodes.node(request.inode)) {
+            return Self.give(day.description, reply)
+        }
         guard let attribute = PictureAttribute(rawValue: request.name),
             case .picture(let listing, let index) = inodes.node(request.inode)
         else { return reply.fail(Failure.noSuchAttribute.errno) }
@@ -30,6 +33,22 @@ extension RankFileSystem {
         withRecord(request.inode, listing, Int(index), reply) { record in
             guard let value = attribute.value(in: record) else { return reply.fail(Failure.noSuchAttribute.errno) }
             Self.give(value, reply)
+        }
+    }
+
+    /// The attribute of a directory that tells which day it shows.
+    ///
+    /// Found by name and not listed, as other live attributes: a copy of `latest` would go on telling a day that a later copy
+    /// into the same directory makes untrue, and a list that changes at noon is a changed directory for backup programs.
+    static let dayAttribute = "user.rankfs.day"
+
+    /// The day that a directory shows; nil for others, and as long as nobody knows which day is the newest: a guess would name
+    /// a day that the service has not published.
+    private func day(shownBy node: Node?) -> Day? {
+        switch node {
+        case .day(_, let day): day
+        case .latest(let mode): rememberedNewest(of: mode)?.day
+        default: nil
         }
     }
 

@@ -1,7 +1,6 @@
 import Catalog
 package import Fuse
 import Rankings
-import Synchronization
 
 /// Where symbolic links lead.
 ///
@@ -15,7 +14,6 @@ extension RankFileSystem {
         guard case .link(let link) = node else { return refuse(reply, .notALink, subject: node.path) }
         if isKept(node), !isOwner(request.caller) { return refuse(reply, .ownersOnly, subject: node.path) }
         switch link {
-        case .latest(let mode): readLatest(mode, request.caller, reply)
         case .random(nil): later(reply, subject: { link.path }) { reply.target(await self.randomTarget(for: nil)) }
         case .bookmarks where source.signIn.user == nil:
             refuse(reply, .catalog(.needsSignIn), subject: link.path)
@@ -46,7 +44,6 @@ extension RankFileSystem {
     /// The length in bytes that `stat` shows; nil if it has to be found out.
     func knownLength(of link: Link) -> Int? {
         switch link {
-        case .latest: "2024-05-01".utf8.count
         case .random(nil): nil
         case .random, .recent, .followed, .named, .bookmarks: fixedTarget(of: link).utf8.count
         }
@@ -60,30 +57,6 @@ extension RankFileSystem {
         case .followed(let author): "../users/\(author.id.rawValue)"
         case .named(_, let author): String(author.rawValue)
         case .bookmarks: source.signIn.user.map { ListingKey.bookmarks($0).path } ?? ""
-        case .latest: ""
-        }
-    }
-
-    private func readLatest(_ mode: RankingMode, _ caller: Caller, _ reply: LinkReply) {
-        // No day is newer than the calendar's newest, so once that one was told nothing changes before the next noon; unless
-        // the clock is behind a day that the service named.
-        if configuration.isOffline {
-            guard let day = catalog.storedDays(of: mode).last else {
-                return refuse(reply, .catalog(.source(.offline)), subject: Link.latest(mode).path)
-            }
-            return reply.target(day.description)
-        }
-        let newest = catalog.newestPossible(of: mode)
-        let isCalendars = newest == Day.newestPublished(atUnixSeconds: configuration.now())
-        let isTold = newestDays.withLock({ $0[mode] }) == newest || catalog.loadedListing(.ranking(mode, newest)) != nil
-        if isCalendars && isTold || isGlancing(at: .mode(mode), caller) { return reply.target(newest.description) }
-        later(reply, subject: { Link.latest(mode).path }) { () async throws(Failure) in
-            let day: Day
-            do throws(CatalogError) { day = try await self.catalog.newestDay(of: mode) } catch {
-                throw .catalog(error)
-            }
-            self.newestDays.withLock { $0[mode] = day }
-            reply.target(day.description)
         }
     }
 }

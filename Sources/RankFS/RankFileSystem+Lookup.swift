@@ -14,9 +14,9 @@ enum Finding: Sendable {
 extension RankFileSystem {
     package func lookup(_ request: LookupRequest, reply: EntryReply) {
         if let finding = findByNumber(request) {
-            if answer(reply, finding) { return }
+            if answer(reply, finding, for: Limits.frozen) { return }
             return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
-                try await self.resolve(finding, reply)
+                try await self.resolve(finding, reply, for: Limits.frozen)
             }
         }
         guard let parent = inodes.node(request.parent) else {
@@ -28,24 +28,25 @@ extension RankFileSystem {
         }
         if answerDesktop(request, in: parent, reply) { return }
         let finding = find(name, in: parent, request.caller)
+        let longest = parent.longestName
         if answerAfterThumbnails(reply, finding, in: parent, request.caller) { return }
-        if answer(reply, finding) { return }
+        if answer(reply, finding, for: longest) { return }
         let subject: @Sendable () -> String = { "\(parent.path)/\(String(decoding: name, as: UTF8.self))" }
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
         later(reply, subject: subject) { () async throws(Failure) in
-            try await self.resolve(finding, reply)
+            try await self.resolve(finding, reply, for: longest)
         }
     }
 
-    /// Answers what can be answered from memory; false if nothing was answered.
-    private func answer(_ reply: EntryReply, _ finding: Finding) -> Bool {
+    /// Answers what can be answered from memory, for the kernel to keep for `longest` at most; false if nothing was answered.
+    private func answer(_ reply: EntryReply, _ finding: Finding, for longest: Duration) -> Bool {
         switch finding {
         case .absent(let timeout):
-            reply.absent(timeout: timeout)
+            reply.absent(timeout: min(timeout, longest))
             return true
         case .node(let node):
             guard let shown = known(node, number: InodeTable.none) else { return false }
-            answer(reply, node, shown)
+            answer(reply, node, shown, for: longest)
             return true
         case .refused, .unknown:
             return false
@@ -53,25 +54,28 @@ extension RankFileSystem {
     }
 
     /// Asks until there is an answer, and gives it.
-    func resolve(_ finding: Finding, _ reply: EntryReply) async throws(Failure) {
+    func resolve(
+        _ finding: Finding, _ reply: EntryReply, for longest: Duration
+    ) async throws(Failure) {
         switch finding {
         case .refused(let failure):
             throw failure
         case .unknown(let ask):
-            try await resolve(ask(), reply)
+            try await resolve(ask(), reply, for: longest)
         case .absent, .node:
-            if answer(reply, finding) { return }
+            if answer(reply, finding, for: longest) { return }
             guard case .node(let node) = finding else { return }
-            answer(reply, node, try await shown(node, number: InodeTable.none))
+            answer(reply, node, try await shown(node, number: InodeTable.none), for: longest)
         }
     }
 
     /// Answers with a node, which is counted now that nothing can fail any more.
-    private func answer(_ reply: EntryReply, _ node: Node, _ shown: Shown) {
+    private func answer(_ reply: EntryReply, _ node: Node, _ shown: Shown, for longest: Duration) {
         var attributes = shown.attributes
         attributes.inode = inodes.adopt(node)
         watchAnnouncement(shown, attributes.inode)
-        reply.entry(attributes, entryTimeout: shown.entryTimeout, attributesTimeout: shown.attributesTimeout)
+        reply.entry(
+            attributes, entryTimeout: min(shown.entryTimeout, longest), attributesTimeout: shown.attributesTimeout)
     }
 }
 
@@ -81,8 +85,10 @@ extension RankFileSystem {
     func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: parent, to: caller) { return .refused(failure) }
-        if configuration.thumbnails != nil, let key = parent.listingKey, EntryName.isSharedThumbnails(name) {
-            return .node(.sharedThumbnails(key, nil))
+        if configuration.thumbnails != nil, let directory = parent.pictureDirectory,
+            EntryName.isSharedThumbnails(name)
+        {
+            return .node(.sharedThumbnails(directory, nil))
         }
         switch parent {
         case .root: return findInRoot(name, caller)
@@ -100,10 +106,11 @@ extension RankFileSystem {
         case .following: return findFollowed(name)
         case .day(let mode, let day):
             return findPicture(name, .ranking(mode, day), leastDigits: Limits.rankDigits)
+        case .latest(let mode): return findInLatest(name, mode)
         case .author(let author, _): return findOfAuthor(name, author)
         case .search(let words): return findPicture(name, .search(words), leastDigits: 1)
         case .bookmarks(let user): return findPicture(name, .bookmarks(user), leastDigits: 1)
-        case .sharedThumbnails(let key, let size): return findSharedThumbnail(name, key, size)
+        case .sharedThumbnails(let directory, let size): return findSharedThumbnail(name, directory, size)
         case .link, .helper, .made, .picture, .sharedThumbnail: return .refused(.notADirectory)
         }
     }
@@ -136,7 +143,7 @@ extension RankFileSystem {
 
     private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> Finding {
         guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
-        if name == "latest" { return .node(.link(.latest(mode))) }
+        if name == PictureDirectory.latestName { return .node(.latest(mode)) }
         guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
         let key = ListingKey.ranking(mode, day)
         if catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }

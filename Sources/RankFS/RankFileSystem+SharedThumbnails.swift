@@ -10,13 +10,13 @@ import Thumbnails
 /// every user of the mount.
 extension RankFileSystem {
     /// What a name in a shared store is; costs nothing for names that no thumbnail has.
-    func findSharedThumbnail(_ name: [UInt8], _ key: ListingKey, _ size: ThumbnailSize?) -> Finding {
+    func findSharedThumbnail(_ name: [UInt8], _ directory: PictureDirectory, _ size: ThumbnailSize?) -> Finding {
         guard let size else {
             let size = ThumbnailSize.allCases.first { $0.directory.utf8.elementsEqual(name) }
-            return size.map { .node(.sharedThumbnails(key, $0)) } ?? .absent(Limits.frozen)
+            return size.map { .node(.sharedThumbnails(directory, $0)) } ?? .absent(Limits.frozen)
         }
         guard let digest = SharedAddress.digest(in: name) else { return .absent(Limits.frozen) }
-        return .unknown { () async throws(Failure) in await self.sharedThumbnail(digest, key, size) }
+        return .unknown { () async throws(Failure) in await self.sharedThumbnail(digest, directory, size) }
     }
 
     /// Opens a thumbnail of which a look told the length.
@@ -30,9 +30,12 @@ extension RankFileSystem {
         }
     }
 
-    private func sharedThumbnail(_ digest: String, _ key: ListingKey, _ size: ThumbnailSize) async -> Finding {
+    private func sharedThumbnail(
+        _ digest: String, _ directory: PictureDirectory, _ size: ThumbnailSize
+    ) async -> Finding {
         // Whoever wants a thumbnail has listed the directory: a name guessed elsewhere asks nobody.
-        guard catalog.loadedListing(key) != nil || catalog.storedListings.contains(key),
+        guard let key = rememberedListing(of: directory),
+            catalog.loadedListing(key) != nil || catalog.storedListings.contains(key),
             let listing = try? await listing(key),
             let (index, address) = sharedNames.withLock({ $0.find(digest, in: listing) })
         else { return .absent(.zero) }
@@ -47,7 +50,7 @@ extension RankFileSystem {
         let entry = listing.entries[index]
         guard let seeder = configuration.thumbnails,
             let job = thumbnailJob(
-                entry, paths: ["\(listing.key.path)/\(entry.name)"], length: listing.size(at: index))
+                entry, of: listing.key, in: [listing.key.path], length: listing.size(at: index))
         else { return nil }
         return await seeder.file(of: thumbnail, job)
     }

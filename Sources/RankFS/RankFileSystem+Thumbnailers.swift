@@ -34,7 +34,8 @@ extension RankFileSystem {
             else { return nil }
             looks.withLock { $0.triedAgain(path) }
         }
-        let wish = ThumbnailWish(seeder: seeder, spellings: [.glib, .qt])
+        let wish = ThumbnailWish(
+            seeder: seeder, spellings: [.glib, .qt], directories: directoriesNow(of: listing.key))
         return thumbnailJob(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
     }
 
@@ -52,7 +53,12 @@ extension RankFileSystem {
                 }
                 throw .hasThumbnail
             case .worker(let seeder):
-                await seeder.waitForThumbnails(of: listing.key.path)
+                // At once, so that it is held up by the patience of one look in all.
+                await withTaskGroup(of: Void.self) { group in
+                    for directory in self.directoriesNow(of: listing.key) {
+                        group.addTask { await seeder.waitForThumbnails(of: directory) }
+                    }
+                }
             }
             try await self.openAsking(node, listing, index, request, reply)
         }

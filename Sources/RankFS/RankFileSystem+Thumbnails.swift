@@ -46,8 +46,8 @@ extension RankFileSystem {
         let program = configuration.processes.program(request.caller.process)
         let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: .now) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
-        guard isWanted, let wish = wish(of: request.caller, program), refusal(of: parent) == nil,
-            let key = parent.listingKey, let listing = catalog.loadedListing(key)
+        guard isWanted, let wish = wish(of: request.caller, in: [parent.path], program), refusal(of: parent) == nil,
+            let key = parent.pictureDirectory.flatMap(rememberedListing), let listing = catalog.loadedListing(key)
         else { return false }
         if isListed, let program { noteVisit(at: parent, by: program) }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
@@ -75,11 +75,11 @@ extension RankFileSystem {
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     func answerAfterThumbnails(_ reply: EntryReply, _ finding: Finding, in parent: Node, _ caller: Caller) -> Bool {
         guard case .node(.picture(let listing, let index)) = finding, isVisiting(parent, caller),
-            let wish = wish(of: caller), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
+            let wish = wish(of: caller, in: [parent.path]), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
         else { return false }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
             await wish.seeder.waitForTurn(of: job)
-            try await self.resolve(finding, reply)
+            try await self.resolve(finding, reply, for: parent.longestName)
         }
         return true
     }
@@ -102,14 +102,17 @@ extension RankFileSystem {
     struct ThumbnailWish: Sendable {
         let seeder: ThumbnailSeeder
         let spellings: [FileURI.Spelling]
+        /// The paths of the directories in which it looks: a desktop knows a file by the path that it took to it.
+        let directories: [String]
     }
 
     /// What thumbnails a caller finds where it looks for them; nil if nobody seeds for it.
-    func wish(of caller: Caller, _ program: Program? = nil) -> ThumbnailWish? {
+    func wish(of caller: Caller, in directories: [String], _ program: Program? = nil) -> ThumbnailWish? {
         guard let seeder = seeder(for: caller) else { return nil }
         let name = (program ?? configuration.processes.program(caller.process))?.name
         // libgwenview, ThumbnailProvider: the digest of QUrl::url().
-        return ThumbnailWish(seeder: seeder, spellings: name == "gwenview" ? FileURI.Spelling.allCases : [.glib, .qt])
+        let spellings: [FileURI.Spelling] = name == "gwenview" ? FileURI.Spelling.allCases : [.glib, .qt]
+        return ThumbnailWish(seeder: seeder, spellings: spellings, directories: directories)
     }
 
     /// How much of a directory is worth thumbnails.
@@ -129,7 +132,7 @@ extension RankFileSystem {
     }
 
     private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
-        let path = listing.key.path + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
+        let path = (wish.directories.first ?? "") + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
         if part == .beginning {
             let known = Array(listing.entries.prefix(Limits.glance))
             return await wish.seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing, wish))
@@ -153,32 +156,24 @@ extension RankFileSystem {
     private func thumbnailJobs(
         _ entries: [ListingEntry], from first: Int = 0, of listing: Listing, _ wish: ThumbnailWish
     ) -> [ThumbnailJob] {
-        let directories = directories(of: listing.key)
-        return entries.enumerated().compactMap { index, entry in
+        entries.enumerated().compactMap { index, entry in
             thumbnailJob(
-                entry, paths: directories.map { "\($0)/\(entry.name)" }, wish.spellings,
-                length: listing.size(at: first + index))
+                entry, of: listing.key, in: wish.directories, wish.spellings, length: listing.size(at: first + index))
         }
     }
 
-    /// Desktops know a file by the path that they took to it: the newest day is also behind its link.
-    private func directories(of key: ListingKey) -> [String] {
-        guard case .ranking(let mode, let day) = key, newestDays.withLock({ $0[mode] }) == day else {
-            return [key.path]
-        }
-        return [key.path, Link.latest(mode).path]
-    }
-
-    /// What a thumbnail of an entry is made of; nil for what has none.
+    /// What thumbnails of an entry in some directories are made of; nil for what has none.
     func thumbnailJob(
-        _ entry: ListingEntry, paths: [String], _ spellings: [FileURI.Spelling] = [.glib, .qt], length: Int64?
+        _ entry: ListingEntry, of key: ListingKey, in directories: [String],
+        _ spellings: [FileURI.Spelling] = [.glib, .qt], length: Int64?
     ) -> ThumbnailJob? {
         guard !entry.isWithheld, !entry.isHidden, entry.picture.rendition != .archive,
             let preview = source.location(
                 of: entry.picture.work, picture: entry.reference, page: entry.picture.page, rendition: .small)
         else { return nil }
         return ThumbnailJob(
-            picture: entry.picture, paths: paths, spellings: spellings, preview: preview,
-            modified: entry.picture.uploaded, length: length)
+            picture: entry.picture, paths: directories.map { "\($0)/\(entry.name)" },
+            otherPaths: key.paths.filter { !directories.contains($0) }.map { "\($0)/\(entry.name)" },
+            spellings: spellings, preview: preview, modified: entry.picture.uploaded, length: length)
     }
 }

@@ -9,7 +9,7 @@ package import Thumbnails
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
 ///
-/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+Offline`, `+ExtendedAttributes`.
+/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+Latest`, `+Offline`, `+ExtendedAttributes`.
 ///
 /// ## Concurrency
 ///
@@ -97,8 +97,6 @@ package final class RankFileSystem: FileSystem {
     let pages = PageVersions()
     /// Inodes that were shown with a size that a download under way was told.
     let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
-    /// The newest days that the catalog told, so that `latest` is read from memory until the next noon.
-    let newestDays = Mutex<[RankingMode: Day]>([:])
     let looks = Mutex(LookRecognition())
     let visits = Mutex(DesktopVisits())
     let sharedNames = Mutex(SharedThumbnailNames())

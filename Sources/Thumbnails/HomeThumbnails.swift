@@ -29,8 +29,12 @@ package struct HomeThumbnails: Sendable {
 
     /// The file of a thumbnail that rankfs wrote there and that is still valid.
     func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
-        guard let path = job.paths.first else { return nil }
-        return directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size))
+        for path in job.paths.prefix(1) + job.otherPaths {
+            if let file = directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size)) {
+                return file
+            }
+        }
+        return nil
     }
 
     private func addresses(of job: ThumbnailJob) -> [String] {

@@ -6,6 +6,8 @@ package struct ThumbnailJob: Hashable, Sendable {
     package var picture: PictureID
     /// The paths below the mount point under which a desktop may see it.
     package var paths: [String]
+    /// Further paths of it, of which thumbnails may be there already; none are made.
+    package var otherPaths: [String]
     /// How desktops that look now write their addresses.
     package var spellings: [FileURI.Spelling]
     /// Where its small preview is.
@@ -16,11 +18,12 @@ package struct ThumbnailJob: Hashable, Sendable {
     package var length: Int64?
 
     package init(
-        picture: PictureID, paths: [String], spellings: [FileURI.Spelling] = [.glib, .qt], preview: PictureLocation,
-        modified: Int64, length: Int64?
+        picture: PictureID, paths: [String], otherPaths: [String] = [], spellings: [FileURI.Spelling] = [.glib, .qt],
+        preview: PictureLocation, modified: Int64, length: Int64?
     ) {
         self.picture = picture
         self.paths = paths
+        self.otherPaths = otherPaths
         self.spellings = spellings
         self.preview = preview
         self.modified = modified

@@ -67,6 +67,31 @@ import Testing
         #expect(known.mustAsk(now: noon + 65))
     }
 
+    @Test func theNewestDayIsRememberedUntilTheNextNoon() {
+        let next = day.advanced(by: 1)
+        func remembered(_ told: NewestDay?, isThere: Bool = false, now: Int64) -> RememberedDay? {
+            RememberedDay(told, calendarsIsThere: isThere, now: now)
+        }
+        for isThere in [false, true] {
+            let known = isThere ? RememberedDay(day: next, isCurrent: true) : nil
+            #expect(remembered(nil, isThere: isThere, now: noon) == known)
+            #expect(remembered(NewestDay(day: day, asked: start), isThere: isThere, now: noon) == known)
+        }
+        let told = NewestDay(day: day, asked: start)
+        #expect(remembered(told, now: noon - 1) == RememberedDay(day: day, isCurrent: true))
+        // The service is late: that day is shown, and asked for again after five minutes.
+        let late = NewestDay(day: day, asked: noon + 1)
+        #expect(remembered(late, now: noon + 300) == RememberedDay(day: day, isCurrent: true))
+        #expect(remembered(late, now: noon + 301) == RememberedDay(day: day, isCurrent: false))
+        let failed = NewestDay(day: day, asked: start, failed: noon + 1)
+        #expect(remembered(failed, now: noon + 60) == RememberedDay(day: day, isCurrent: true))
+        #expect(remembered(failed, now: noon + 61) == RememberedDay(day: day, isCurrent: false))
+        // The clock is behind what the service named: what is stored of the calendar's day does not matter.
+        let ahead = NewestDay(day: next, asked: start)
+        #expect(remembered(ahead, isThere: true, now: start) == RememberedDay(day: next, isCurrent: true))
+        #expect(remembered(ahead, isThere: true, now: start - 1) == RememberedDay(day: next, isCurrent: false))
+    }
+
     @Test func theLastListedDayIsTheCalendarsUnlessTheServiceWasAskedSince() {
         let next = day.advanced(by: 1)
         #expect(NewestDay(day: day, asked: start).listedEnd(now: noon) == next)

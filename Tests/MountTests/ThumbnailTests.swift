@@ -109,6 +109,55 @@ extension MountSuite {
             }
         }
 
+        /// Desktops know a file by the path that they took to it.
+        @Test func latestHasThumbnailsOfItsOwn() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, LatestTests.clock)
+                let mount = try mount(workplace, origin)
+                let latest = "\(mount.path)/ranking/daily/latest"
+                let names = try mount.names(latest)
+                let store = workplace.directory.appending(path: "xdg/thumbnails").path
+                func check(_ directory: String) throws {
+                    for name in names {
+                        let output = try workplace.run("python3", "-c", Self.checker, "\(directory)/\(name)", store)
+                        #expect(output.status == 0, "\(output.errors)")
+                    }
+                }
+                look(latest)
+                for size in ["normal", "large"] {
+                    #expect(poll(upTo: 60) { thumbnails(workplace, size).count == Self.shown }, "\(size)")
+                }
+                try check(latest)
+                func previews() -> Int { origin.downloads.filter { $0.range == nil }.count }
+                #expect(previews() == Self.shown)
+                // By its own name the day gets others, made of those.
+                let day = mount.day("daily", LatestTests.day)
+                _ = try mount.names(day)
+                look(day)
+                #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown * 2 })
+                try check(day)
+                let shared = try workplace.run("python3", "-c", Self.sharedChecker, latest)
+                #expect(shared.lines == ["\(Self.shown)"], "\(shared.errors)")
+                #expect(previews() == Self.shown)
+            }
+        }
+
+        /// It opens an inode, and may have come by either name.
+        @Test func aThumbnailerInTheNewestDayIsAnsweredUnderBothNames() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, LatestTests.clock)
+                let mount = try mount(workplace, origin)
+                let ranking = "\(mount.path)/ranking"
+                let name = try mount.names("\(ranking)/daily/latest")[0]
+                let output = try workplace.run([
+                    "python3", "-c", Self.manager, ranking, "visit:daily", "thumbnail:daily/latest/\(name)",
+                ])
+                #expect(output.lines.last == "busy", "\(output.output)\(output.errors)")
+                #expect(thumbnails(workplace, "large").count == 2)
+                #expect(origin.downloads.filter { $0.range == nil }.count == 1)
+            }
+        }
+
         /// Semantics: "Folder manners".
         ///
         /// The calls are those of Nautilus: inotify where a person goes, none where it counts.
@@ -124,14 +173,14 @@ extension MountSuite {
                 }
                 let days = try mount.names("\(ranking)/daily").filter { $0 != "latest" }.map { "daily/\($0)" }
                 #expect(days.count == 3)
-                // The modes, then the days of one: counted, with the links in them followed.
-                let modes = try run("visit:.", "count:daily", "count:weekly", "follow:daily/latest")
-                #expect(modes == ["8", "4", "4", String(days[2].suffix(10))])
+                // The modes, then the days of one: counted.
+                #expect(try run("visit:.", "count:daily", "count:weekly") == ["8", "4", "4"])
                 #expect(origin.requests.isEmpty)
                 // A recursive copy looks just like a count: nobody is refused, and no size is asked for.
                 #expect(
                     try run("visit:daily", "count:\(days[0])", "count:\(days[1])")
                         == ["4", "\(Self.shown)", "\(Self.shown)"])
+                #expect(try run("visit:daily", "count:daily/latest") == ["4", "\(Self.shown)"])
                 #expect(origin.pictureRequests.isEmpty)
                 // Who goes there sees everything, with thumbnails, and counts what is known from then on.
                 let entries = try origin.ranking("daily", String(days[1].suffix(10))).prefix(Self.shown)
@@ -189,10 +238,6 @@ extension MountSuite {
                 path = os.path.normpath(os.path.join(sys.argv[1], path))
                 try:
                     if verb == "visit": assert libc.inotify_add_watch(watches, path.encode(), 0x100) >= 0
-                    if verb == "follow":
-                        os.stat(path)
-                        print(os.readlink(path))
-                        continue
                     if verb == "thumbnail":
                         made = subprocess.run([thumbnailer, path], capture_output=True)
                         print(len(made.stdout) or ("busy" if b"busy" in made.stderr else made.stderr))

@@ -1,4 +1,5 @@
 import Fuse
+import Glibc
 import Rankings
 import Testing
 
@@ -47,14 +48,44 @@ import Testing
         #expect(try FetchPath.expand(path, newest: newest) == FetchPath.Expansion(paths: [path]))
     }
 
+    // MARK: The newest day
+
+    @Test(
+        arguments: [
+            ("ranking/daily/latest", "ranking/daily/2024-05-10"), ("ranking/weekly-manga/latest/001-a.jpg", nil),
+            ("ranking/daily", nil), ("ranking/nonsense/latest", nil), ("ranking/daily/latest2", nil),
+            ("search/latest", nil),
+            ("ranking/daily/2024-05-10", nil), ("latest", nil), ("", nil),
+        ] as [(String, String?)])
+    func latestIsTheDayByAnotherName(_ path: String, _ day: String?) throws {
+        var asked: [String] = []
+        let found = try FetchPath.ofDay(path) { latest throws(Files.Failure) in
+            asked.append(latest)
+            return "2024-05-10"
+        }
+        if path.hasSuffix(".jpg") {
+            #expect(found == "ranking/weekly-manga/2024-05-10/001-a.jpg" && asked == ["ranking/weekly-manga/latest"])
+        } else {
+            #expect(found == day)
+            #expect(asked == (day == nil ? [] : [path]))
+            #expect(FetchPath.isLatest(path) == (day != nil) && FetchPath.isLatest("/m/\(path)") == (day != nil))
+        }
+    }
+
+    @Test func whatLatestIsMayBeHardToFindOut() {
+        #expect(throws: Files.Failure(code: EHOSTUNREACH)) {
+            try FetchPath.ofDay("ranking/daily/latest") { _ throws(Files.Failure) in
+                throw Files.Failure(code: EHOSTUNREACH)
+            }
+        }
+    }
+
     // MARK: Mounts
 
     private func place(
         _ path: String, in directory: String = "/home/me", _ mounts: [String] = ["/m"]
     ) throws -> FetchPlace {
-        try FetchPath.place(of: path, in: directory, mounts: mounts) { path in
-            path.replacingLatest
-        }
+        try FetchPath.place(of: path, in: directory, mounts: mounts) { $0 }
     }
 
     @Test func pathsLeadToTheirMount() throws {
@@ -62,8 +93,7 @@ import Testing
         #expect(try place("/m") == FetchPlace(mount: "/m", path: ""))
         #expect(try place("ranking/daily/2024-05-01") == FetchPlace(mount: "/m", path: "ranking/daily/2024-05-01"))
         #expect(
-            try place("daily/latest", in: "/m/ranking") == FetchPlace(mount: "/m", path: "ranking/daily/2024-05-10"))
-        #expect(try place("ranking/daily/latest") == FetchPlace(mount: "/m", path: "ranking/daily/2024-05-10"))
+            try place("daily/latest", in: "/m/ranking") == FetchPlace(mount: "/m", path: "ranking/daily/latest"))
         #expect(try place("x", in: "/m/n", ["/m", "/m/n"]) == FetchPlace(mount: "/m/n", path: "x"))
         #expect(try place("/m/./ranking").path == "ranking")
     }
@@ -115,12 +145,5 @@ import Testing
     ])
     func wrongArguments(_ words: [String]) {
         #expect { try CommandParser.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
-    }
-}
-
-extension String {
-    /// What following the link `latest` gives.
-    fileprivate var replacingLatest: String {
-        hasSuffix("/latest") ? dropLast("latest".count) + "2024-05-10" : self
     }
 }

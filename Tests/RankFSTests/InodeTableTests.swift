@@ -11,7 +11,7 @@ import Testing
         let first = InodeTable()
         let second = InodeTable()
         let nodes: [Node] = [
-            .rankings, .users, .helpers, daily, .link(.latest(.daily)), .day(.daily, Day(ordinal: 19844)),
+            .rankings, .users, .helpers, daily, .latest(.daily), .day(.daily, Day(ordinal: 19844)),
             .author(UserID(rawValue: 11), modified: nil), .helper(.status), .helper(.cacheTag),
         ]
         let numbers = nodes.map(first.adopt)
@@ -23,7 +23,7 @@ import Testing
 
     @Test func identitiesAreThoseOfTheContract() {
         #expect(Node.day(.daily, Day(ordinal: 19844)).identity == "ranking/daily/2024-05-01")
-        #expect(Node.link(.latest(.daily)).identity == "ranking/daily/latest")
+        #expect(Node.latest(.daily).identity == "ranking/daily/latest")
         #expect(Node.author(UserID(rawValue: 11), modified: 5).identity == "users/11")
         #expect(Node.helper(.version).identity == ".rankfs/version")
         let picture = PictureID(work: WorkID(rawValue: 97_973_029), page: 0, rendition: .regular, uploaded: 1)

@@ -21,7 +21,9 @@ import Testing
             #expect(
                 try await bench.names("ranking/daily") == [".", ".."], "no day is stored, so there is no newest one")
             let latest = try await bench.stat("ranking/daily/latest")
-            #expect(await bench.readLink(latest.inode) == .failure(.EHOSTUNREACH))
+            #expect(await bench.openDirectory(latest.inode) == .failure(.EHOSTUNREACH))
+            #expect(await bench.walk("ranking/daily/latest/\(Workbench.name(1))") == .failure(.EHOSTUNREACH))
+            #expect(await bench.attribute(latest.inode, "user.rankfs.day") == .failure(.ENODATA))
             for rank in [1, 3] {
                 _ = try await bench.contents(bench.stat("\(day)/\(Workbench.name(rank))").inode)
             }
@@ -29,8 +31,10 @@ import Testing
             bench.source.setFailure(.offline)
             let asked = bench.source.asked.count
             #expect(try await bench.names("ranking") == [".", "..", "daily"])
-            #expect(try await bench.names("ranking/daily") == [".", "..", "latest", "2024-05-01"])
-            #expect(await bench.readLink(latest.inode) == .link("2024-05-01"))
+            #expect(try await bench.names("ranking/daily") == [".", "..", "2024-05-01", "latest"])
+            #expect(await bench.attribute(latest.inode, "user.rankfs.day").text == "2024-05-01")
+            #expect(
+                try await bench.names("ranking/daily/latest") == [".", "..", Workbench.name(1), Workbench.name(3)])
             #expect(try await bench.names(day) == [".", "..", Workbench.name(1), Workbench.name(3)])
             #expect(bench.source.asked.count == asked, "nor is a page asked for")
             #expect(try await bench.names("recent").count == 4)

@@ -43,7 +43,9 @@ enum ActCommand {
             guard error.code == ENOTTY, let names = try? Files.names(in: path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
             }
-            for name in names.sorted() where Files.isDirectoryItself("\(path)/\(name)") {
+            // The pictures of `latest` are those of a day beside it.
+            for name in names.sorted()
+            where Files.isDirectoryItself("\(path)/\(name)") && !FetchPath.isLatest("\(path)/\(name)") {
                 try act(command, on: "\(path)/\(name)", &tally)
             }
             return

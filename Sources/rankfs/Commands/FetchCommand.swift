@@ -53,7 +53,9 @@ enum FetchCommand {
                 throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
             }
             mount = place.mount
-            let expansion = try FetchPath.expand(place.path, newest: newest)
+            // Where nobody can tell now which day that is, the reader finds out.
+            let path = (try? FetchReader(mount: place.mount, target: nil).ofDay(place.path)) ?? place.path
+            let expansion = try FetchPath.expand(path, newest: newest)
             paths += expansion.paths.filter { seen.insert($0).inserted }
             if let note = expansion.note { notes.append(note) }
         }

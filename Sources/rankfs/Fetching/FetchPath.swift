@@ -20,7 +20,7 @@ enum FetchPath {
     ///   - mounts: Mount points of rankfs, of which one may be meant by a path relative to it.
     ///   - others: Further mount points, whose files are named from / on.
     ///   - canonical: Follows the links in an absolute path as far as it exists.
-    /// - Returns: The place, with `latest` and other links of the argument itself followed.
+    /// - Returns: The place, with links in the argument followed.
     /// - Throws: unavailable if nothing is mounted, usage if the argument is in no mount.
     static func place(
         of argument: String, in directory: String, mounts: [String], others: [String] = [],
@@ -60,6 +60,29 @@ enum FetchPath {
             throw ProgramError(.usage, "\(shown) goes up behind a folder that does not exist; name it without `..`.")
         }
         return place
+    }
+
+    // MARK: - The newest day
+
+    /// Whether a path is that of `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
+    static func isLatest(_ path: String) -> Bool {
+        let parts = path.split(separator: "/").suffix(3).map(String.init)
+        return parts.count == 3 && parts[0] == "ranking" && RankingMode(rawValue: parts[1]) != nil
+            && parts[2] == "latest"
+    }
+
+    /// The day's own path of what is named by way of `latest`: an export has each picture once, and for good.
+    ///
+    /// - Parameters:
+    ///   - path: Below the mount's root.
+    ///   - day: The day that the `latest` of a path below the mount's root shows.
+    /// - Returns: Nil if the path does not lead through `latest`.
+    /// - Throws: What `day` throws.
+    static func ofDay(_ path: String, day: (String) throws(Files.Failure) -> String) throws(Files.Failure) -> String? {
+        let parts = path.split(separator: "/").map(String.init)
+        let latest = parts.prefix(3).joined(separator: "/")
+        guard isLatest(latest) else { return nil }
+        return try (parts.prefix(2) + [day(latest)] + parts.dropFirst(3)).joined(separator: "/")
     }
 
     // MARK: - Ranges

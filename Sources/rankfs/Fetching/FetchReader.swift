@@ -14,6 +14,8 @@ struct FetchWork: Hashable, Sendable {
 enum FetchOutcome: Sendable {
     /// A directory: its files with their sizes where these are known, and the directories in it.
     case listed(files: [(name: String, size: Int64?)], directories: [String])
+    /// What a path is another name of.
+    case elsewhere(String)
     /// Read to its end: bytes, and whether another file was in the target's place before.
     case fetched(Int64, replaced: Bool)
     /// It was there already.
@@ -53,6 +55,9 @@ final class FetchReader: Sendable {
 
     /// Lists a directory, or a path that may be a file.
     func list(_ work: FetchWork) -> FetchOutcome {
+        do throws(Files.Failure) {
+            if let path = try ofDay(work.path) { return .elsewhere(path) }
+        } catch { return Self.outcome(of: error, mount: mount) }
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
         do throws(Files.Failure) {
             let status = try MountedFiles.status(of: path)
@@ -67,11 +72,19 @@ final class FetchReader: Sendable {
                     size: (try? MountedFiles.status(of: "\(path)/\(entry.name)")).map { Int64($0.st_size) }
                 )
             }
-            // An author's bookmarks are others' works: fetched when they are named.
+            // An author's bookmarks are others' works: fetched when they are named. `latest` has the pictures of a day beside it.
             let directories = entries.filter { $0.kind == .directory && $0.name != "bookmarks" }.map(\.name)
+                .filter { !FetchPath.isLatest("\(work.path)/\($0)") }
             return .listed(files: files, directories: directories)
         } catch {
             return Self.outcome(of: error, mount: mount)
+        }
+    }
+
+    /// The day's own path of what is named by way of `latest`; nil for other paths.
+    func ofDay(_ path: String) throws(Files.Failure) -> String? {
+        try FetchPath.ofDay(path) { directory throws(Files.Failure) in
+            try MountedFiles.day(shownBy: "\(mount)/\(directory)")
         }
     }
 

@@ -101,6 +101,9 @@ final class FetchRun {
         switch result.outcome {
         case .listed(let files, let directories):
             listed(result.piece, files: files.map(\.name), directories: directories)
+        case .elsewhere(let path):
+            schedule.add([(.listing, FetchWork(path: path, group: path))], in: result.piece)
+            schedule.succeeded(result.piece.id)
         case .fetched(let bytes, let replaced):
             schedule.succeeded(result.piece.id)
             if replaced { display.tell("changed: \(LogText.escaped(work.path, limit: LogText.longestLine))") }

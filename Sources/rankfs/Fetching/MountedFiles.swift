@@ -55,6 +55,18 @@ enum MountedFiles {
         }
     }
 
+    /// The day that a directory of pictures shows.
+    ///
+    /// - Throws: What opening it says; ENODATA for other directories.
+    static func day(shownBy directory: String) throws(Files.Failure) -> String {
+        // Opened first: that makes the mount ask which day is the newest, unless it knows.
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .last() }
+        defer { close(descriptor) }
+        guard let day = attribute("user.rankfs.day", of: directory) else { throw Files.Failure(code: ENODATA) }
+        return day
+    }
+
     /// An extended attribute as text; nil if there is none.
     static func attribute(_ name: String, of path: String) -> String? {
         bytes(of: name, at: path).map { String(decoding: $0, as: UTF8.self) }

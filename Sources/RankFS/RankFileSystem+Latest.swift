@@ -1,0 +1,85 @@
+import Catalog
+import Fuse
+import Rankings
+
+/// `ranking/<mode>/latest`: a directory that shows the newest day, so that each picture of that day has two names.
+///
+/// They are the same inodes as in the day's directory, with a link count of 2: programs that know hard links (tar, borg, restic,
+/// `cp -a`, `rsync -H`, du) take each once. A directory can only be in one place, so `latest` and what `.sh_thumbnails` it has are
+/// inodes of their own.
+extension RankFileSystem {
+    /// A mode's newest day as far as memory tells, with the option `offline` the newest stored one.
+    ///
+    /// Never asks.
+    func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
+        guard configuration.isOffline else { return catalog.rememberedNewestDay(of: mode) }
+        return catalog.storedDays(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
+    }
+
+    /// The listing that a directory shows if nobody need be asked for that.
+    func rememberedListing(of directory: PictureDirectory) -> ListingKey? {
+        switch directory {
+        case .listing(let key): return key
+        case .latest(let mode):
+            guard let newest = rememberedNewest(of: mode), newest.isCurrent else { return nil }
+            return .ranking(mode, newest.day)
+        }
+    }
+
+    /// The listing that a directory shows; asks once after each noon in Japan which day `latest` is.
+    func listingKey(of directory: PictureDirectory) async throws(Failure) -> ListingKey {
+        if let key = rememberedListing(of: directory) { return key }
+        guard case .latest(let mode) = directory, !configuration.isOffline else {
+            throw .catalog(.source(.offline))
+        }
+        do throws(CatalogError) {
+            return .ranking(mode, try await catalog.newestDay(of: mode))
+        } catch { throw .catalog(error) }
+    }
+
+    /// The listing that a node shows; nil for what shows none.
+    func listingKey(of node: Node) async throws(Failure) -> ListingKey? {
+        guard let directory = node.pictureDirectory else { return nil }
+        return try await listingKey(of: directory)
+    }
+
+    /// What a name in `latest` is: asks for the newest day only where a picture may have the name.
+    func findInLatest(_ name: [UInt8], _ mode: RankingMode) -> Finding {
+        let directory = PictureDirectory.latest(mode)
+        if let key = rememberedListing(of: directory) {
+            return findPicture(name, key, leastDigits: Limits.rankDigits)
+        }
+        guard EntryName.pictureNumber(name, leastDigits: Limits.rankDigits) != nil else {
+            return .absent(Limits.current)
+        }
+        return .unknown { () async throws(Failure) in
+            self.findPicture(name, try await self.listingKey(of: directory), leastDigits: Limits.rankDigits)
+        }
+    }
+
+    /// The paths of the directories in which a listing's pictures are now.
+    func directoriesNow(of key: ListingKey) -> [String] {
+        isInLatest(key) ? key.paths : [key.path]
+    }
+
+    /// Whether a listing is the one that `latest` is known to show.
+    func isInLatest(_ key: ListingKey) -> Bool {
+        guard case .ranking(let mode, let day) = key else { return false }
+        return rememberedNewest(of: mode)?.day == day
+    }
+}
+
+extension Node {
+    /// Whether this is `latest`.
+    var isLatest: Bool {
+        if case .latest = self { true } else { false }
+    }
+
+    /// The longest time for which the kernel may keep a name in this directory: those in `latest` lead elsewhere after noon.
+    var longestName: Duration {
+        switch self {
+        case .latest, .sharedThumbnails(.latest, _): Limits.current
+        default: Limits.frozen
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import CLinux
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "The newest day".
+    @Suite struct LatestTests {
+        /// An origin's clock of 2024-05-03 12:30 in Japan, so that its newest day is always the same one.
+        static let clock = ["--now", "1714707000"]
+        static let day = "2024-05-02"
+        private static let shown = 6
+
+        private struct Place {
+            let origin: OriginProcess
+            let mount: Mount
+            let daily: String
+            let names: [String]
+            /// Each picture's bytes by its name, and how many downloads getting those was.
+            let pictures: [String: Data]
+            var downloads: Int { origin.downloads.count { $0.range == nil } - pictures.count }
+            var latest: String { "\(daily)/latest" }
+        }
+
+        private func place(_ workplace: Workplace) throws -> Place {
+            let origin = try OriginProcess(workplace, Self.clock)
+            let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=2", "prefetch=0"])
+            let daily = "\(mount.path)/ranking/daily"
+            let names = try mount.names("\(daily)/latest")
+            #expect(try mount.names(daily) == ["2024-05-01", Self.day, "latest"])
+            let entries = try origin.ranking("daily", Self.day).prefix(Self.shown)
+            #expect(names.count == Self.shown && entries.allSatisfy { !$0.isWithheld })
+            let pictures = try zip(names, entries).map { ($0, try origin.fetch($1.picture)) }
+            return Place(
+                origin: origin, mount: mount, daily: daily, names: names,
+                pictures: Dictionary(uniqueKeysWithValues: pictures))
+        }
+
+        private func expectWhole(_ folder: String, _ place: Place) throws {
+            let copied = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(Set(copied) == Set(place.names), "\(folder)")
+            for (name, bytes) in place.pictures {
+                #expect(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")) == bytes, "\(name)")
+            }
+        }
+
+        @Test func everyCopyOfLatestIsWhole() async throws {
+            try await withWorkplace { workplace in
+                let place = try place(workplace)
+                #expect(extendedAttribute("user.rankfs.day", of: place.latest) == Self.day)
+                #expect(extendedAttribute("user.rankfs.day", of: "\(place.daily)/\(Self.day)") == Self.day)
+                let out = try workplace.folder("out")
+                #expect(try workplace.run("cp", "-r", place.latest, "\(out)/cp").status == 0)
+                try expectWhole("\(out)/cp", place)
+                for (source, target, copy) in [
+                    (place.latest + "/", "\(out)/inside", "\(out)/inside"),
+                    (place.latest, "\(out)/itself", "\(out)/itself/latest"),
+                ] {
+                    for expected in [Self.shown, 0] {
+                        let output = try workplace.run("rsync", "-aX", "--stats", source, target)
+                        #expect(output.status == 0, "\(output.errors)")
+                        #expect(output.lines.contains("Number of regular files transferred: \(expected)"))
+                    }
+                    try expectWhole(copy, place)
+                    #expect(extendedAttribute("user.rankfs.day", of: copy) == nil)
+                }
+                #expect(place.downloads == Self.shown, "each came once")
+            }
+        }
+
+        @Test func whoKnowsHardLinksTakesEachPictureOnce() async throws {
+            try await withWorkplace { workplace in
+                let place = try place(workplace)
+                let sizes = try ["2024-05-01", Self.day].flatMap { day in
+                    try place.mount.names("\(place.daily)/\(day)").map { name in
+                        Int(try status(of: "\(place.daily)/\(day)/\(name)").st_size)
+                    }
+                }
+                #expect(sizes.count == Self.shown * 2)
+                let links = try workplace.run("stat", "-c", "%h", "\(place.latest)/\(place.names[0])")
+                #expect(links.lines == ["2"])
+                let found = try workplace.run("find", place.daily, "-type", "f", "-links", "2", "-printf", "%P\\n")
+                let expected = place.names.flatMap { ["\(Self.day)/\($0)", "latest/\($0)"] }
+                #expect(Set(found.lines) == Set(expected) && found.lines.count == expected.count)
+                let used = try workplace.run("du", "-s", "-b", place.daily)
+                #expect(used.lines.first?.hasPrefix("\(sizes.reduce(0, +))\t") == true, "\(used.output)")
+
+                let out = try workplace.folder("out")
+                #expect(
+                    try workplace.run("tar", "cf", "\(out)/t.tar", "-C", "\(place.mount.path)/ranking", "daily").status
+                        == 0)
+                let listed = try workplace.run("tar", "tvf", "\(out)/t.tar").lines
+                #expect(listed.count { $0.hasPrefix("h") && $0.contains("daily/latest/") } == Self.shown)
+                // What keeps its name can be had alone.
+                #expect(try workplace.run("tar", "xf", "\(out)/t.tar", "-C", out, "daily/\(Self.day)").status == 0)
+                try expectWhole("\(out)/daily/\(Self.day)", place)
+
+                #expect(try workplace.run("cp", "-a", place.daily, "\(out)/cp").status == 0)
+                #expect(try workplace.run("rsync", "-aH", place.daily + "/", "\(out)/rsync").status == 0)
+                for copy in ["\(out)/cp", "\(out)/rsync"] {
+                    try expectWhole("\(copy)/latest", place)
+                    for name in place.names {
+                        let (one, other) = try (
+                            status(of: "\(copy)/latest/\(name)"), status(of: "\(copy)/\(Self.day)/\(name)")
+                        )
+                        #expect(one.st_ino == other.st_ino && one.st_nlink == 2)
+                    }
+                }
+                #expect(
+                    try workplace.run("rsync", "-a", "--exclude=latest", place.daily + "/", "\(out)/days").status == 0)
+                #expect(
+                    try FileManager.default.contentsOfDirectory(atPath: "\(out)/days").sorted() == [
+                        "2024-05-01", Self.day,
+                    ])
+                #expect(place.downloads == sizes.count, "each came once")
+            }
+        }
+
+        @Test func fetchAndPinTakeTheNewestDayOnceAndByItsName() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, Self.clock)
+                let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=2", "prefetch=0"])
+                let daily = "\(mount.path)/ranking/daily"
+                let program = "\(Workplace.programs)/rankfs"
+                let out = try workplace.folder("out")
+                // Nobody can tell at once which day is the newest.
+                try origin.spoil(
+                    [#"{"action":"status","status":429,"retry_after":"1","path":"/ranking.php","count":1}"#],
+                    in: workplace)
+                let fetched = try workplace.run(program, "fetch", "\(daily)/latest", "--to", "\(out)/one")
+                #expect(fetched.status == 0, "\(fetched.output)\(fetched.errors)")
+                #expect(
+                    try files("\(out)/one")
+                        == mount.names("\(daily)/latest").map { "ranking/daily/\(Self.day)/\($0)" }.sorted())
+                let name = try mount.names("\(daily)/latest")[2]
+                #expect(
+                    try workplace.run(program, "fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
+                #expect(files("\(out)/single") == ["ranking/daily/\(Self.day)/\(name)"])
+                let all = try workplace.run(program, "fetch", daily, "--to", "\(out)/all")
+                #expect(all.status == 0 && files("\(out)/all").count == Self.shown * 2, "\(all.output)")
+                #expect(!all.output.contains("latest"))
+                for (path, count) in [(daily, Self.shown * 2), ("\(daily)/latest", Self.shown)] {
+                    let pinned = try workplace.run(program, "pin", path)
+                    #expect(pinned.output == "pinned \(count) pictures\n", "\(pinned.errors)")
+                }
+            }
+        }
+
+        /// Every file below a folder, by its path there, in order.
+        private func files(_ folder: String) -> [String] {
+            (FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []).filter { path in
+                (try? status(of: "\(folder)/\(path)").st_mode & S_IFMT) == S_IFREG
+            }
+            .sorted()
+        }
+    }
+}
