@@ -47,13 +47,21 @@ extension RankFileSystem {
         case .day(let mode, let day):
             catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
                 ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
-        case .author, .work, .search, .made: (Limits.changing, Limits.changing)
+        case .author, .work:
+            // Opening one that nobody asked about tells whether there is such a number.
+            isStored(node) ? (Limits.changing, Limits.changing) : (.zero, .zero)
+        case .search, .made: (Limits.changing, Limits.changing)
         case .helper(let file) where file.isLive: (Limits.frozen, .zero)
         case .picture(let listing, _):
             // Its link count changes at the next noon.
             (Limits.frozen, isInLatest(listing.key) ? Limits.current : Limits.frozen)
         case .helper, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
         }
+    }
+
+    /// Whether the listing that a directory shows was asked for.
+    func isStored(_ node: Node) -> Bool {
+        node.listingKey.map(catalog.isStored) ?? false
     }
 
     /// What to show if it is known without asking anybody; nil for a picture whose size is not.

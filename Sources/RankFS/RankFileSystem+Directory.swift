@@ -326,6 +326,7 @@ extension RankFileSystem {
         case .day(let mode, let day):
             day < catalog.newestPossible(of: mode) || catalog.isStored(.ranking(mode, day))
         case .author(_, let modified): modified != nil
+        case .work: isStored(node)
         default: true
         }
     }

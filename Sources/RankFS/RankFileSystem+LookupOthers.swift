@@ -11,11 +11,19 @@ extension RankFileSystem {
             }
         }
         guard let author = EntryName.author(name) else { return .absent(Limits.frozen) }
-        let key = ListingKey.author(author)
+        return findNumbered(.author(author))
+    }
+
+    /// The directory of an author or a work, which nobody is asked about before it is opened or a name in it is looked up.
+    ///
+    /// File managers look up every number that begins like the one that is being typed.
+    private func findNumbered(_ key: ListingKey) -> Finding {
         if let listing = catalog.loadedListing(key) { return .node(.directory(of: listing)) }
         if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
-        return .unknown { () async throws(Failure) in
-            try await self.listing(key).map { .node(.directory(of: $0)) } ?? .absent(Limits.changing)
+        guard catalog.isStored(key) else { return .node(.directory(of: key)) }
+        // Its time is in the database.
+        return .unknown {
+            .node(await self.catalog.storedListing(key).map { .directory(of: $0) } ?? .directory(of: key))
         }
     }
 
@@ -31,13 +39,7 @@ extension RankFileSystem {
 
     func findWork(_ name: [UInt8]) -> Finding {
         guard let number = EntryName.author(name)?.rawValue else { return .absent(Limits.frozen) }
-        let work = WorkID(rawValue: number)
-        let key = ListingKey.work(work)
-        if catalog.loadedListing(key) != nil { return .node(.work(work)) }
-        if catalog.isKnownAbsent(key) { return .absent(Limits.changing) }
-        return .unknown { () async throws(Failure) in
-            try await self.listing(key) == nil ? .absent(Limits.changing) : .node(.work(work))
-        }
+        return findNumbered(.work(WorkID(rawValue: number)))
     }
 
     func findInWork(_ name: [UInt8], _ work: WorkID) -> Finding {

@@ -28,7 +28,7 @@ extension RankFileSystem {
     private func opens(_ node: Node) async -> Bool {
         switch node {
         case .mode(let mode), .latest(let mode): return !catalog.storedDays(of: mode).isEmpty
-        case .day, .author, .bookmarks, .work, .search: return node.listingKey.map(catalog.isStored) ?? false
+        case .day, .author, .bookmarks, .work, .search: return isStored(node)
         case .following: return source.signIn.user.map { catalog.isStored(.following($0)) } ?? false
         case .link(.bookmarks): return source.signIn.user.map { catalog.isStored(.bookmarks($0)) } ?? false
         case .link(.followed(let author)): return catalog.isStored(.author(author.id))

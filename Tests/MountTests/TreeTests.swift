@@ -83,6 +83,32 @@ extension MountSuite {
             }
         }
 
+        @Test func aNumberThatIsTypedIsAskedAboutWhenItIsOpened() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                // As Thunar looks up what it may complete.
+                for parent in ["users", "works"] {
+                    for number in ["1", "10", "100", "1001", "900600001"] {
+                        #expect(try status(of: "\(mount.path)/\(parent)/\(number)").st_mode & S_IFMT == S_IFDIR)
+                    }
+                    #expect(try mount.names("\(mount.path)/\(parent)") == [])
+                }
+                #expect(origin.requests.isEmpty)
+                #expect(try mount.names("\(mount.path)/users/1001").count > 100)
+                let asked = origin.requests
+                #expect(asked.allSatisfy { $0.path.contains("/1001") }, "\(asked.map(\.path))")
+                for parent in ["users", "works"] {
+                    let unknown = "\(mount.path)/\(parent)/100"
+                    let opened = try workplace.run("ls", unknown)
+                    #expect(opened.status != 0 && opened.errors.contains("No such file or directory"), "\(opened)")
+                    #expect(access(unknown, F_OK) == -1 && errno == ENOENT, "known at once")
+                }
+                #expect(try mount.names("\(mount.path)/users") == ["1001"])
+                #expect(try mount.names("\(mount.path)/works") == [])
+            }
+        }
+
         @Test func anAuthorWithoutAPictureHasADrawnOne() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -120,10 +120,67 @@ import Testing
             #expect(await bench.attribute(work, "user.dublincore.creator").text == "Author")
             #expect(await bench.attribute(work, "user.rankfs.rank") == .failure(.ENODATA))
             #expect(try await bench.names("users") == [".", "..", "11"])
+        }
+    }
+
+    @Test(arguments: [("users", "author 12"), ("works", "details 12")])
+    func aNumberIsAskedAboutWhenItIsOpened(parent: String, question: String) async throws {
+        try await Workbench.with { bench in
+            for number in ["1", "12", "120"] {
+                guard case .entry(let attributes, .zero, .zero) = await bench.walk("\(parent)/\(number)") else {
+                    Issue.record("not answered for now: \(number)")
+                    return
+                }
+                #expect(attributes.kind == .directory && attributes.modified == 1_714_705_200)
+                guard case .attributes = await bench.attributes(attributes.inode) else {
+                    Issue.record("no attributes")
+                    return
+                }
+            }
+            #expect(bench.source.asked.isEmpty)
+            #expect(try await bench.names(parent) == [".", ".."], "what nobody opened is not listed")
+
+            let inode = try await bench.stat("\(parent)/12").inode
+            #expect(await bench.openDirectory(inode) == .failure(.ENOENT))
+            #expect(bench.source.asked == [question])
+            #expect(bench.reported.isEmpty)
+            #expect(await bench.walk("\(parent)/12").isAbsent, "remembered for minutes")
+            #expect(await bench.lookup(inode, Array("p0.png".utf8)).isAbsent)
+            #expect(await bench.lookup(inode, Array("5-Title.jpg".utf8)).isAbsent)
+            #expect(bench.source.asked == [question])
+            #expect(try await bench.names(parent) == [".", ".."])
+        }
+    }
+
+    @Test func aNameBelowANumberIsAsked() async throws {
+        try await Workbench.with { bench async throws in
+            #expect(await bench.walk("users/12/5-Title.jpg").isAbsent)
+            #expect(await bench.walk("works/12/p0.png").isAbsent)
+            #expect(bench.source.asked == ["author 12", "details 12"])
             #expect(await bench.walk("users/12").isAbsent)
-            let again = bench.source.asked
-            #expect(await bench.walk("users/12").isAbsent)
-            #expect(bench.source.asked == again, "remembered for minutes")
+            #expect(await bench.walk("works/12").isAbsent)
+            #expect(try await bench.names("users") == [".", ".."])
+            #expect(try await bench.names("works") == [".", ".."])
+        }
+    }
+
+    @Test func aStoredAuthorHasItsTimeWithoutAQuestion() async throws {
+        try await Workbench.with { bench in
+            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(5)])
+            _ = try await bench.names("users/11")
+            let asked = bench.source.asked
+            let modified = Workbench.work(5).uploaded
+            bench.time += 7 * 3600
+            _ = await bench.catalog.author(named: "nobody")
+            bench.catalog.dropListings()
+            guard case .entry(let attributes, Limits.changing, Limits.changing) = await bench.walk("users/11") else {
+                Issue.record("not there")
+                return
+            }
+            #expect(attributes.modified == modified)
+            #expect(bench.source.asked == asked, "not even after hours: opening asks what is new")
+            _ = try await bench.names("users/11")
+            #expect(bench.source.asked.count == asked.count + 1)
         }
     }
 

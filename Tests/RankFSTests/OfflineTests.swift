@@ -62,7 +62,8 @@ import Testing
             bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1)])
             bench.source.set { $0.avatar = "face.jpg" }
             // The archive's own bytes are not here yet.
-            _ = try await bench.stat("works/77")
+            _ = try await bench.names("works/77")
+            _ = try await bench.names("users/11")
             _ = try await bench.stat("users/11/profile.json")
             bench.source.setFailure(.offline)
             #expect(try await bench.names("works") == [".", "..", "77"])

@@ -30,7 +30,7 @@ import Testing
             for name in ["ugoira.zip", "ugoira.mkv", "ugoira.webp", "p2.png", "p0.jpg", "folder.jpg", "9-Title 9.jpg"] {
                 #expect(await bench.walk("works/9/\(name)").isAbsent, "\(name)")
             }
-            for name in ["0", "x", "09", ".hidden", "10"] { #expect(await bench.walk("works/\(name)").isAbsent) }
+            for name in ["0", "x", "09", ".hidden"] { #expect(await bench.walk("works/\(name)").isAbsent) }
         }
     }
 
