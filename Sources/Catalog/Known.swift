@@ -8,6 +8,8 @@ struct Known: Sendable {
     /// How many pictures' sizes are stored.
     var sizes: Int
     var recent: RecentPictures
+    /// The works of recent pictures, by path; those that were asked for.
+    var seen: [String: SeenWork] = [:]
     /// Questions that showing originals cost: to the image host, to the service.
     var originalQuestions = (host: 0, service: 0)
     /// When the service said that a listing does not exist, in Unix seconds.

@@ -66,11 +66,15 @@ extension RankFileSystem {
         if let names = names(in: node) {
             let shown = self.shown(names, to: request.caller)
             let isGlance = opening.isGlance
-            guard configuration.isOffline else {
+            let listsSeen = listsSeen(node, to: request.caller)
+            guard listsSeen || configuration.isOffline else {
                 return open(DirectoryView(node, .fixed(shown), isGlance: isGlance), reply)
             }
             return later(reply, subject: { node.path }) { () async throws(Failure) in
-                self.open(DirectoryView(node, .fixed(await self.opening(shown)), isGlance: isGlance), reply)
+                var listed = shown
+                if listsSeen { listed = await self.withSeen(listed, in: node) }
+                if self.configuration.isOffline { listed = await self.opening(listed) }
+                self.open(DirectoryView(node, .fixed(listed), isGlance: isGlance), reply)
             }
         }
         guard let directory = shownDirectory(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }

@@ -23,6 +23,7 @@ extension RankFileSystem {
     /// The node that has a number, as far as the mount lists it without asking the service.
     private func node(numbered number: UInt64) async -> Node? {
         if let found = fixedNode(numbered: number) { return found }
+        if let seen = await seenNodes().first(where: { inodes.number(of: $0) == number }) { return seen }
         let keys = catalog.storedListings.sorted { $0.path > $1.path }
         let loaded = keys.filter { catalog.loadedListing($0) != nil }
         let others = keys.filter { catalog.loadedListing($0) == nil }

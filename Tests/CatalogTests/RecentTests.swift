@@ -41,6 +41,41 @@ import Testing
         await again.close()
     }
 
+    @Test func theWorksOfReadPicturesAreKnownAfterARestart() async throws {
+        bench.source.set { $0.entries = 3 }
+        let first = try bench.open()
+        let entries = try await first.listing(Bench.key).entries(reaching: .max)
+        let paths = [
+            "ranking/daily/\(Bench.day)/\(entries[2].name)", "ranking/daily/\(Bench.day)/\(entries[0].name)",
+            "ranking/daily/\(Bench.day)/009-Gone.jpg", "ranking/weekly/\(Bench.day)/\(entries[1].name)",
+            "users/11/4000-Title.jpg", "search/\u{301}x/\(entries[1].picture.work.rawValue)-Title.jpg",
+            "users/12/bookmarks/6000-Title.jpg", "works/5000/p0.png", "works/5000", "", "x",
+        ]
+        for path in paths { first.noteRecent(path) }
+        let works = [
+            5000, 6000, entries[1].picture.work.rawValue, 4000, entries[0].picture.work.rawValue,
+            entries[2].picture.work.rawValue,
+        ]
+        #expect(await first.seenWorks().map(\.work.rawValue) == works)
+        await first.close()
+
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open()
+        let calls = bench.source.calls.count
+        let seen = await catalog.seenWorks()
+        #expect(seen.map(\.work.rawValue) == works)
+        let authors = Dictionary(uniqueKeysWithValues: seen.map { ($0.work, $0.author) })
+        for entry in entries {
+            let author = try await catalog.record(of: entry, in: try await catalog.listing(Bench.key)).work.author
+            #expect(authors[entry.picture.work] == author)
+        }
+        #expect(authors[WorkID(rawValue: 4000)] == .some(nil), "nobody told")
+        catalog.noteRecent(paths[1])
+        #expect(await catalog.seenWorks().first?.work == entries[0].picture.work, "in the order of reading")
+        #expect(bench.source.calls.count == calls)
+        await catalog.close()
+    }
+
     @Test func aPictureIsFoundWhereItIsListed() async throws {
         bench.source.set { $0.entries = 3 }
         let first = try bench.open()

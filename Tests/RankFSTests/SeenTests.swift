@@ -1,0 +1,97 @@
+import Fuse
+import Rankings
+import Testing
+
+@testable import RankFS
+
+/// `users/` and `works/` lead from the pictures that were read to their authors and works.
+@Suite(.timeLimit(.minutes(1))) struct SeenTests {
+    private let day = "ranking/daily/2024-05-01"
+
+    private func read(_ rank: Int, _ bench: Workbench) async throws {
+        _ = try await bench.contents(try await bench.stat("\(day)/\(Workbench.name(rank))").inode)
+    }
+
+    private static func entries() -> [ListedWork] {
+        var entries = Workbench.entries(5)
+        entries[1].work.author = UserID(rawValue: 9)
+        entries[2].work.author = UserID(rawValue: 0)
+        return entries
+    }
+
+    @Test func authorsAndWorksOfReadPicturesAreListedWithoutAQuestion() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            for rank in [4, 2, 1, 3] { try await read(rank, bench) }
+            let asked = bench.source.asked
+            #expect(try await bench.names("users") == [".", "..", "9", "11"], "by number; 0 is nobody's")
+            #expect(try await bench.names("works") == [".", ".."] + (1001...1004).map(String.init))
+            for path in ["users/9", "users/11", "works/1003"] {
+                #expect(try await bench.stat(path).kind == .directory)
+            }
+            #expect(bench.source.asked == asked)
+
+            // Opening asks; what the service does not have is listed no more.
+            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+            #expect(try await bench.names("users/11").last == "1001-Title 1001.jpg")
+            #expect(await bench.openDirectory(try await bench.stat("users/9").inode) == .failure(.ENOENT))
+            #expect(bench.source.asked.dropFirst(asked.count) == ["author 11", "works of 11", "author 9"])
+            #expect(try await bench.names("users") == [".", "..", "11"])
+        }
+    }
+
+    @Test func whatTheOwnerReadIsListedForNobodyElse() async throws {
+        var wishes = Workbench.Wishes()
+        wishes.keepsOwners = true
+        try await Workbench.with(wishes) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            try await read(1, bench)
+            #expect(try await bench.names("users") == [".", "..", "11"])
+            try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in
+                #expect(try await bench.names("users") == [".", ".."])
+                #expect(try await bench.names("works") == [".", ".."])
+            }
+        }
+    }
+
+    @Test func nothingIsListedThatIsNotNoted() async throws {
+        var wishes = Workbench.Wishes()
+        wishes.notesRecent = false
+        try await Workbench.with(wishes) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            bench.catalog.noteRecent("\(day)/\(Workbench.name(1))")
+            try await read(1, bench)
+            #expect(try await bench.names("users") == [".", ".."])
+            #expect(try await bench.names("works") == [".", ".."])
+        }
+    }
+
+    @Test func offlineOnlyWhatOpensIsListed() async throws {
+        var wishes = Workbench.Wishes()
+        wishes.isOffline = true
+        try await Workbench.with(wishes) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            for rank in [1, 2] { try await read(rank, bench) }
+            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+            _ = try await bench.names("users/11")
+            #expect(try await bench.names("users") == [".", "..", "11"])
+            #expect(try await bench.names("works") == [".", ".."])
+        }
+    }
+
+    @Test func whatIsListedIsFoundByItsNumber() async throws {
+        try await Workbench.with { bench in
+            bench.source.setRanking(.daily, Workbench.day, Self.entries())
+            try await read(1, bench)
+            for path in ["users/11", "works/1001"] {
+                let number = try await bench.stat(path).inode
+                bench.fileSystem.inodes.forget(number, lookups: 1000)
+                guard case .entry(let attributes, _, _) = await bench.lookup(number, Array(".".utf8)) else {
+                    Issue.record("\(path) is not found")
+                    continue
+                }
+                #expect(attributes.inode == number)
+            }
+        }
+    }
+}
