@@ -11,6 +11,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case mimeType = "user.mime_type"
     case work = "user.rankfs.work"
     case page = "user.rankfs.page"
+    case type = "user.rankfs.type"
     case user = "user.rankfs.user"
     case rank = "user.rankfs.rank"
     case previousRank = "user.rankfs.previous_rank"
@@ -33,6 +34,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .title: return work.title
         case .creator: return work.authorName
         case .tags: return Self.list(work.tags)
+        case .type: return Self.name(of: work.kind)
         case .user: return String(work.author.rawValue)
         case .previousRank: return record.previousRank.map(String.init)
         case .width: return String(work.width)
@@ -47,10 +49,19 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// Whether an entry's record may tell this attribute, so that it is worth reading.
     func isInRecord(of entry: ListingEntry) -> Bool {
         switch self {
-        case .title, .creator, .tags, .user, .width, .height, .views, .ratings: true
+        case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings: true
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: false
+        }
+    }
+
+    /// What kind of thing a work is: the still of an animation is a picture like any other, and this tells it.
+    private static func name(of kind: WorkKind) -> String {
+        switch kind {
+        case .illustration: "illustration"
+        case .manga: "manga"
+        case .animation: "animation"
         }
     }
 

@@ -54,6 +54,8 @@ extension MountSuite {
             #expect(attribute("rankfs.views") == text("view_count"))
             #expect(attribute("rankfs.ratings") == text("rating_count"))
             #expect(attribute("rankfs.page") == "0")
+            let type = Int(text("illust_type")).flatMap { ["illustration", "manga", "animation"][$0] }
+            #expect(attribute("rankfs.type") == type)
             #expect(attribute("rankfs.state") == "absent")
             let uploaded = Date(
                 timeIntervalSince1970: (fields["illust_upload_timestamp"] as? NSNumber)?.doubleValue ?? 0)

@@ -189,7 +189,8 @@ import Testing
 
     @Test func aSidecarIsWhatTheAttributesTell() throws {
         let attributes = [
-            "user.rankfs.work": "5", "user.rankfs.page": "0", "user.dublincore.title": "a \"b\"\n",
+            "user.rankfs.work": "5", "user.rankfs.page": "0", "user.rankfs.type": "manga",
+            "user.dublincore.title": "a \"b\"\n",
             "user.rankfs.user": "7",
             "user.dublincore.creator": "é", "user.xdg.tags": "x,y z", "user.rankfs.rank": "3",
             "user.rankfs.width": "10",
@@ -199,7 +200,8 @@ import Testing
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         #expect(
             NSDictionary(dictionary: json) == [
-                "work": 5, "page": 0, "title": "a \"b\"\n", "author": ["id": 7, "name": "é"], "tags": ["x", "y z"],
+                "work": 5, "page": 0, "type": "manga", "title": "a \"b\"\n", "author": ["id": 7, "name": "é"],
+                "tags": ["x", "y z"],
                 "rank": 3,
                 "width": 10, "posted": "2024-05-01T03:00:00Z", "url": "https://example.org/5", "mode": "daily",
                 "date": "2024-05-01",

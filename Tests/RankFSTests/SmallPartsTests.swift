@@ -46,6 +46,13 @@ import Testing
         #expect(PictureAttribute.previousRank.value(in: Self.listed(1, previous: 4)) == "4")
     }
 
+    @Test(arguments: [(WorkKind.illustration, "illustration"), (.manga, "manga"), (.animation, "animation")])
+    func theKindOfAWorkIsTold(_ kind: WorkKind, _ name: String) {
+        var record = Self.listed(1)
+        record.work.kind = kind
+        #expect(PictureAttribute.type.value(in: record) == name)
+    }
+
     @Test func theRecordsUsedLastAreKept() {
         let memory = RecordMemory()
         func picture(_ id: Int64) -> PictureID {

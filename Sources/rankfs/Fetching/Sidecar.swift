@@ -30,6 +30,7 @@ enum Sidecar {
                 ("url", attribute("user.xdg.origin.url").map { .text($0) }),
                 ("work", work),
                 ("page", number(attribute("user.rankfs.page"))),
+                ("type", attribute("user.rankfs.type").map { .text($0) }),
                 ("title", attribute("user.dublincore.title").map { .text($0) }),
                 ("author", author),
                 ("tags", tags),
