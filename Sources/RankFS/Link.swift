@@ -3,6 +3,8 @@ import Rankings
 
 /// A symbolic link: what it is; where it leads is found out when it is read.
 enum Link: Hashable, Sendable {
+    /// A day in the month that it is in.
+    case dated(RankingMode, Day)
     /// A stored picture, another one for each program; nil if nobody has chosen yet.
     case random(to: String?)
     /// What was read lately.
@@ -17,6 +19,7 @@ enum Link: Hashable, Sendable {
     /// The path below the mount point.
     var path: String {
         switch self {
+        case .dated(let mode, let day): "\(DateDirectory(of: mode, day).path)/\(day)"
         case .random: Self.randomName
         case .recent(let picture): "recent/\(picture.name)"
         case .followed(let author): "following/\(Self.name(of: author))"
@@ -27,6 +30,7 @@ enum Link: Hashable, Sendable {
 
     var parent: Node {
         switch self {
+        case .dated(let mode, let day): .dates(DateDirectory(of: mode, day))
         case .random, .bookmarks: .root
         case .recent: .recent
         case .followed: .following

@@ -155,6 +155,11 @@ struct LookRecognition: Sendable {
         programs[program]?.glanced.contains(path) ?? false
     }
 
+    /// Whether a program shows a directory: it went there last, or somebody looks at what is in it.
+    func isShown(_ path: String, to program: Program, now: ContinuousClock.Instant) -> Bool {
+        programs[program]?.place?.path == path || round(at: path, now) != nil
+    }
+
     /// Whether a program showed itself as a file manager.
     func isDesktop(_ program: Program) -> Bool {
         programs[program]?.isDesktop ?? false

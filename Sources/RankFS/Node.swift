@@ -12,6 +12,7 @@ enum Node: Sendable {
     case day(RankingMode, Day)
     /// The directory of a mode's newest day by another name, whichever day that is when it is looked into.
     case latest(RankingMode)
+    case dates(DateDirectory)
     case users
     /// An author, with the time its listing last changed if that is known.
     case author(UserID, modified: Int64?)
@@ -40,6 +41,7 @@ extension Node {
         case .rankings: "ranking"
         case .mode(let mode): "ranking/\(mode.rawValue)"
         case .latest(let mode): PictureDirectory.latest(mode).path
+        case .dates(let directory): directory.path
         case .users: "users"
         case .day, .author, .bookmarks, .work, .search: listingKey?.path ?? ""
         case .following: "following"
@@ -79,6 +81,8 @@ extension Node {
         switch self {
         case .day(let mode, let day):
             InodeNumber.of(identity, in: Node.mode(mode).identity, order: .day(day))
+        case .link(.dated(_, let day)):
+            InodeNumber.of(identity, in: parent.identity, order: .day(day))
         case .picture(let listing, let index):
             Self.inodeNumber(of: listing.entries[Int(index)], in: listing.key)
         default: InodeNumber.of(identity)
@@ -109,6 +113,7 @@ extension Node {
         case .root, .rankings, .users, .following, .works, .searches, .recent, .helpers: .root
         case .mode: .rankings
         case .day(let mode, _), .latest(let mode): .mode(mode)
+        case .dates(let directory): directory.parent
         case .author: .users
         case .bookmarks(let user): .author(user, modified: nil)
         case .work: .works

@@ -8,8 +8,9 @@ extension RankFileSystem {
     /// Asked again where the kernel may have cached the name.
     func refusal(of node: Node) -> Failure? {
         switch node {
-        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _):
+        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _), .link(.dated(let mode, _)):
             return isAllowed(mode) ? nil : .modeNeedsSignIn
+        case .dates(let directory): return directory.mode.map(isAllowed) ?? true ? nil : .modeNeedsSignIn
         case .following, .link(.bookmarks), .link(.followed):
             return source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
         default: break
@@ -95,7 +96,9 @@ extension Node {
     /// Whether a session adds this name to a directory that everybody sees.
     var isOfSession: Bool {
         switch self {
-        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _): mode.needsSignIn
+        case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _), .link(.dated(let mode, _)):
+            mode.needsSignIn
+        case .dates(let directory): directory.mode?.needsSignIn ?? false
         case .following, .bookmarks, .link(.bookmarks): true
         default: false
         }

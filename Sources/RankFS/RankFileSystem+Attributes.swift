@@ -40,6 +40,8 @@ extension RankFileSystem {
         case .root, .rankings, .users, .works, .searches, .recent, .helpers: (Limits.frozen, Limits.current)
         // Signing out takes them away at once.
         case .mode(let mode): (mode.needsSignIn ? .zero : Limits.frozen, Limits.current)
+        case .dates(let directory): (directory.mode?.needsSignIn == true ? .zero : Limits.frozen, Limits.current)
+        case .link(.dated(let mode, _)): (mode.needsSignIn ? .zero : Limits.frozen, Limits.frozen)
         case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, Limits.current)
         case .link(.random), .link(.recent): (.zero, .zero)
         case .link(.named): (Limits.current, Limits.current)
@@ -99,6 +101,7 @@ extension RankFileSystem {
         switch node {
         case .root, .rankings, .users, .helpers, .mode, .works, .searches, .following:
             attributes(number, .directory, modified: newestPublication)
+        case .dates(let directory): attributes(number, .directory, modified: modified(of: directory))
         case .recent:
             attributes(
                 number, .directory, modified: catalog.recentPictures.first?.opened ?? newestPublication)
@@ -152,7 +155,11 @@ extension RankFileSystem {
     }
 
     private func modified(of link: Link) -> Int64 {
-        if case .recent(let picture) = link { current(picture).opened } else { newestPublication }
+        switch link {
+        case .recent(let picture): current(picture).opened
+        case .dated(_, let day): Self.publication(of: day)
+        default: newestPublication
+        }
     }
 
     private var newestPublication: Int64 {

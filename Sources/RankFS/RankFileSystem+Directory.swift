@@ -85,7 +85,7 @@ extension RankFileSystem {
         let showsPictures = key?.listsAuthors != true
         let wish =
             opening == .visit && showsPictures || opening == .preview
-            ? wish(of: request.caller, in: [node.path], program) : nil
+            ? wish(of: request.caller, in: sight(of: node), program) : nil
         if opening == .visit, let program { noteVisit(at: node, by: program) }
         if wish == nil, !configuration.isOffline, let key, let listing = catalog.loadedListing(key) {
             let extras = shown(extras(of: listing), to: request.caller)
@@ -161,6 +161,7 @@ extension RankFileSystem {
             // Behind the days: who packs links as links stores the pictures in the directory that keeps its name.
             shownDays(of: mode).map { ($0.description, .day(mode, $0)) }
                 + [(PictureDirectory.latestName, .latest(mode))]
+        case .dates(let directory): names(in: directory)
         case .users:
             catalog.listedAuthors().map {
                 (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
@@ -340,8 +341,8 @@ extension Node {
     /// What readdir(3) shows in `d_type`.
     var kind: Attributes.Kind {
         switch self {
-        case .root, .rankings, .mode, .day, .latest, .users, .author, .bookmarks, .following, .works, .work, .searches,
-            .search, .recent, .helpers, .sharedThumbnails:
+        case .root, .rankings, .mode, .day, .latest, .dates, .users, .author, .bookmarks, .following, .works, .work,
+            .searches, .search, .recent, .helpers, .sharedThumbnails:
             .directory
         case .link: .link
         case .helper, .made, .picture, .sharedThumbnail: .file

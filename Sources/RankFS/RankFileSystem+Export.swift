@@ -31,15 +31,16 @@ extension RankFileSystem {
             guard let listing = await catalog.storedListing(key) else { continue }
             if let found = node(numbered: number, in: listing) { return found }
         }
-        return nil
+        return node(numbered: number, below: .all)
     }
 
-    /// Searches the directories that are listed without a listing.
+    /// Searches the directories that are listed without a listing; those of dates are many, and come last.
     private func fixedNode(numbered number: UInt64) -> Node? {
         var open: [Node] = [.root, .helpers]
         while let directory = open.popLast() {
             if inodes.number(of: directory) == number { return directory }
             for (_, node) in names(in: directory) ?? [] {
+                if case .dates = node { continue }
                 if node.kind == .directory {
                     open.append(node)
                 } else if inodes.number(of: node) == number {

@@ -57,9 +57,9 @@ extension RankFileSystem {
         }
     }
 
-    /// The paths of the directories in which a listing's pictures are now.
-    func directoriesNow(of key: ListingKey) -> [String] {
-        isInLatest(key) ? key.paths : [key.path]
+    /// The paths under which programs see each of the directories in which a listing's pictures are now.
+    func sightsNow(of key: ListingKey) -> [[String]] {
+        [sight(of: .directory(of: key))] + (isInLatest(key) ? key.paths.filter { $0 != key.path }.map { [$0] } : [])
     }
 
     /// Whether a listing is the one that `latest` is known to show.

@@ -20,6 +20,9 @@ extension RankFileSystem {
         case .recent(let picture):
             noteVisit(of: current(picture), by: request.caller)
             reply.target(fixedTarget(of: link))
+        case .dated(let mode, let day):
+            noteWay(to: mode, day)
+            reply.target(fixedTarget(of: link))
         case .random, .followed, .named, .bookmarks: reply.target(fixedTarget(of: link))
         }
     }
@@ -45,7 +48,7 @@ extension RankFileSystem {
     func knownLength(of link: Link) -> Int? {
         switch link {
         case .random(nil): nil
-        case .random, .recent, .followed, .named, .bookmarks: fixedTarget(of: link).utf8.count
+        case .random, .recent, .followed, .named, .bookmarks, .dated: fixedTarget(of: link).utf8.count
         }
     }
 
@@ -57,6 +60,7 @@ extension RankFileSystem {
         case .followed(let author): "../users/\(author.id.rawValue)"
         case .named(_, let author): String(author.rawValue)
         case .bookmarks: source.signIn.user.map { ListingKey.bookmarks($0).path } ?? ""
+        case .dated(let mode, let day): "../../../../\(ListingKey.ranking(mode, day).path)"
         }
     }
 }

@@ -97,6 +97,7 @@ extension RankFileSystem {
             return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
         case .rankings: return findMode(name)
         case .mode(let mode): return findDay(name, mode, caller)
+        case .dates(let directory): return find(name, in: directory)
         case .users: return findAuthor(name)
         case .works: return findWork(name)
         case .work(let work): return findInWork(name, work)
@@ -118,6 +119,7 @@ extension RankFileSystem {
     private func findInRoot(_ name: [UInt8], _ caller: Caller) -> Finding {
         switch EntryName.ascii(name) {
         case "ranking": .node(.rankings)
+        case DateDirectory.name: .node(.dates(.all))
         case "users": .node(.users)
         case "works": .node(.works)
         case "search": .node(.searches)
@@ -132,7 +134,7 @@ extension RankFileSystem {
         }
     }
 
-    private func findMode(_ name: [UInt8]) -> Finding {
+    func findMode(_ name: [UInt8]) -> Finding {
         guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name) else {
             return .absent(Limits.frozen)
         }

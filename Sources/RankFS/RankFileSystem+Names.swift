@@ -5,7 +5,8 @@ import Rankings
 extension RankFileSystem {
     var namesInRoot: [(name: String, node: Node)] {
         var names: [(name: String, node: Node)] = [
-            ("ranking", .rankings), ("users", .users), ("works", .works), ("search", .searches),
+            ("ranking", .rankings), (DateDirectory.name, .dates(.all)), ("users", .users), ("works", .works),
+            ("search", .searches),
         ]
         if configuration.notesRecent { names.append(("recent", .recent)) }
         names.append((Link.randomName, .link(.random(to: nil))))

@@ -29,6 +29,8 @@ extension RankFileSystem {
         switch node {
         case .mode(let mode), .latest(let mode): return !catalog.storedDays(of: mode).isEmpty
         case .day, .author, .bookmarks, .work, .search: return isStored(node)
+        case .dates(let directory): return opens(directory)
+        case .link(.dated(let mode, let day)): return catalog.isStored(.ranking(mode, day))
         case .following: return source.signIn.user.map { catalog.isStored(.following($0)) } ?? false
         case .link(.bookmarks): return source.signIn.user.map { catalog.isStored(.bookmarks($0)) } ?? false
         case .link(.followed(let author)): return catalog.isStored(.author(author.id))

@@ -35,7 +35,7 @@ extension RankFileSystem {
             looks.withLock { $0.triedAgain(path) }
         }
         let wish = ThumbnailWish(
-            seeder: seeder, spellings: [.glib, .qt], directories: directoriesNow(of: listing.key))
+            seeder: seeder, spellings: [.glib, .qt], directories: sightsNow(of: listing.key).flatMap(\.self))
         return thumbnailJob(listing, index, wish).map { .replaceable($0, seeder, desktop: desktop) }
     }
 
@@ -55,8 +55,8 @@ extension RankFileSystem {
             case .worker(let seeder):
                 // At once, so that it is held up by the patience of one look in all.
                 await withTaskGroup(of: Void.self) { group in
-                    for directory in self.directoriesNow(of: listing.key) {
-                        group.addTask { await seeder.waitForThumbnails(of: directory) }
+                    for directories in self.sightsNow(of: listing.key) {
+                        group.addTask { await seeder.waitForThumbnails(of: Self.seeding(in: directories)) }
                     }
                 }
             }

@@ -13,7 +13,7 @@ extension RankFileSystem {
     func opening(_ node: Node, _ inode: UInt64, by caller: Caller) -> LookRecognition.Opening {
         guard let program = configuration.processes.program(caller.process) else { return .ordinary }
         let path = node.path
-        let parent = node.parentPath
+        let parent = shownParentPath(of: node, to: program)
         let watcher = looks.withLock { $0.watcher(opening: path, below: parent, by: program, now: .now) }
         // Outside the lock: it reads what proc(5) shows.
         let isWatched = watcher.map { configuration.processes.watches($0, inode) } ?? false
@@ -25,7 +25,8 @@ extension RankFileSystem {
         guard looks.withLock(\.hasDesktops), let node = inodes.node(inode),
             let program = configuration.processes.program(caller.process)
         else { return }
-        looks.withLock { $0.asked(below: node.parentPath, by: program, now: .now) }
+        let parent = shownParentPath(of: node, to: program)
+        looks.withLock { $0.asked(below: parent, by: program, now: .now) }
     }
 
     /// Whether a program glances at a directory, so that nothing in it is worth a request.
@@ -46,7 +47,7 @@ extension RankFileSystem {
         let program = configuration.processes.program(request.caller.process)
         let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: .now) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
-        guard isWanted, let wish = wish(of: request.caller, in: [parent.path], program), refusal(of: parent) == nil,
+        guard isWanted, let wish = wish(of: request.caller, in: sight(of: parent), program), refusal(of: parent) == nil,
             let key = parent.pictureDirectory.flatMap(rememberedListing), let listing = catalog.loadedListing(key)
         else { return false }
         if isListed, let program { noteVisit(at: parent, by: program) }
@@ -75,7 +76,7 @@ extension RankFileSystem {
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     func answerAfterThumbnails(_ reply: EntryReply, _ finding: Finding, in parent: Node, _ caller: Caller) -> Bool {
         guard case .node(.picture(let listing, let index)) = finding, isVisiting(parent, caller),
-            let wish = wish(of: caller, in: [parent.path]), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
+            let wish = wish(of: caller, in: sight(of: parent)), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
         else { return false }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
             await wish.seeder.waitForTurn(of: job)
@@ -132,7 +133,7 @@ extension RankFileSystem {
     }
 
     private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
-        let path = (wish.directories.first ?? "") + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
+        let path = Self.seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
         if part == .beginning {
             let known = Array(listing.entries.prefix(Limits.glance))
             return await wish.seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing, wish))

@@ -9,7 +9,8 @@ package import Thumbnails
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
 ///
-/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+Latest`, `+Offline`, `+ExtendedAttributes`.
+/// Each aspect has its own file: `+Lookup`, `+Attributes`, `+Sizes`, `+Read`, `+Directory`, `+Latest`, `+Dates`, `+Offline`,
+/// `+ExtendedAttributes`.
 ///
 /// ## Concurrency
 ///
@@ -102,6 +103,7 @@ package final class RankFileSystem: FileSystem {
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomChoices())
     let recentVisits = Mutex(RecentVisits())
+    let datedWays = Mutex(DatedWays())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
     let liveLengths = Mutex<[HelperFile: Int]>([:])

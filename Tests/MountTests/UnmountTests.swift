@@ -13,7 +13,7 @@ extension MountSuite {
                 #expect(output.status == 0, "\(output.errors)")
                 #expect(
                     try workplace.run("ls", directory).lines == [
-                        "random.jpg", "ranking", "recent", "search", "users", "works",
+                        "by-date", "random.jpg", "ranking", "recent", "search", "users", "works",
                     ])
                 let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
                 #expect(unmounted.status == 0, "\(unmounted.errors)")

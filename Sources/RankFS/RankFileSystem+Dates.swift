@@ -1,0 +1,129 @@
+import Catalog
+import Fuse
+import Rankings
+import Synchronization
+
+/// `by-date/<mode>/<year>/<month>/`: a link to each published day, all from memory.
+extension RankFileSystem {
+    func names(in directory: DateDirectory) -> [(name: String, node: Node)] {
+        switch directory {
+        case .all: listedModes.map { ($0.rawValue, .dates(.mode($0))) }
+        case .mode(let mode):
+            published(mode).years.map { (DateDirectory.text($0, digits: 4), .dates(.year(mode, $0))) }
+        case .year(let mode, let year):
+            published(mode).months(of: year).map {
+                (DateDirectory.text($0, digits: 2), .dates(.month(mode, year, $0)))
+            }
+        case .month(let mode, let year, let month):
+            published(mode).days(of: year, month).map { ($0.description, .link(.dated(mode, $0))) }
+        }
+    }
+
+    func find(_ name: [UInt8], in directory: DateDirectory) -> Finding {
+        switch directory {
+        case .all:
+            let finding = findMode(name)
+            if case .node(.mode(let mode)) = finding { return .node(.dates(.mode(mode))) }
+            return finding
+        case .mode(let mode):
+            guard let year = DateDirectory.number(name, digits: 4) else { return .absent(Limits.frozen) }
+            return published(mode).years.contains(year)
+                ? .node(.dates(.year(mode, year))) : .absent(Limits.unpublished)
+        case .year(let mode, let year):
+            guard let month = DateDirectory.number(name, digits: 2) else { return .absent(Limits.frozen) }
+            return published(mode).newest(of: year, month) != nil
+                ? .node(.dates(.month(mode, year, month))) : .absent(Limits.unpublished)
+        case .month(let mode, _, _):
+            guard let day = EntryName.ascii(name).flatMap({ Day($0) }),
+                DateDirectory(of: mode, day) == directory
+            else {
+                return .absent(Limits.frozen)
+            }
+            let published = published(mode)
+            return day >= published.first && day <= published.newest
+                ? .node(.link(.dated(mode, day))) : .absent(Limits.unpublished)
+        }
+    }
+
+    /// When the newest day of a directory appeared: stable for what is past, in Unix seconds.
+    func modified(of directory: DateDirectory) -> Int64 {
+        let day: Day? =
+            switch directory {
+            case .all: nil
+            case .mode(let mode): catalog.newestPossible(of: mode)
+            case .year(let mode, let year):
+                published(mode).months(of: year).last.flatMap { published(mode).newest(of: year, $0) }
+            case .month(let mode, let year, let month): published(mode).newest(of: year, month)
+            }
+        return Self.publication(of: day ?? Day.newestPublished(atUnixSeconds: configuration.now()))
+    }
+
+    /// Whether something in a directory opens without a request.
+    func opens(_ directory: DateDirectory) -> Bool {
+        let days = directory.mode.map(catalog.storedDays) ?? []
+        return switch directory {
+        case .all: true
+        case .mode: !days.isEmpty
+        case .year(_, let year): days.contains { $0.civil.year == year }
+        case .month(let mode, _, _): days.contains { DateDirectory(of: mode, $0) == directory }
+        }
+    }
+
+    /// What has a number in these directories.
+    func node(numbered number: UInt64, below directory: DateDirectory = .all) -> Node? {
+        let node = Node.dates(directory)
+        if inodes.number(of: node) == number { return node }
+        if case .month = directory, !InodeNumber.mayBe(number, in: directory.path, order: .day(published(.daily).first))
+        {
+            return nil
+        }
+        for (_, node) in names(in: directory) {
+            if case .dates(let below) = node {
+                if let found = self.node(numbered: number, below: below) { return found }
+            } else if inodes.number(of: node) == number {
+                return node
+            }
+        }
+        return nil
+    }
+
+    private func published(_ mode: RankingMode) -> PublishedDays {
+        PublishedDays(first: Day.first(of: mode), newest: catalog.newestPossible(of: mode))
+    }
+}
+
+// MARK: - Who comes that way
+
+extension RankFileSystem {
+    /// Somebody reads the link to a day.
+    func noteWay(to mode: RankingMode, _ day: Day) {
+        datedWays.withLock { $0.note(mode, day, now: .now) }
+    }
+
+    /// The path behind `by-date/` under which somebody knows the pictures of a listing now; nil if nobody does.
+    func datedPath(of key: ListingKey) -> String? {
+        guard case .ranking(let mode, let day) = key, datedWays.withLock({ $0.holds(mode, day, now: .now) }) else {
+            return nil
+        }
+        return Link.dated(mode, day).path
+    }
+
+    /// The paths under which a program sees the directory of a node now: a day may be seen in `by-date/` too.
+    func sight(of node: Node) -> [String] {
+        [node.path] + [node.listingKey.flatMap(datedPath)].compactMap(\.self)
+    }
+
+    /// What the seeder calls the thumbnails in some directories: another way to a listing is other work.
+    static func seeding(in directories: [String]) -> String {
+        directories.joined(separator: " ")
+    }
+
+    /// The path of the directory in which a program sees a node: that of a day may be a month of `by-date/`.
+    func shownParentPath(of node: Node, to program: Program) -> String? {
+        guard case .day(let mode, let day) = node, datedPath(of: .ranking(mode, day)) != nil else {
+            return node.parentPath
+        }
+        let month = DateDirectory(of: mode, day).path
+        return looks.withLock { $0.isShown(month, to: program, now: .now) } ? month : node.parentPath
+    }
+}
