@@ -31,7 +31,7 @@ enum Main {
         switch command {
         case .mount(let request):
             if let descriptor = request.readyDescriptor { Launcher.closeInherited(above: descriptor) }
-            try mount(request)
+            try makeAndMount(request)
         case .demo(let request):
             let (settings, warnings, home) = try load(request)
             try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
@@ -61,6 +61,18 @@ enum Main {
                     .usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
             }
             Output.print(text, terminator: "")
+        }
+    }
+
+    /// Mounts on a folder that need not exist; mount(8) and its helpers leave that to whoever wrote the line.
+    private static func makeAndMount(_ request: MountRequest) throws(ProgramError) {
+        // Another user's folder is made by that user; who started this process in the background made what was to be made.
+        let makes =
+            !request.options.remounts && request.options.account == nil && request.readyDescriptor == nil
+        let made = makes ? MountPoint.make(request.mountPoint) : nil
+        do throws(ProgramError) { try mount(request) } catch {
+            if let made { unsafe _ = rmdir(made) }
+            throw error
         }
     }
 

@@ -21,6 +21,35 @@ extension MountSuite {
             }
         }
 
+        @Test func mountMakesTheFolderWhereTheUserMay() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let home = try workplace.folder("home")
+                let (directory, rankfs) = ("\(home)/Rankings", "\(Workplace.programs)/rankfs")
+                let isThere = { (path: String) in access(path, F_OK) == 0 }
+                // What cannot be mounted leaves nothing behind.
+                let wrong = try workplace.run(rankfs, "mount", directory, "-o", "nonsense=1")
+                #expect(wrong.status != 0 && !isThere(directory))
+                let deep = "\(home)/Pictures/Rankings"
+                let refused = try workplace.mount(origin, on: deep)
+                #expect(refused.status != 0 && refused.errors.contains("`mkdir -p`"), "\(refused.errors)")
+                #expect(!isThere("\(home)/Pictures"))
+                if geteuid() == 0 {
+                    // Another user's folder is not to be written into, whoever may.
+                    chown(home, 1, 1)
+                    #expect(try workplace.mount(origin, on: directory).status != 0 && !isThere(directory))
+                    chown(home, 0, 0)
+                }
+                let output = try workplace.mount(origin, on: directory + "/")
+                #expect(output.status == 0, "\(output.errors)")
+                #expect(try workplace.run("ls", directory).lines.contains("ranking"))
+                #expect(try workplace.run(rankfs, "unmount", directory).status == 0)
+                #expect(isThere(directory), "it stays for the next time")
+                #expect(try workplace.mount(origin, on: directory).status == 0)
+                #expect(try workplace.run(rankfs, "unmount", directory).status == 0)
+            }
+        }
+
         @Test func theMountHelperTakesWhatMountGivesIt() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)

@@ -63,7 +63,8 @@ enum HelpText {
     private static let mount = """
         rankfs mount [SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]
 
-        Mounts SOURCE (pixiv, or demo for the embedded one) on an existing, empty folder and returns when it answers.
+        Mounts SOURCE (pixiv, or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
+        not exist is made where the one that it is to be in is the user's own.
           -f   serve in this process until it is unmounted or gets SIGTERM or SIGINT
           -d   as -f, with debug lines
 

@@ -43,7 +43,7 @@ struct MountPoint: Hashable, Sendable {
         case .directory(isEmpty: true): return .mount
         case .directory(isEmpty: false):
             return .refuse("\(shown) is not empty; what is in it would be hidden, so name an empty folder.")
-        case .missing: return .refuse("\(shown) does not exist; make the folder first with `mkdir`.")
+        case .missing: return .refuse("\(shown) does not exist; make the folder first with `mkdir -p`.")
         case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
         case .failed(let code):
             return .refuse(
@@ -58,7 +58,7 @@ struct MountPoint: Hashable, Sendable {
     static func prepare(_ path: String, patience: Duration, log: (String) -> Void) throws(ProgramError) -> String {
         guard let canonical = Self.canonical(path) else {
             throw ProgramError(
-                .mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir`.")
+                .mountFailure, "\(LogText.escaped(path)) does not exist; make the folder first with `mkdir -p`.")
         }
         // Each round removes one dead mount; stacks of them are rare.
         for _ in 0..<8 {
@@ -74,6 +74,18 @@ struct MountPoint: Hashable, Sendable {
             }
         }
         throw ProgramError(.mountFailure, "\(LogText.escaped(canonical)) holds dead mounts; run `umount -l` on it.")
+    }
+
+    /// Makes a folder that does not exist, where the one that it is to be in is the user's own.
+    ///
+    /// - Returns: The canonical path of what was made; nil if nothing was, which the mount then says.
+    static func make(_ path: String) -> String? {
+        var status = stat()
+        guard let canonical = Files.canonicalParent(of: path), unsafe lstat(canonical, &status) != 0, errno == ENOENT,
+            let parent = Files.parent(of: canonical), unsafe stat(parent, &status) == 0, status.st_uid == geteuid(),
+            unsafe mkdir(canonical, 0o700) == 0
+        else { return nil }
+        return canonical
     }
 
     /// The canonical path of a folder that may be a mount that does not answer; nil if its parent does not exist.
