@@ -44,6 +44,10 @@ extension MountSuite {
                 for (words, remedy) in [
                     (["evict", "/etc"], "not inside a mount"),
                     (["refresh", "\(mount.path)/.rankfs/version"], "no listing"),
+                    (["pin", "\(mount.path)/ranking/dayly/2024-05-01"], "no ranking dayly; name one of daily,"),
+                    (["refresh", "\(mount.path)/ranking/dayly"], "no ranking dayly; name one of daily,"),
+                    (["fetch", "\(mount.path)/ranking/dayly/2024-05-01"], "no ranking dayly; name one of daily,"),
+                    (["fetch", "\(mount.path)/by-date/dayly/2024", "-n"], "no ranking dayly; name one of daily,"),
                     (["pin"], "name paths"), (["pin", "\(mount.path)/nothing"], "does not exist"),
                 ] {
                     let refused = try workplace.run(["\(Workplace.programs)/rankfs"] + words)

@@ -42,6 +42,25 @@ import Testing
     }
 
     @Test(arguments: [
+        "ranking/dayly/2024-05-01", "ranking/dayly", "ranking/Daily/latest", "by-date/dayly/2024",
+        "ranking/original-manga",
+        "ranking/dayly\u{1B}/2024-01-01..2024-01-02",
+    ])
+    func aWrongModeIsToldAsOne(_ path: String) {
+        #expect { try FetchPath.expand(path, newest: newest) } throws: { error in
+            guard let error = error as? ProgramError else { return false }
+            return error.status == .usage && error.message.hasPrefix("there is no ranking ")
+                && RankingMode.everyone.allSatisfy { error.message.contains($0.rawValue) }
+                && error.message.contains("daily_r18") && error.message.hasSuffix(".")
+                && !error.message.contains("\u{1B}")
+        }
+        #expect(WrongMode.complaint(at: "/m/n/\(path)", in: ["/m", "/m/n"]) != nil)
+        #expect(WrongMode.complaint(at: "/x/\(path)", in: ["/m"]) == nil)
+    }
+
+    @Test(arguments: [
+        "ranking", "by-date", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01",
+        "search/dayly",
         "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
     ])
     func otherPathsStandForThemselves(_ path: String) throws {

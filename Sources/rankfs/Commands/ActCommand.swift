@@ -13,6 +13,10 @@ enum ActCommand {
         var tally = Tally()
         for path in paths {
             guard let canonical = Files.canonical(path) else {
+                let beginning = Files.canonicalBeginning(of: Files.absolute(path))
+                if let complaint = WrongMode.complaint(at: beginning, in: mounts) {
+                    throw ProgramError(.usage, complaint)
+                }
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)) does not exist; look with ls.")
             }
             guard mounts.contains(where: { canonical == $0 || canonical.hasPrefix($0 + "/") }) else {

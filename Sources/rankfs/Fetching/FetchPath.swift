@@ -101,16 +101,16 @@ enum FetchPath {
     ///   - path: Below a mount's root.
     ///   - newest: The newest day that can have been published.
     /// - Returns: The paths, in the order of the calendar.
-    /// - Throws: usage for what is no range of published days.
+    /// - Throws: usage for what is no range of published days, and for a ranking that there is none of.
     static func expand(_ path: String, newest: Day) throws(ProgramError) -> Expansion {
+        if let complaint = WrongMode.complaint(path) { throw ProgramError(.usage, complaint) }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, parts[0] == "ranking", let dots = parts[2].range(of: "..") else {
+        guard parts.count == 3, parts[0] == "ranking", let mode = RankingMode(rawValue: parts[1]),
+            let dots = parts[2].range(of: "..")
+        else {
             return Expansion(paths: [path])
         }
         let shown = LogText.escaped(parts[2], limit: 80)
-        guard let mode = RankingMode(rawValue: parts[1]) else {
-            throw ProgramError(.usage, "there is no ranking \(LogText.escaped(parts[1], limit: 80)).")
-        }
         guard let first = Day(String(parts[2][..<dots.lowerBound])),
             let last = Day(String(parts[2][dots.upperBound...]))
         else {
