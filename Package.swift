@@ -108,7 +108,8 @@ let package = Package(
         tests(
             "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
-        tests("ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "TestSupport"]),
+        tests(
+            "ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "ImageCache", "Thumbnails", "TestSupport"]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-origin", "TestSupport"]),
     ]

@@ -27,12 +27,28 @@ import Testing
     @Test func theLineTells() {
         #expect(
             progress.line(width: 100, colours: false) { "\($0)" }
-                == "[######--------------] 123/200+ files  45M  3M/s  34 s left  007-\\u{1b}[2J雨上がりの喫茶店と猫.jpg")
-        #expect(progress.line(width: 50, colours: true) { "\($0)" } == "123/200+ files  45M  3M/s  34 s left")
+                == "[######--------------] 123 files, 2 listings to come  45M  3M/s  34 s left  007-\\u{1b}[2J雨上がり…")
+        #expect(
+            progress.line(width: 55, colours: true) { "\($0)" } == "123 files, 2 listings to come  45M  3M/s  34 s left"
+        )
+        var last = progress
+        last.listingsLeft = 0
+        #expect(last.line(width: 55, colours: true) { "\($0)" } == "123/200 files  45M  3M/s  10 s left")
         var waiting = progress
         waiting.coolDown = 5
         #expect(
             waiting.line(width: 80, colours: true) { "\($0):00" } == "the service asks to slow down; going on at 5:00")
+    }
+
+    /// All that is known may be through when most is not known yet.
+    @Test func noCountContradictsTheBar() {
+        let early = FetchProgress(filesDone: 490, filesKnown: 490, listingsDone: 3, listingsLeft: 7)
+        #expect(early.fraction < 0.31)
+        let line = early.line(width: 80, colours: false) { "\($0)" }
+        #expect(line.contains(" 490 files, 7 listings to come ") && !line.contains("/490"))
+        let late = FetchProgress(filesDone: 1, filesKnown: 490, listingsDone: 10, listingsLeft: 1)
+        #expect(late.count == "1 file, 1 listing to come")
+        #expect(FetchProgress(filesDone: 490, filesKnown: 490, listingsDone: 10).count == "490/490 files")
     }
 
     @Test func theFractionCountsListingsToCome() {
@@ -44,6 +60,8 @@ import Testing
 
     @Test(arguments: [
         ("abc", 3), ("雨", 2), ("e\u{301}", 1), ("ｱ", 1), ("／", 2), ("한글", 4), ("👩‍👩‍👧", 2), ("", 0), ("สายฝน", 5),
+        ("👩🏽‍🚀🏳️‍🌈", 4), ("🇯🇵", 2), ("❤️", 2), ("❤", 1), ("✨⭐⚡", 6), ("🪐🟠🥲", 6), ("🀄🆗🈁", 6), ("🤷🏻‍♀️", 2), ("1a#", 3),
+        ("𛀀", 2), ("♀♂", 2), ("🏴\u{E0067}\u{E0062}\u{E007F}", 2),
     ])
     func columns(_ text: String, _ width: Int) {
         #expect(DisplayText.width(of: text) == width)
@@ -55,6 +73,16 @@ import Testing
         #expect(DisplayText.cut("雨上がり", to: 6) == "雨上…")
         #expect(DisplayText.cut("ab", to: 1) == "…")
         #expect(DisplayText.cut("ab", to: 0) == "")
+        #expect(DisplayText.cut("a👩‍👩‍👧b", to: 3) == "a…")
+        #expect(DisplayText.cut("a👩‍👩‍👧bc", to: 4) == "a👩‍👩‍👧…")
+    }
+
+    @Test func endings() {
+        #expect(DisplayText.ending(of: "/home/雨", to: 8) == "/home/雨")
+        #expect(DisplayText.ending(of: "/home/雨", to: 7) == "…ome/雨")
+        #expect(DisplayText.ending(of: "/home/雨上", to: 4) == "…上")
+        #expect(DisplayText.ending(of: "ab", to: 1) == "…")
+        #expect(DisplayText.ending(of: "ab", to: 0) == "")
     }
 
     @Test(arguments: [

@@ -19,6 +19,35 @@ import Testing
         #expect(cut.hasSuffix("é…"))
     }
 
+    @Test(arguments: [
+        "👩‍👩‍👧", "👩🏽‍🚀", "🏳️‍🌈", "🤷🏻‍♀️", "❤️", "❤️‍🔥", "🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", "🇯🇵", "が", "e\u{301}",
+    ])
+    func whatIsOneSignStaysOne(_ sign: String) {
+        #expect(LogText.escaped("a\(sign)b") == "a\(sign)b")
+        #expect(LogText.escaped("a\(sign)b", limit: 100) == "a\(sign)b")
+        // Whole or not at all.
+        let many = LogText.escaped(String(repeating: sign, count: 300))
+        #expect(many.replacing(sign, with: "") == "…")
+        #expect(LogText.escaped("\(sign)\(sign)", limit: sign.utf8.count * 2 - 1) == "\(sign)…")
+    }
+
+    @Test func aLetterUnderManyAccentsIsCut() {
+        let shown = LogText.escaped("e" + String(repeating: "\u{301}", count: 5000) + "x")
+        let scalars = shown.unicodeScalars
+        #expect(scalars.count == LogText.longestShown && scalars.starts(with: ["e", "\u{301}"]) && scalars.last == "x")
+        let line = LogText.escaped(String(repeating: "\u{301}", count: 5000), limit: LogText.longestLine)
+        #expect(line.utf8.count <= LogText.longestLine + 3 && line.utf8.count > LogText.longestLine - 2)
+    }
+
+    @Test(arguments: [
+        ("a\u{200D}b", "a\\u{200d}b"), ("👩\u{200D}", "👩\\u{200d}"), ("👩\u{200D}\u{200D}👧", "👩\\u{200d}\\u{200d}👧"),
+        ("\u{200D}👩", "\\u{200d}👩"), ("1\u{200D}👩", "1\\u{200d}👩"), ("👩\u{E0067}\u{E007F}", "👩\\u{e0067}\\u{e007f}"),
+        ("👩\u{202E}👧", "👩\\u{202e}👧"), ("\u{1B}👩‍👧", "\\u{1b}👩‍👧"),
+    ])
+    func joinersThatJoinNothingAreShown(_ text: String, _ shown: String) {
+        #expect(LogText.escaped(text) == shown)
+    }
+
     @Test func pathsKeepTheirEndsInSentences() {
         let path = "/begin/" + String(repeating: "ünï\n", count: 500) + "/end.jpg"
         let shown = LogText.escaped(path)

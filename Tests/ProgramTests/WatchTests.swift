@@ -57,9 +57,58 @@ import Testing
             ])
         #expect(
             frame().lines(width: 40, height: 40, colours: false).suffix(3) == [
-                "reading    25 %  1K of 4K          001…", "preload     ? %  0                 2_p0",
+                "reading    25 %  1K of 4K  001-雨.jpg", "preload     ? %  0  2_p0",
                 "queue     25 wait, next p0.png",
             ])
+    }
+
+    @Test func sixtyColumnsAreEnough() {
+        #expect(
+            frame().lines(width: 60, height: 24, colours: false) == [
+                "/m/ü\\u{a}  pixiv, rankfs 1.2.3, up 1 h 2 min",
+                "cache     [----------] 5M of 2G, 7 pictures",
+                "received  1M, 3M/s; 2 transfers, 1 queued; requests",
+                "          waiting: 4",
+                "requests  12 to the service, 500 for sizes, 30 for",
+                "          pictures, 3 failed",
+                "service   39 requests may go at once, then one each 1.3 s",
+                "waiting   the service asked to be left alone for 16 min 40",
+                "          s, until [5000]",
+                "waiting   the image host asked to be left alone for 1 min 0",
+                "          s, until [4060]",
+                "warning   [0] no \"route\"",
+                "reading   [##--------]  25 %  1K of 4K  001-雨.jpg",
+                "preload   [~~~~~~~~~~]   ? %  0  2_p0",
+                "queue     25 wait, next p0.png",
+            ])
+        // Where messages need the lines, figures are cut; what keeps the mount waiting never is.
+        let few = frame().lines(width: 60, height: 13, colours: false)
+        #expect(few[2] == "received  1M, 3M/s; 2 transfers, 1 queued; requests waitin…")
+        #expect(
+            few.count == 13 && few.contains("          s, until [5000]") && few.contains("warning   [0] no \"route\""))
+    }
+
+    @Test func theMountIsNamedHoweverLongItsPathIs() {
+        var document = StatusDocument.sample
+        document.mountPoint = "/home/somebody/Pictures/from the network/Rankings of 雨"
+        let lines = frame(document).lines(width: 60, height: 24, colours: false)
+        #expect(Array(lines.prefix(2)) == [document.mountPoint, "pixiv, rankfs 1.2.3, up 1 h 2 min"])
+        #expect(frame(document).lines(width: 30, height: 24, colours: false)[0] == "…m the network/Rankings of 雨")
+        #expect(
+            PlainWatchDisplay.text("idle", of: "/m\n", at: "12:03:00") == "12:03:00 /m\\u{a}: idle\n")
+    }
+
+    /// Terminals do not agree on the width of joined emoji, so none may break the line that is too long for it.
+    @Test func linesAreNotContinuedAndTheTerminalIsGivenBack() {
+        #expect(ScreenWatchDisplay.enter.hasSuffix("\u{1B}[?7l"))
+        #expect(ScreenWatchDisplay.exit.hasPrefix("\u{1B}[?7h") && ScreenWatchDisplay.exit.hasSuffix("\u{1B}[?1049l"))
+    }
+
+    @Test func joinedEmojiAreDrawn() throws {
+        var document = StatusDocument.sample
+        let name = "001-👩‍👩‍👧🏳️‍🌈.jpg"
+        document.cache.downloads[0].path = "ranking/daily/2024-05-01/\(name)"
+        #expect(frame(document).lines(width: 60, height: 24, colours: false).contains { $0.hasSuffix("  \(name)") })
     }
 
     @Test func readsAreBlueAndPreloadsGreen() throws {
@@ -101,9 +150,9 @@ import Testing
                 time: $0, level: "error", message: "ranking/daily/2024-05-01/00\($0)-a.jpg: no route; check the network"
             )
         }
-        let lines = frame(document).lines(width: 60, height: 14, colours: false)
+        let lines = frame(document).lines(width: 60, height: 16, colours: false)
         #expect(
-            Array(lines[7..<11]) == [
+            Array(lines[9..<13]) == [
                 "error     [8] ranking/daily/2024-05-01/008-a.jpg: no route;", "          check the network",
                 "error     [9] ranking/daily/2024-05-01/009-a.jpg: no route;", "          check the network",
             ])

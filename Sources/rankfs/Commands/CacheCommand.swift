@@ -136,9 +136,10 @@ struct CacheCommand {
         let marks = found.missingMarks.map { LogText.escaped($0) }.joined(separator: ", ")
         return [
             "directory  \(directory)",
-            "pictures   \(found.pictures), \(ValueParsers.sizeText(found.bytes)) of \(ValueParsers.sizeText(budget))",
-            "partial    \(found.partialPictures), \(ValueParsers.sizeText(found.partialBytes))",
-            "thumbnails \(thumbnails.files), \(ValueParsers.sizeText(thumbnails.bytes)), for file managers",
+            "pictures   \(found.pictures) stored, \(ValueParsers.sizeText(found.bytes)) of the "
+                + "\(ValueParsers.sizeText(budget)) that cache_size allows",
+            "partial    \(found.partialPictures) unfinished, \(ValueParsers.sizeText(found.partialBytes)) of them received",
+            "thumbnails \(thumbnails.files) made for file managers, \(ValueParsers.sizeText(thumbnails.bytes))",
             "backups    " + (marks.isEmpty ? "every mark that keeps them away is set" : "missing marks: \(marks)"),
         ].joined(separator: "\n")
     }

@@ -67,7 +67,7 @@ final class FetchDisplay: Sendable {
         let tenths = Int(progress.fraction * 10)
         guard byTenths, tenths > screen.tenths, tenths < 10 else { return }
         screen.tenths = tenths
-        Output.print("\(tenths * 10) %  \(progress.filesDone)/\(progress.filesKnown) files")
+        Output.print("\(tenths * 10) %  \(progress.count)")
     }
 
     /// Takes the line away; afterwards nothing is shown any more.

@@ -22,6 +22,13 @@ struct FetchProgress: Hashable, Sendable {
         return min(1, Double(filesDone) / (Double(filesKnown) + average * Double(listingsLeft)))
     }
 
+    /// How many files are through, of how many once that is known: beside a part of what nobody has counted it would
+    /// contradict the bar.
+    var count: String {
+        guard listingsLeft > 0 else { return "\(filesDone)/\(filesKnown) files" }
+        return "\(Counted.text(filesDone, "file")), \(Counted.text(listingsLeft, "listing")) to come"
+    }
+
     /// Seconds left, if it goes on as until now; nil as long as that is a guess.
     var secondsLeft: Int64? {
         let fraction = fraction
@@ -50,7 +57,7 @@ struct FetchProgress: Hashable, Sendable {
         if let coolDown {
             return DisplayText.cut("the service asks to slow down; going on at \(clock(coolDown))", to: room)
         }
-        var parts = ["\(filesDone)/\(filesKnown)\(listingsLeft > 0 ? "+" : "") files", ValueParsers.sizeText(bytes)]
+        var parts = [count, ValueParsers.sizeText(bytes)]
         parts.append("\(ValueParsers.sizeText(rate))/s")
         if let left = secondsLeft { parts.append("\(StatusCommand.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)

@@ -6,26 +6,72 @@ enum LogText {
     /// Characters of a path or a name within a sentence; of longer ones the middle is left out.
     static let longestShown = 200
 
+    /// Scalars of a sign that is not taken apart; letters under a hundred accents are.
+    private static let longestSign = 8
+
     /// A path or a name for a sentence: its beginning and its end tell most.
     static func escaped(_ text: String) -> String {
-        let whole = text.unicodeScalars.lazy.map { needsEscape($0) ? escape($0) : String($0) }.joined().unicodeScalars
-        let count = whole.count
-        guard count > longestShown else { return String(whole) }
+        let pieces = pieces(of: text)
+        guard pieces.reduce(0, { $0 + $1.unicodeScalars.count }) > longestShown else { return pieces.joined() }
         let end = longestShown * 2 / 5
-        return String(whole.prefix(longestShown - 1 - end)) + "…" + String(whole.suffix(end))
+        let beginning = fitting(pieces, longestShown - 1 - end)
+        return beginning.joined() + "…" + fitting(pieces.reversed(), end).reversed().joined()
+    }
+
+    /// The first pieces that have so many characters at most.
+    private static func fitting(_ pieces: some Sequence<String>, _ most: Int) -> [String] {
+        var left = most
+        return pieces.prefix { piece in
+            left -= piece.unicodeScalars.count
+            return left >= 0
+        }
     }
 
     /// The text with control, formatting and line-separating characters written as `\u{…}`, cut at `limit` bytes.
     static func escaped(_ text: String, limit: Int) -> String {
         var result = ""
         var length = 0
-        for scalar in text.unicodeScalars {
-            let piece = needsEscape(scalar) ? escape(scalar) : String(scalar)
+        for piece in pieces(of: text) {
             length += piece.utf8.count
             if length > limit { return result + "…" }
             result += piece
         }
         return result
+    }
+
+    /// The text in pieces that are shown whole or not at all.
+    private static func pieces(of text: String) -> [String] {
+        text.flatMap { character in
+            let scalars = character.unicodeScalars
+            let isPlain = scalars.count <= longestSign && !scalars.contains(where: needsEscape)
+            if isPlain || isJoinedEmoji(scalars) { return [String(character)] }
+            return scalars.map { needsEscape($0) ? escape($0) : String($0) }
+        }
+    }
+
+    /// Whether a character is emoji that joiners make one of (Unicode Technical Standard 51, "ZWJ sequence"), or a flag that tags
+    /// spell: what is invisible in it hides nothing.
+    private static func isJoinedEmoji(_ scalars: Character.UnicodeScalarView) -> Bool {
+        guard scalars.count > 1, let first = scalars.first, isEmoji(first) else { return false }
+        var last = first
+        for scalar in scalars.dropFirst() {
+            let isFine =
+                switch scalar {
+                case "\u{FE0F}", joiner: last != joiner && last != scalar
+                case "\u{E0020}"..."\u{E007E}", "\u{E007F}": first == "\u{1F3F4}" && last != joiner
+                default: scalar.properties.isEmojiModifier || last == joiner && isEmoji(scalar)
+                }
+            guard isFine else { return false }
+            last = scalar
+        }
+        return last != joiner
+    }
+
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+
+    /// Digits and signs of ASCII have an emoji form too; they join with nothing.
+    private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isEmoji && !scalar.isASCII
     }
 
     private static func escape(_ scalar: Unicode.Scalar) -> String { "\\u{\(String(scalar.value, radix: 16))}" }

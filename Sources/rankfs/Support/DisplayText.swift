@@ -19,6 +19,18 @@ enum DisplayText {
         return result + "…"
     }
 
+    /// The end of a text in so many columns, behind `…` for what is missing: of a path it tells most.
+    static func ending(of text: String, to columns: Int) -> String {
+        guard width(of: text) > columns else { return text }
+        guard columns > 0 else { return "" }
+        var left = columns - 1
+        let end = text.reversed().prefix { character in
+            left -= width(of: character)
+            return left >= 0
+        }
+        return "…" + String(end.reversed())
+    }
+
     /// The text in lines of at most so many columns, broken at spaces where there are any, the last one cut if it is too long.
     ///
     /// - Parameters:
@@ -48,22 +60,29 @@ enum DisplayText {
         return lines + [cut(String(rest), to: columns)]
     }
 
-    /// A character with all that combines with it is as wide as its widest scalar.
+    /// A character with all that combines with it is as wide as its widest scalar: joined emoji are one.
     private static func width(of character: Character) -> Int {
-        character.unicodeScalars.map(width).max() ?? 0
+        let scalars = character.unicodeScalars
+        // U+FE0F asks for the emoji where there is a narrow sign too, as of hearts (Unicode Technical Standard 51).
+        if scalars.first?.properties.isEmoji == true, scalars.contains("\u{FE0F}") { return 2 }
+        return scalars.map(width).max() ?? 0
     }
 
     /// The wide and full-width ranges of Unicode's East Asian Width (UAX #11), joined where nothing narrow lies between.
+    ///
+    /// Emoji besides these are told by their own property.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x231A...0x231B, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0xA4CF,
         0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6,
-        0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+        0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F2FF,
+        0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF,
+        0x20000...0x3FFFD,
     ]
 
     private static func width(of scalar: Unicode.Scalar) -> Int {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format, .control: 0
-        default: wide.contains { $0.contains(scalar.value) } ? 2 : 1
+        default: scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) } ? 2 : 1
         }
     }
 }

@@ -67,7 +67,12 @@ struct PlainWatchDisplay: WatchDisplay {
         guard line != shown, document.monotonic >= told + Self.pause else { return true }
         told = document.monotonic
         shown = line
-        return Files.write(Array("\(Terminal.clock(document.time)) \(line)\n".utf8), to: 1)
+        return Files.write(Array(Self.text(line, of: mountPoint, at: Terminal.clock(document.time)).utf8), to: 1)
+    }
+
+    /// `12:03:00 /home/me/Rankings: idle, …`: several watchers may write into one log.
+    static func text(_ line: String, of mountPoint: String, at clock: String) -> String {
+        "\(clock) \(LogText.escaped(mountPoint)): \(line)\n"
     }
 
     mutating func refresh(silence: Int64?) -> Bool { true }
@@ -88,8 +93,10 @@ struct ScreenWatchDisplay: WatchDisplay {
     private var progress = ""
 
     /// The other screen without a cursor, and the way back: what the terminal showed before is there again.
-    private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
-    private static let exit = "\u{1B}[?25h\u{1B}[?1049l"
+    ///
+    /// Lines are not continued on the next one (DECAWM): terminals do not agree on how wide some signs are.
+    static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
+    static let exit = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
     init(mountPoint: String, others: Int, variables: [String: String]) {
         self.mountPoint = mountPoint

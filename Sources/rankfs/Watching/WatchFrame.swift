@@ -14,11 +14,13 @@ struct WatchFrame {
 
     /// Columns from which there is room for bars.
     private static let widthForBars = 50
+    /// Columns within lines from which there is room for wide bars; for a name there must be some behind them.
+    private static let roomForWideBars = 76
     private static let labelWidth = 10
     /// Messages shown at most, so that the bars keep their places.
     private static let mostMessages = 5
     /// Lines of one message at most: remedies stand at the end.
-    private static let mostLines = 3
+    private static let mostLines = 4
     /// Bars of preloads at most: as many as connections.
     private static let mostPreloads = 8
     private static let mostReads = 8
@@ -34,23 +36,30 @@ struct WatchFrame {
     /// - Returns: At most `height` lines without their ends.
     func lines(width: Int, height: Int, colours: Bool) -> [String] {
         let pen = Pen(room: max(0, width - 1), hasBars: width >= Self.widthForBars, colours: colours)
-        let figures = [title(pen)] + figures(pen)
         let bars = reads(pen) + preloads(pen)
         let room = max(0, height - bars.count)
+        // Figures that are too long for their lines go on in the next ones, unless messages need those.
+        let (short, long) = (title(pen) + figures(pen, most: 1), title(pen) + figures(pen, most: Self.mostLines))
+        let figures = long.count + messages(pen, room: .max).count <= room ? long : short
         let messages = messages(pen, room: room - figures.count)
         return Array((figures.prefix(room) + messages + bars).prefix(max(0, height)))
     }
 
     // MARK: Figures
 
-    private func title(_ pen: Pen) -> String {
+    /// Which mount it is, in a line of its own if it is too long for one with the rest.
+    private func title(_ pen: Pen) -> [String] {
         let more = others > 0 ? ", \(others) more mount\(others == 1 ? "" : "s")" : ""
-        return pen.plain(
-            "\(LogText.escaped(document.mountPoint))  \(document.source), rankfs \(document.version), up "
-                + "\(StatusCommand.duration(document.uptime))\(more)")
+        let name = LogText.escaped(document.mountPoint)
+        let rest =
+            "\(document.source), rankfs \(document.version), up \(StatusCommand.duration(document.uptime))\(more)"
+        let whole = "\(name)  \(rest)"
+        if DisplayText.width(of: whole) <= pen.room { return [whole] }
+        return [DisplayText.ending(of: name, to: pen.room), DisplayText.cut(rest, to: pen.room)]
     }
 
-    private func figures(_ pen: Pen) -> [String] {
+    /// The figures in so many lines each at most; what keeps the mount from doing more is always told whole.
+    private func figures(_ pen: Pen, most: Int) -> [String] {
         let (cache, network) = (document.cache, document.network)
         let fill = cache.budget > 0 ? Double(cache.storedBytes) / Double(cache.budget) : 0
         let speed = rate.flatMap { $0 > 0 ? ", \(ValueParsers.sizeText($0))/s" : nil } ?? ""
@@ -58,18 +67,18 @@ struct WatchFrame {
             pen.line(
                 "cache", bar: (fill, nil),
                 "\(ValueParsers.sizeText(cache.storedBytes)) of \(ValueParsers.sizeText(cache.budget)), "
-                    + Counted.text(cache.storedPictures, "picture")),
-            pen.line(
-                "received",
-                "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(Counted.text(network.activeTransfers, "transfer")), "
-                    + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"),
-            pen.line("requests", StatusCommand.requests(network.requests) ?? "none so far"),
-            pen.line(
-                "service",
-                "\(Counted.text(Int(network.tokens), "request")) may go at once"
-                    + (network.rate.map { ", then \(Self.pace($0))" } ?? "")),
+                    + Counted.text(cache.storedPictures, "picture"))
         ]
-        lines += waits.map { pen.line("waiting", $0, .yellow) }
+        let received =
+            "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(Counted.text(network.activeTransfers, "transfer")), "
+            + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"
+        lines += pen.paragraph("received", received, most: most)
+        lines += pen.paragraph("requests", StatusCommand.requests(network.requests) ?? "none so far", most: most)
+        let service =
+            "\(Counted.text(Int(network.tokens), "request")) may go at once"
+            + (network.rate.map { ", then \(Self.pace($0))" } ?? "")
+        lines += pen.paragraph("service", service, most: most)
+        lines += waits.flatMap { pen.paragraph("waiting", $0, .yellow, most: Self.mostLines) }
         return lines
     }
 
@@ -142,7 +151,8 @@ struct WatchFrame {
             let name = Self.name(download.path ?? download.picture)
             let part = String(repeating: " ", count: max(0, 3 - percent.count)) + percent
             let size = ValueParsers.sizeText(download.received) + total
-            let space = String(repeating: " ", count: max(0, Self.sizeWidth - size.count))
+            // So that names keep their place, where there is room for that.
+            let space = String(repeating: " ", count: pen.isWide ? max(0, Self.sizeWidth - size.count) : 0)
             return pen.line(label, bar: (fraction, colour), "\(part) %  \(size)\(space)  \(name)")
         }
         if downloads.count > most { lines.append(pen.line("", "and \(downloads.count - most) more")) }
@@ -173,10 +183,11 @@ struct WatchFrame {
         let hasBars: Bool
         let colours: Bool
 
-        /// Columns of a bar, more where there is room.
-        private var barWidth: Int { room >= 100 ? 32 : 22 }
+        /// Whether there is room for figures in columns, and for names behind them.
+        var isWide: Bool { room >= WatchFrame.roomForWideBars }
 
-        func plain(_ text: String) -> String { DisplayText.cut(text, to: room) }
+        /// Columns of a bar, more where there is room.
+        private var barWidth: Int { room >= 100 ? 32 : isWide ? 22 : 12 }
 
         /// A label and a text, the label in colour.
         func line(_ label: String, _ text: String, _ colour: Colour? = nil) -> String {
@@ -186,7 +197,7 @@ struct WatchFrame {
         }
 
         /// A label and a text of several lines, the label in colour.
-        func paragraph(_ label: String, _ text: String, _ colour: Colour, most: Int) -> [String] {
+        func paragraph(_ label: String, _ text: String, _ colour: Colour? = nil, most: Int) -> [String] {
             let columns = max(2, room - WatchFrame.labelWidth)
             return DisplayText.wrapped(text, to: columns, most: most).enumerated().map { index, text in
                 index == 0 ? line(label, text, colour) : line("", text)
