@@ -150,6 +150,14 @@ package final class ImageCache: Sendable {
         }
     }
 
+    /// Whether a picture is pinned, or will be as soon as it is stored.
+    ///
+    /// Never waits.
+    package func isPinned(_ picture: PictureID) -> Bool {
+        let key = FileKey(picture)
+        return core.withLock { $0.index.isPinned(key) }
+    }
+
     /// Drops a stored picture, pinned or not.
     ///
     /// - Parameters:

@@ -91,6 +91,9 @@ struct StoredIndex: Sendable {
         }
     }
 
+    /// Whether a picture is pinned, or will be as soon as it is stored.
+    func isPinned(_ key: FileKey) -> Bool { entries[key]?.isPinned ?? wantedPins.contains(key) }
+
     /// A bound on memory: pictures that are pinned before they are there, ten thousand days' worth of an hour's downloads.
     private static let mostWantedPins = 100_000
 

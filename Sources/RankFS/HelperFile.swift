@@ -5,6 +5,7 @@ enum HelperFile: CaseIterable, Sendable {
     case version
     case cacheTag
     case trackerIgnore
+    case volumeInfo
     /// Where `random.jpg` leads while no picture is stored.
     case standIn
 
@@ -21,6 +22,7 @@ enum HelperFile: CaseIterable, Sendable {
         case .version: "version"
         case .cacheTag: "CACHEDIR.TAG"
         case .trackerIgnore: ".trackerignore"
+        case .volumeInfo: ".xdg-volume-info"
         case .standIn: "nothing-stored.jpg"
         }
     }
@@ -29,7 +31,7 @@ enum HelperFile: CaseIterable, Sendable {
     var isBelowHelpers: Bool {
         switch self {
         case .status, .metrics, .version, .standIn: true
-        case .cacheTag, .trackerIgnore: false
+        case .cacheTag, .trackerIgnore, .volumeInfo: false
         }
     }
 
@@ -37,7 +39,7 @@ enum HelperFile: CaseIterable, Sendable {
     var isLive: Bool {
         switch self {
         case .status, .metrics: true
-        case .version, .cacheTag, .trackerIgnore, .standIn: false
+        case .version, .cacheTag, .trackerIgnore, .volumeInfo, .standIn: false
         }
     }
 
@@ -51,4 +53,17 @@ enum HelperFile: CaseIterable, Sendable {
         # For information about cache directory tags see https://bford.info/cachedir/
 
         """
+
+    /// Name and icon of the mount in side bars, as gvfs reads them (common/gvfsmountinfo.c of gvfs 1.50).
+    ///
+    /// - Parameter name: One line without backslashes.
+    /// - Returns: A key file.
+    static func volumeInfoText(name: String) -> String {
+        """
+        [Volume Info]
+        Name=\(name)
+        Icon=rankfs
+
+        """
+    }
 }

@@ -23,9 +23,11 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case state = "user.rankfs.state"
     case progress = "user.rankfs.progress"
     case withheld = "user.rankfs.withheld"
+    /// Whether it is pinned: `yes` or `no`.
+    case kept = "user.rankfs.kept"
 
     /// Whether it tells of the mount at this moment: who copies attributes lists them first, and is not to take these along.
-    var isLive: Bool { self == .state || self == .progress }
+    var isLive: Bool { self == .state || self == .progress || self == .kept }
 
     /// The value that the picture's record tells; nil for what the service does not tell and what is no part of the record.
     func value(in record: ListedWork) -> String? {
@@ -42,7 +44,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .views: return work.views.map(String.init)
         case .ratings: return work.ratings.map(String.init)
         case .withheld: return work.withheld
-        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: return nil
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: return nil
         }
     }
 
@@ -52,7 +54,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings: true
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
-        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress: false
+        case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: false
         }
     }
 

@@ -202,6 +202,7 @@ extension RankFileSystem {
         case .version: return Array(configuration.version.utf8)
         case .cacheTag: return Array(HelperFile.cacheTagText.utf8)
         case .trackerIgnore: return []
+        case .volumeInfo: return Array(HelperFile.volumeInfoText(name: configuration.volumeName).utf8)
         case .standIn: return StandIn.jpeg
         }
     }

@@ -87,6 +87,7 @@ extension RankFileSystem {
         case .posted: Timestamp.text(picture.uploaded)
         case .state: Self.name(of: cache.state(of: picture))
         case .progress: progress(of: picture, size: listing.size(at: index))
+        case .kept: cache.isPinned(picture) ? "yes" : "no"
         default: nil
         }
     }

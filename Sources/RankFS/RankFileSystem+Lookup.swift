@@ -130,6 +130,7 @@ extension RankFileSystem {
         case ".rankfs": .node(.helpers)
         case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
         case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
+        case HelperFile.volumeInfo.name: .node(.helper(.volumeInfo))
         default: .absent(Limits.frozen)
         }
     }

@@ -48,6 +48,8 @@ package final class RankFileSystem: FileSystem {
         package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
+        /// What side bars call the mount.
+        package var volumeName = "Rankings"
         /// What is asked of the programs that call.
         var processes = Processes.system
         /// Gives memory that is free back to the system.

@@ -14,14 +14,19 @@ extension MountSuite {
                 let readable = names.map { "\(mount.day())/\($0)" }.filter {
                     extendedAttribute("user.rankfs.withheld", of: $0) == nil
                 }
+                let kept = { (path: String) in extendedAttribute("user.rankfs.kept", of: path) }
                 let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
                 let pinned = readable[0]
+                #expect(kept(pinned) == "no")
                 #expect(try rankfs("pin", pinned).output == "pinned 1 picture\n")
+                #expect(kept(pinned) == "yes" && kept(readable[1]) == "no")
                 guard poll({ state(pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
                 // Three times what the cache may hold.
                 for path in readable.dropFirst() { _ = try read(path).get() }
                 #expect(poll { state(readable[1]) == "absent" }, "the least recently used one had to go")
                 #expect(state(pinned) == "stored")
+                #expect(try rankfs("unpin", pinned).output == "released 1 picture\n")
+                #expect(kept(pinned) == "no")
                 #expect(try rankfs("evict", pinned).output == "dropped 1 stored picture\n")
                 #expect(state(pinned) == "absent")
                 #expect(try rankfs("evict", mount.day()).output.hasPrefix("dropped "))

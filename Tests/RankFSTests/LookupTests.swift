@@ -32,7 +32,7 @@ import Testing
         "nonsense", "ranking/nonsense", "ranking/daily/2007-09-12", "ranking/daily/2999-01-01",
         "ranking/daily/2024-05-03", "ranking/daily/2024-02-30", "ranking/daily/2024-5-1", "ranking/daily/20240501",
         "ranking/daily/latest2", "users/0", "users/011", "users/name", ".rankfs/metric", ".Trash", ".Trash-1000",
-        ".xdg-volume-info", "autorun.inf", ".rankfs/CACHEDIR.TAG", "status.json",
+        ".autorun", "autorun.inf", ".rankfs/CACHEDIR.TAG", "status.json",
     ])
     func whatCannotBeIsAbsentWithoutARequest(path: String) async throws {
         try await Workbench.with { bench in
@@ -193,6 +193,10 @@ import Testing
             #expect(Int64(text.count) == tag.size)
             #expect(text.starts(with: HelperFile.cacheTagSignature.utf8))
             #expect(try await bench.stat(".trackerignore").size == 0)
+            let volume = try await bench.contents(try await bench.stat(".xdg-volume-info").inode)
+            #expect(
+                String(decoding: volume, as: UTF8.self)
+                    == "[Volume Info]\nName=Rankings\nIcon=rankfs\n")
             let version = try await bench.stat(".rankfs/version").inode
             #expect(try await bench.contents(version) == Array("1.2.3\n".utf8))
             let status = try await bench.stat(".rankfs/status.json")

@@ -193,12 +193,12 @@ import Testing
                 "user.rankfs.previous_rank": "3", "user.rankfs.width": "1200", "user.rankfs.height": "900",
                 "user.rankfs.views": "10", "user.rankfs.ratings": "5",
                 "user.rankfs.posted": "2024-04-30T15:16:42Z", "user.rankfs.state": "absent",
-                "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)",
+                "user.rankfs.progress": "0/\(PictureHost.picture(1002).count)", "user.rankfs.kept": "no",
             ]
             let asked = bench.source.asked.count + bench.host.asked.count
             let names = try await bench.attributeNames(inode)
             // Who lists attributes copies them: what is live stays behind.
-            let live: Set = ["user.rankfs.state", "user.rankfs.progress"]
+            let live: Set = ["user.rankfs.state", "user.rankfs.progress", "user.rankfs.kept"]
             #expect(Set(names) == Set(expected.keys).subtracting(live))
             for (name, value) in expected { #expect(await bench.attribute(inode, name).text == value, "\(name)") }
             for name in ["security.selinux", "system.posix_acl_access", "user.rankfs.nothing", "user.xdg.comment", ""] {

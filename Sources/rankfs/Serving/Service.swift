@@ -111,6 +111,7 @@ struct Service {
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent
         configuration.isOffline = settings.isOffline
+        configuration.volumeName = "Rankings (\(request.source.rawValue))"
         configuration.thumbnails = thumbnails
         configuration.giveMemoryBack = FreeMemory.giveBack
         let fileSystem = RankFileSystem(
