@@ -26,4 +26,23 @@ static inline int rankfs_bus_read_number(sd_bus_message *answer, uint32_t *numbe
     return sd_bus_message_read(answer, "v", "u", number);
 }
 
+// Shows a notification with the name of the program as its icon, and waits until the desktop has it. What
+// shows notifications may be started by the bus for it, as for any program. Returns 0 or -errno.
+static inline int rankfs_bus_notify(
+    sd_bus *bus, const char *program, const char *entry, const char *summary, const char *body, uint64_t timeout
+) {
+    sd_bus_message *call = NULL;
+    int result = sd_bus_message_new_method_call(
+        bus, &call, "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications",
+        "Notify");
+    if (result >= 0) {
+        result = sd_bus_message_append(
+            call, "susssasa{sv}i", program, (uint32_t)0, program, summary, body, 0, 1, "desktop-entry", "s", entry,
+            (int32_t)-1);
+    }
+    if (result >= 0) result = sd_bus_call(bus, call, timeout, NULL, NULL);
+    sd_bus_message_unref(call);
+    return result < 0 ? result : 0;
+}
+
 #endif

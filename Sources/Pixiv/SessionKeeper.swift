@@ -27,6 +27,7 @@ package final class SessionKeeper: Sendable {
     private let host: String
     private let now: @Sendable () -> Int64
     private let report: @Sendable (String) -> Void
+    private let expired: @Sendable () -> Void
     private let guarded: Mutex<State>
 
     /// Follows files.
@@ -36,14 +37,16 @@ package final class SessionKeeper: Sendable {
     ///   - host: The API's host.
     ///   - now: Unix seconds.
     ///   - report: Told, as a sentence, what the user should know; the same thing once.
+    ///   - expired: Told that the service takes the session no longer, once until it takes one again; must not wait.
     package init(
         places: [SessionPlace], host: String, now: @escaping @Sendable () -> Int64,
-        report: @escaping @Sendable (String) -> Void
+        report: @escaping @Sendable (String) -> Void, expired: @escaping @Sendable () -> Void = {}
     ) {
         self.places = places
         self.host = host
         self.now = now
         self.report = report
+        self.expired = expired
         guarded = Mutex(State())
     }
 
@@ -53,6 +56,7 @@ package final class SessionKeeper: Sendable {
         host = ""
         now = { 0 }
         report = { _ in }
+        expired = {}
         guarded = Mutex(State(cookie: cookie))
     }
 
@@ -105,6 +109,7 @@ package final class SessionKeeper: Sendable {
         report(
             "pixiv no longer takes \(cookie): sign in again with `rankfs login`; what is stored and what needs no account "
                 + "works on")
+        expired()
     }
 
     /// The session is good, and still the service does not show what it should.

@@ -12,6 +12,7 @@ private let second = "456_MnOpQrStUvWx"
 private final class Folder: Sendable {
     let path = NSTemporaryDirectory() + "rankfs-session-\(UUID().uuidString)"
     let reports = Mutex<[String]>([])
+    let expiries = Mutex(0)
     let now = Mutex<Int64>(10_000)
 
     init() throws {
@@ -31,7 +32,8 @@ private final class Folder: Sendable {
     func keeper(_ places: [SessionPlace]) -> SessionKeeper {
         SessionKeeper(
             places: places, host: "www.pixiv.net", now: { [self] in now.withLock { $0 } },
-            report: { [self] text in reports.withLock { $0.append(text) } })
+            report: { [self] text in reports.withLock { $0.append(text) } },
+            expired: { [self] in expiries.withLock { $0 += 1 } })
     }
 
     func place(
@@ -158,6 +160,7 @@ struct SessionFileTests {
         keeper.expire(cookie)
         keeper.expire(cookie)
         #expect(keeper.signIn == .expired(UserID(rawValue: 123)) && keeper.isGone(cookie))
+        #expect(folder.expiries.withLock { $0 } == 1)
         #expect(folder.told.count == 1 && folder.told[0].contains("rankfs login") && !folder.told[0].contains(first))
         folder.now.withLock { $0 += 3599 }
         #expect(keeper.cookie == nil && keeper.cookieForAccount() == nil)
@@ -171,10 +174,12 @@ struct SessionFileTests {
         keeper.confirm(cookie)
         #expect(keeper.signIn == signedIn(123) && keeper.cookie == cookie)
         keeper.expire(cookie)
+        #expect(folder.expiries.withLock { $0 } == 2)
         try folder.write(second, to: "session")
         #expect(keeper.signIn == signedIn(456))
         // Late answers to requests with the former one say nothing of this one.
         keeper.expire(cookie)
         #expect(keeper.signIn == signedIn(456) && keeper.isGone(cookie))
+        #expect(folder.expiries.withLock { $0 } == 2)
     }
 }

@@ -259,6 +259,22 @@ import Testing
         expect(.thumbnails("/t", .usable), .ok, "/t")
     }
 
+    @Test func desktops() {
+        typealias Manager = Finding.DesktopLook.Manager
+        expect(.desktop(.init()), .ok, "no file manager", "no thumbnails", "no session bus")
+        let all = Finding.DesktopLook(
+            managers: [Manager(name: "Caja"), Manager(name: "Thunar")], thumbnails: .missing, hasBus: true)
+        expect(.desktop(all), .ok, "actions in Caja, Thunar", "thumbnails are possible", "go to the session bus")
+        let lacking = Finding.DesktopLook(
+            managers: [
+                Manager(name: "Caja"), Manager(name: "Nemo", lack: .package("nemo-python")),
+                Manager(name: "Dolphin", lack: .actions),
+            ], thumbnails: .foreign, hasBus: true)
+        expect(
+            .desktop(lacking), .note, "actions in Caja;", "Nemo wants the package nemo-python", "no actions in Dolphin",
+            "no thumbnails;")
+    }
+
     // MARK: - The command
 
     @Test func texts() throws {

@@ -71,6 +71,7 @@ struct DoctorCommand {
         var findings = SystemProbe.findings(wantsOthers: wantsOthers) + Finding.configuration(configuration)
         findings += CacheProbe.findings(place, settings)
         findings.append(UserProbe.thumbnails(settings, home: home))
+        findings.append(DesktopProbe.finding(settings, home: home))
         if !isEmbedded(settings) {
             let hasExpired = mounts.contains { $0.status?.signIn.state == "expired" && $0.status?.source == "pixiv" }
             findings += UserProbe.session(settings, home: home, hasExpired: hasExpired)

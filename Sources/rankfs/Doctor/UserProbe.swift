@@ -37,10 +37,15 @@ enum UserProbe {
     }
 
     static func thumbnails(_ settings: Settings, home: Home) -> Finding {
-        guard settings.makesThumbnails, let path = home.thumbnailDirectory else { return .thumbnails("", .off) }
+        .thumbnails(home.thumbnailDirectory ?? "", thumbnailLook(settings, home: home))
+    }
+
+    /// What is to be said of the user's store of thumbnails.
+    static func thumbnailLook(_ settings: Settings, home: Home) -> Finding.ThumbnailLook {
+        guard settings.makesThumbnails, let path = home.thumbnailDirectory else { return .off }
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return .thumbnails(path, .missing) }
-        guard status.st_uid == geteuid() else { return .thumbnails(path, .foreign) }
-        return .thumbnails(path, unsafe access(path, W_OK | X_OK) == 0 ? .usable : .unwritable)
+        guard unsafe stat(path, &status) == 0 else { return .missing }
+        guard status.st_uid == geteuid() else { return .foreign }
+        return unsafe access(path, W_OK | X_OK) == 0 ? .usable : .unwritable
     }
 }

@@ -75,7 +75,7 @@ final class Parts: Sendable {
         // The embedded origin has no users; pixiv's cookie is none of its business.
         let session =
             origin == nil
-            ? Self.makeKeeper(SessionFiles(settings, home: home), log: log) : SessionKeeper(nil)
+            ? Self.makeKeeper(SessionFiles(settings, home: home), home: home, log: log) : SessionKeeper(nil)
         source = PixivSource(
             client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate, apiURL: apiURL,
             imageURL: imageURL, session: session)
@@ -123,8 +123,11 @@ final class Parts: Sendable {
             })
     }
 
-    private static func makeKeeper(_ files: SessionFiles, log: Log) -> SessionKeeper {
-        SessionKeeper(places: files.places, host: files.host, now: WallClock.now) { log.warning($0) }
+    private static func makeKeeper(_ files: SessionFiles, home: Home, log: Log) -> SessionKeeper {
+        let notices = DesktopNotices(home)
+        return SessionKeeper(
+            places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
+            expired: { notices.show(.sessionExpired) })
     }
 
     private static func startOrigin() throws(ProgramError) -> OriginServer {

@@ -38,6 +38,11 @@ struct Home: Sendable {
         base("XDG_STATE_HOME", below: ".local/state", system: "/var/lib").map { "\($0)/rankfs" }
     }
 
+    /// Where programs look for the user's own data before the system's; nil if there is no home at all.
+    var dataDirectory: String? {
+        base("XDG_DATA_HOME", below: ".local/share", system: "/usr/local/share")
+    }
+
     /// The configuration file's path, whether or not it exists.
     var configurationFile: String? {
         base("XDG_CONFIG_HOME", below: ".config", system: "/etc/xdg").map { "\($0)/rankfs/rankfs.conf" }

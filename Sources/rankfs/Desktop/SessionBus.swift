@@ -1,0 +1,111 @@
+import Glibc
+
+/// A session bus that runs already: none is ever started for the sake of a notification.
+struct SessionBus: Hashable, Sendable {
+    /// A D-Bus address that leads to one Unix socket.
+    let address: String
+
+    /// Who owns the socket at a path; nil if there is none.
+    typealias Owner = (_ path: String) -> UInt32?
+
+    /// The user's own bus, which is where the desktop listens.
+    ///
+    /// Of a socket in the file system its owner must be the user: root who serves, or calls as, somebody else must not speak on
+    /// that one's bus.
+    ///
+    /// - Parameters:
+    ///   - variables: The environment; `DBUS_SESSION_BUS_ADDRESS` goes before the place in the runtime directory.
+    ///   - user: Whose bus it must be.
+    ///   - owner: Looks at a path.
+    /// - Returns: Nil if there is none.
+    static func find(_ variables: [String: String], user: UInt32, owner: Owner = owner(ofSocket:)) -> SessionBus? {
+        for address in (variables["DBUS_SESSION_BUS_ADDRESS"] ?? "").split(separator: ";") {
+            guard let place = Place(address) else { continue }
+            switch place {
+            case .path(let path): if owner(path) == user { return SessionBus(path: path) }
+            // Such a socket has no owner to look at, and buses let root in.
+            case .abstract(let name): if user != 0 { return SessionBus(address: "unix:abstract=\(escaped(name))") }
+            }
+        }
+        let runtime = variables["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let paths = [runtime, "/run/user/\(user)"].compactMap { $0.map { "\($0)/bus" } }
+        return paths.first { owner($0) == user }.map { SessionBus(path: $0) }
+    }
+
+    private init(address: String) {
+        self.address = address
+    }
+
+    private init(path: String) {
+        address = "unix:path=\(Self.escaped(path))"
+    }
+
+    private static func owner(ofSocket path: String) -> UInt32? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        return status.st_uid
+    }
+
+    // MARK: Addresses
+
+    /// Where a socket is; other transports run programs or lead to other machines.
+    private enum Place {
+        case path(String)
+        case abstract(String)
+
+        /// One address of a list: `unix:path=/run/user/1000/bus,guid=…` (D-Bus specification, "Server Addresses").
+        init?(_ address: Substring) {
+            guard address.hasPrefix("unix:") else { return nil }
+            for pair in address.dropFirst(5).split(separator: ",") {
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                guard parts.count == 2, let value = SessionBus.unescaped(parts[1]), !value.isEmpty else { continue }
+                switch parts[0] {
+                case "path" where value.hasPrefix("/"):
+                    self = .path(value)
+                    return
+                case "abstract":
+                    self = .abstract(value)
+                    return
+                default: continue
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Bytes that may stand in an address as they are.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "*"): true
+        default: false
+        }
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let bytes = text.utf8.flatMap { byte in
+            isPlain(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Nil if it is no text in which two digits follow each `%`.
+    private static func unescaped(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            if byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+                continue
+            }
+            let digits = Substring(rest.prefix(2))
+            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
+                return nil
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
