@@ -26,7 +26,8 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback libsystemd-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi python3-pyqt5
+                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi python3-pyqt5 \
+                 desktop-file-utils
 
 .PHONY: demo test check fuzz model clients bench wire faults soak twice install uninstall build format setup setup-test tsan clean
 

@@ -19,12 +19,14 @@ INSTALLED := $(PREFIX)/bin/rankfs $(USERUNITDIR)/rankfs@.service $(UNITDIR)/rank
              $(MANDIR)/man1/rankfs.1 $(MANDIR)/man5/rankfs.conf.5 $(MANDIR)/man8/mount.rankfs.8 \
              $(MANDIR)/man8/mount.fuse.rankfs.8
 
+include mount-helper/desktop.mk
+
 .PHONY: install install-files uninstall
 
 install: build install-files
 
 # What is built already; completions are written by the program itself.
-install-files:
+install-files: install-desktop
 	install -D -m 0755 $(BUILD)/rankfs $(DESTDIR)$(PREFIX)/bin/rankfs
 	install -d $(addprefix $(DESTDIR),$(SBINDIR) $(USERUNITDIR) $(UNITDIR) $(dir $(COMPLETES)))
 	for helper in $(HELPERS); do ln -sfn $(PREFIX)/bin/rankfs $(DESTDIR)$(SBINDIR)/$$helper || exit 1; done
@@ -42,7 +44,7 @@ install-files:
 	chmod 0644 $(addprefix $(DESTDIR),$(USERUNITDIR)/rankfs@.service $(UNITDIR)/rankfs@.service $(COMPLETES))
 
 # A link that leads to another program stays.
-uninstall:
+uninstall: uninstall-desktop
 	for helper in $(HELPERS); do \
 	    test "$$(readlink $(DESTDIR)$(SBINDIR)/$$helper)" != "$(PREFIX)/bin/rankfs" || rm -f $(DESTDIR)$(SBINDIR)/$$helper; \
 	done

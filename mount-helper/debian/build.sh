@@ -10,7 +10,7 @@ export SOURCE_DATE_EPOCH
 
 rm -rf "$root"
 make -s install-files BUILD="$build" DESTDIR="$root" PREFIX=/usr UNITDIR=/lib/systemd/system \
-    SBINDIR=/sbin ZSHDIR=/usr/share/zsh/vendor-completions
+    SBINDIR=/sbin ZSHDIR=/usr/share/zsh/vendor-completions THUNARX=
 strip --remove-section=.comment --remove-section=.note "$root/usr/bin/rankfs"
 
 # Manual pages are compressed, and so are links to them named.
@@ -36,7 +36,8 @@ libraries=$(cd "$work" && dpkg-shlibdeps -O "$program" | sed -n 's/^shlibs:Depen
 install -d "$root/DEBIAN"
 sed -e "s|@VERSION@|$version|" -e "s|@ARCH@|$arch|" -e "s|@LIBRARIES@|$libraries|" \
     -e "s|@SIZE@|$(du -sk --apparent-size "$root" | cut -f1)|" mount-helper/debian/control.in >"$root/DEBIAN/control"
+sed "s|@MULTIARCH@|$(dpkg-architecture -a "$arch" -q DEB_HOST_MULTIARCH)|" mount-helper/debian/triggers.in >"$root/DEBIAN/triggers"
 for script in postinst prerm postrm; do install -m 0755 "mount-helper/debian/$script" "$root/DEBIAN/$script"; done
 (cd "$root" && find . -path ./DEBIAN -prune -o -type f -printf '%P\n' | LC_ALL=C sort | xargs md5sum >DEBIAN/md5sums)
-chmod 0644 "$root/DEBIAN/control" "$root/DEBIAN/md5sums"
+chmod 0644 "$root/DEBIAN/control" "$root/DEBIAN/triggers" "$root/DEBIAN/md5sums"
 dpkg-deb --build --root-owner-group "$root" "$deb"

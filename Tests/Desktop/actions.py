@@ -1,0 +1,453 @@
+#!/usr/bin/env python3
+"""The actions of rankfs in the context menus of file managers, by keyboard, on a desk of their own.
+
+    Tests/Desktop/actions.py [--out FOLDER] [entry] [PROGRAM…]
+
+Installs mount-helper/desktop into a folder, mounts an origin's pictures, opens a day in each program, opens the context menu of a
+picture and of a folder, chooses each action and looks at what came of it: which address the browser got, which folder was opened,
+what the mount says of the picture, which notifications came. Then the same outside of the mount, where nothing may be shown.
+Screenshots and a table go to FOLDER (build/desktop). PROGRAMS names the folder of the programs, .build/release if unset.
+
+Needs: xvfb openbox xdotool imagemagick at-spi2-core python3-pyatspi dbus gvfs librsvg2-common, the programs, and
+python3-nautilus nemo-python python3-caja thunarx-python.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "Tests/Wire"))
+import parts  # noqa: E402
+from parts import DAY, wait_for  # noqa: E402
+
+PROGRAMS = {
+    "nautilus": ("GNOME", ["nautilus", "--new-window"]),
+    "nemo": ("X-Cinnamon", ["nemo", "--no-desktop"]),
+    "caja": ("MATE", ["caja", "--no-desktop", "--browser"]),
+    "thunar": ("XFCE", ["thunar"]),
+    "dolphin": ("KDE", ["dolphin", "--new-window"]),
+}
+LABELS = {
+    "page": "Open the Page of the Work", "author": "Go to the Author", "pages": "All Pages of the Work",
+    "keep": "Keep", "release": "Release", "refresh": "Ask Again",
+}
+
+# Notes each call: the name by which it was called, and what it was given.
+STUB = """#!/bin/sh
+printf '%%s' "${0##*/}" >> %(log)s
+for word in "$@"; do printf '\\t%%s' "$word" >> %(log)s; done
+printf '\\n' >> %(log)s
+"""
+
+NOTIFIER = """
+import sys, dbus, dbus.service
+from dbus.mainloop.glib import DBusGMainLoop
+from gi.repository import GLib
+NAME = "org.freedesktop.Notifications"
+class Notifier(dbus.service.Object):
+    count = 0
+    @dbus.service.method(NAME, in_signature="susssasa{sv}i", out_signature="u")
+    def Notify(self, program, replaces, icon, summary, body, actions, hints, timeout):
+        self.count += 1
+        print(summary + ": " + body.replace("\\n", " / "), flush=True)
+        return replaces or self.count
+    @dbus.service.method(NAME, out_signature="as")
+    def GetCapabilities(self): return ["body", "body-markup"]
+    @dbus.service.method(NAME, out_signature="ssss")
+    def GetServerInformation(self): return ("stub", "test", "1", "1.2")
+    @dbus.service.method(NAME, in_signature="u")
+    def CloseNotification(self, number): pass
+DBusGMainLoop(set_as_default=True)
+bus = dbus.SessionBus()
+name = dbus.service.BusName(NAME, bus, do_not_queue=True)
+notifier = Notifier(bus, "/org/freedesktop/Notifications")
+GLib.MainLoop().run()
+"""
+
+# Prints the items of the menus that are open, as [label, is chosen, has a menu of its own], by the accessibility bus.
+MENUS = """
+import json, signal, sys
+import pyatspi
+signal.alarm(20)
+found = []
+def walk(node, depth):
+    if node is None or depth > 40 or len(found) > 200: return
+    role = node.getRoleName()
+    states = node.getState()
+    if "menu item" in role or role == "menu" or role in ("check menu item", "radio menu item"):
+        if node.name and states.contains(pyatspi.STATE_SHOWING):
+            chosen = any(states.contains(state) for state in (pyatspi.STATE_SELECTED, pyatspi.STATE_FOCUSED))
+            found.append([node.name, chosen, role == "menu" or node.childCount > 0])
+    if role in ("table", "tree table", "tree", "layered pane", "icon", "canvas"): return
+    for child in node: walk(child, depth + 1)
+for program in pyatspi.Registry.getDesktop(0):
+    if program is None or sys.argv[1] not in program.name.lower(): continue
+    for window in program:
+        try: walk(window, 0)
+        except Exception: continue
+print(json.dumps(found))
+"""
+
+
+class Desk:
+    """An X server, a window manager, a session bus, an empty home and a mount in it."""
+
+    def __init__(self, place, out):
+        self.place, self.out = place, out
+        self.home, self.prefix = place.path("home"), place.path("prefix")
+        self.runtime, self.stubs = place.path("run"), place.path("stubs")
+        for folder in (self.home, self.runtime, self.stubs, self.home + "/.cache", self.prefix + "/bin"):
+            os.makedirs(folder, mode=0o700)
+        self.calls = place.path("calls")
+        self._install()
+        self.env = {
+            "HOME": self.home, "XDG_RUNTIME_DIR": self.runtime, "LANG": "C.UTF-8",
+            "PATH": self.stubs + ":/usr/bin:/bin:/usr/sbin:/sbin", "XDG_DATA_DIRS": self.prefix + "/share:/usr/local/share:/usr/share",
+            "XDG_CONFIG_HOME": self.home + "/.config", "XDG_CACHE_HOME": self.home + "/.cache",
+            "XDG_DATA_HOME": self.home + "/.local/share", "XDG_STATE_HOME": self.home + "/.local/state",
+            "GSETTINGS_BACKEND": "memory", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "GDK_BACKEND": "x11",
+            "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1",
+            # Drawn by software, each frame of GTK 4 takes so long that nothing else is done.
+            "GSK_RENDERER": "cairo",
+        }
+        self._display()
+        address = f"unix:path={self.runtime}/bus"
+        self.start("dbus", ["dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address={address}"])
+        wait_for(lambda: os.path.exists(self.runtime + "/bus"), "the session bus")
+        self.env["DBUS_SESSION_BUS_ADDRESS"] = address
+        self.start("notifier", ["/usr/bin/python3", "-c", NOTIFIER])
+        self.start("openbox", ["openbox"])
+
+    def _install(self):
+        """What `make install` puts in place for the desktop; and stubs for what would leave this desk."""
+        own = [f"{name.upper()}DIR={self.home}/.local/share/{name}-python/extensions" for name in ("nemo", "caja")]
+        subprocess.run(["make", "-s", "install-desktop", f"PREFIX={self.prefix}", *own], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        os.symlink(os.path.abspath(parts.PROGRAMS) + "/rankfs", self.prefix + "/bin/rankfs")
+        self.stub("xdg-open")
+        open(self.calls, "w").close()
+
+    def stub(self, name, more=""):
+        path = os.path.join(self.stubs, name)
+        with open(path, "w") as file:
+            file.write(STUB % {"log": self.calls} + more + "\n")
+        os.chmod(path, 0o755)
+
+    def start(self, name, words, **more):
+        self.place.ends.callback(self._end_all)
+        return self.place.start(name, words, env=self.env, start_new_session=True, **more)
+
+    def _end_all(self):
+        """What programs left behind: all that has this desk's home in its environment, by its id."""
+        mark = ("HOME=" + self.home).encode()
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if mark in file.read().split(b"\0"):
+                        os.kill(int(pid), 15)
+            except OSError:
+                continue
+
+    def run(self, *words, seconds=30):
+        environment = dict(os.environ, **self.env)
+        try:
+            return subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, timeout=seconds).stdout.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            return ""
+
+    def _display(self):
+        read, write = os.pipe()
+        self.start("Xvfb", ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"],
+                   pass_fds=(write,))
+        os.close(write)
+        with open(read) as file:
+            number = file.readline().strip()
+        if not number:
+            raise SystemExit("Xvfb did not start: " + self.place.errors("Xvfb"))
+        self.env["DISPLAY"] = ":" + number
+
+    # MARK: keyboard and screen
+
+    def key(self, *names):
+        self.run("xdotool", "key", "--clearmodifiers", "--delay", "60", *names)
+
+    def picture(self, name):
+        self.run("import", "-window", "root", os.path.join(self.out, name + ".png"))
+
+    def menus(self, program):
+        answer = self.run("/usr/bin/python3", "-c", MENUS, program)
+        return json.loads(answer) if answer.startswith("[") else []
+
+    def windows(self, kind):
+        return self.run("xdotool", "search", "--onlyvisible", "--class", kind).split()
+
+    def titled(self, kind, title):
+        """Windows of a program whose title begins with a text."""
+        return [window for window in self.windows(kind)
+                if self.run("xdotool", "getwindowname", window).startswith(title)]
+
+    def notices(self):
+        return self.place.output("notifier").splitlines()
+
+    def called(self):
+        with open(self.calls) as file:
+            return [line.split("\t") for line in file.read().splitlines()]
+
+
+class Manager:
+    """One file manager on the desk."""
+
+    # Letters that open the menu and choose in it; Dolphin's are its own choice, so there arrows go.
+    LETTERS = {"page": "p", "author": "u", "pages": "a", "keep": "e", "release": "l", "refresh": "g"}
+    # From the end of Dolphin's menu of a file, and of a folder: Properties, Activities, Share, Rankings.
+    FROM_END = 4
+
+    def __init__(self, desk, name):
+        self.desk, self.name = desk, name
+        desktop, self.command = PROGRAMS[name]
+        desk.env["XDG_CURRENT_DESKTOP"] = desktop
+        desk.env |= {"KDE_FULL_SESSION": "true", "KDE_SESSION_VERSION": "5"} if desktop == "KDE" else {}
+
+    def open(self, path):
+        """Starts the program in a folder and waits until the folder has come to rest."""
+        self.process = self.desk.start(self.name, [*self.command, path])
+        wait_for(lambda: self.desk.titled(self.name, os.path.basename(path)), f"{self.name} in {path}", 60)
+        self.window = self.desk.titled(self.name, os.path.basename(path))[0]
+        self.desk.run("xdotool", "windowsize", self.window, "1240", "740", "windowmove", self.window, "20", "30")
+        time.sleep(8)
+
+    def select(self, name):
+        """Marks an entry by the beginning of its name."""
+        self.desk.run("xdotool", "windowactivate", "--sync", self.window)
+        self.desk.key("Escape")
+        if self.name == "dolphin":
+            self.desk.run("xdotool", "type", "--delay", "60", name)
+        else:
+            self.desk.key("ctrl+s")
+            time.sleep(2)
+            self.desk.run("xdotool", "type", "--delay", "20", name + "*")
+            time.sleep(0.5)
+            self.desk.key("Return")
+        time.sleep(3)
+
+    def open_menu(self, picture=None):
+        """The context menu, and then rankfs' own in it."""
+        self.desk.key("Menu")
+        time.sleep(4)
+        if picture:
+            self.desk.picture(f"{self.name}-{picture}")
+        labels = {label for label, _, _ in self.desk.menus(self.name)}
+        self.desk.key(*(["Up"] * self.FROM_END + ["Right"] if self.name == "dolphin" else ["k"]))
+        time.sleep(2)
+        if picture:
+            self.desk.picture(f"{self.name}-{picture}-actions")
+        return labels
+
+    def choose(self, action, actions=tuple(LABELS)):
+        if self.name == "dolphin":
+            self.desk.key(*["Down"] * actions.index(action), "Return")
+        else:
+            self.desk.key(self.LETTERS[action])
+
+    def close(self):
+        self.desk.key("Escape", "Escape")
+        for window in self.desk.windows(self.name):
+            self.desk.run("xdotool", "windowquit", window)
+        if self.name in ("nautilus", "nemo", "caja", "thunar"):
+            self.desk.run(self.name, "--quit", seconds=5)
+        parts.end(self.process)
+
+
+class Trial:
+    """What came of each action in one program."""
+
+    def __init__(self, desk, origin, mount, name):
+        self.desk, self.origin, self.mount = desk, origin, mount
+        self.manager, self.name = Manager(desk, name), name
+        self.day = f"{mount}/ranking/daily/{DAY}"
+
+    def run(self):
+        manager, row = self.manager, {}
+        manager.open(self.day)
+        first = sorted(os.listdir(self.day))[0]
+        path = f"{self.day}/{first}"
+        for action in LABELS:
+            manager.select(first[:4])
+            labels = manager.open_menu("picture" if action == "page" else None)
+            if labels and "menu" not in row:
+                row["menu"] = "yes" if "Rankings" in labels else "no"
+            effect = self.effect(action, path)
+            manager.choose(action)
+            row[action] = self.seen(effect)
+            if action == "keep":
+                time.sleep(3)
+                self.desk.picture(self.name + "-kept")
+            for window in set(self.desk.windows(self.name)) - {manager.window}:
+                if action in ("author", "pages"):
+                    self.desk.picture(f"{self.name}-{action}")
+                    self.desk.run("xdotool", "windowquit", window)
+        manager.close()
+        row["folder"] = self.folder()
+        row["elsewhere"] = self.elsewhere()
+        # Programs whose menus the accessibility bus does not show: what was chosen in it was there.
+        row.setdefault("menu", "yes" if row["page"] != "no" else "no")
+        return row
+
+    def effect(self, action, path):
+        """A question whether the action has been done, which says how that is seen."""
+        notices, calls, marks = len(self.desk.notices()), len(self.desk.called()), len(self.origin.get_log())
+        work, user = (os.getxattr(path, "user.rankfs." + name).decode() for name in ("work", "user"))
+
+        def kept(value, word):
+            is_so = os.getxattr(path, "user.rankfs.kept").decode() == value
+            said = self.desk.notices()[notices:]
+            return is_so and any(word in notice for notice in said) and f"kept={value}; {said[-1]}"
+
+        def page():
+            return next((words[1] for words in self.desk.called()[calls:] if words[1:] == [
+                "https://www.pixiv.net/artworks/" + work]), None)
+
+        def folder(kind, number):
+            return self.desk.titled(self.name, number) and f"window of {kind}/{number}"
+
+        def asked():
+            day = DAY.replace("-", "")
+            paths = [entry["path"] for entry in self.origin.get_log()[marks:] if "date=" + day in entry["path"]]
+            said = self.desk.notices()[notices:]
+            return paths and any("refreshed" in notice for notice in said) and f"asked again; {said[-1]}"
+
+        return {"page": page, "author": lambda: folder("users", user), "pages": lambda: folder("works", work),
+                "keep": lambda: kept("yes", "pinned"), "release": lambda: kept("no", "released"), "refresh": asked}[action]
+
+    def seen(self, effect, seconds=25):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if found := effect():
+                return found
+            time.sleep(0.2)
+        self.desk.picture(self.name + "-failed")
+        return "no"
+
+    def folder(self):
+        """The menu of a day in its mode's folder: to ask again is chosen."""
+        self.manager.open(os.path.dirname(self.day))
+        self.manager.select(DAY)
+        self.manager.open_menu("folder")
+        effect = self.effect("refresh", f"{self.day}/{sorted(os.listdir(self.day))[0]}")
+        self.manager.choose("refresh", ("keep", "release", "refresh"))
+        result = self.seen(effect)
+        self.manager.close()
+        return "ask again" if result != "no" else "no"
+
+    def elsewhere(self):
+        """Outside of the mount nothing may be shown."""
+        plain = os.path.join(self.desk.home, "plain")
+        os.makedirs(plain, exist_ok=True)
+        shutil.copy(sorted(os.scandir(self.day), key=lambda entry: entry.name)[0].path, plain + "/001-copy.jpg")
+        self.manager.open(plain)
+        self.manager.select("001-")
+        notices, calls = len(self.desk.notices()), len(self.desk.called())
+        if self.name == "dolphin":
+            # Arrows would choose something else of the menu. This is the question that decides.
+            self.desk.key("Menu")
+            time.sleep(3)
+            self.desk.picture(self.name + "-elsewhere")
+            answers = [self.desk.run(
+                "gdbus", "call", "--session", "--dest", "org.rankfs.Menus", "--object-path", "/org/rankfs/Menus", "--method",
+                "org.rankfs.Menus." + method, f"['file://{plain}/001-copy.jpg']").strip() for method in ("Works", "Own")]
+            shown = answers != ["(false,)", "(false,)"]
+        else:
+            labels = self.manager.open_menu("elsewhere")
+            self.desk.key("p")
+            time.sleep(3)
+            shown = "Rankings" in labels or len(self.desk.notices()) > notices or len(self.desk.called()) > calls
+        self.manager.close()
+        return "SHOWN" if shown else "nothing"
+
+
+def entry(desk, origin):
+    """What the entry in the menu of applications does, each action after the other; a line for each."""
+    address = {"RANKFS_API_URL": origin.url, "RANKFS_IMAGE_URL": origin.url}
+    desk.env |= address
+    desk.stub("x-terminal-emulator")
+    folder = os.path.join(desk.home, "Pictures/Rankings")
+    lines = []
+
+    def run(action, is_done, text):
+        calls, notices = len(desk.called()), len(desk.notices())
+        desk.run("timeout", "60", desk.prefix + "/libexec/rankfs/rankfs-desktop", action)
+        found = is_done(desk.called()[calls:], desk.notices()[notices:])
+        lines.append(f"{action}: {text if found else 'no: %s' % desk.notices()[notices:]}")
+
+    def is_mounted():
+        with open("/proc/self/mountinfo") as table:
+            return any(line.split()[4] == folder for line in table)
+
+    try:
+        run("open", lambda calls, _: is_mounted() and calls == [["xdg-open", folder]], "mounted Pictures/Rankings and opened it")
+        run("open", lambda calls, _: calls == [["xdg-open", folder]], "opened it")
+        run("sign-in", lambda calls, _: calls and calls[0][-1] == "login", "opened a terminal with rankfs login")
+        run("unmount", lambda _, notices: not is_mounted() and "Unmounted" in notices[-1], "unmounted it")
+        run("unmount", lambda _, notices: "Nothing is mounted" in notices[-1], "said that nothing is mounted")
+        run("mount", lambda calls, _: is_mounted() and not calls, "mounted it")
+        # A terminal that runs what it is given, and goes on.
+        desk.stub("x-terminal-emulator", 'shift; setsid "$@" < /dev/null > /dev/null 2>&1 &')
+        demo = os.path.join(desk.home, "Rankings")
+        run("demo", lambda calls, _: ["xdg-open", demo] in calls, "showed the demo and opened ~/Rankings")
+        run("unmount", lambda _, notices: not is_mounted() and demo in notices[-1], "unmounted both")
+    finally:
+        if is_mounted():
+            subprocess.run(["umount", "-l", folder], check=False)
+        for name in address:
+            del desk.env[name]
+    return lines
+
+
+def main(words):
+    out = os.path.join(ROOT, "build/desktop")
+    if words[:1] == ["--out"]:
+        out, words = os.path.abspath(words[1]), words[2:]
+    os.makedirs(out, exist_ok=True)
+    rows, said = {}, []
+    with parts.Place() as place:
+        desk, origin = Desk(place, out), Log(place)
+        if not words or "entry" in words:
+            said = entry(desk, origin)
+            print("\n".join(said), flush=True)
+            words = [word for word in words if word != "entry"] or ([] if not words else ["none"])
+        mount = os.path.join(desk.home, "Rankings")
+        os.makedirs(mount, exist_ok=True)
+        place.start("rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", "pixiv", mount, "-o",
+                               f"api_url={origin.url},image_url={origin.url},rate=1000"], env=desk.env)
+        place.ends.callback(lambda: subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL, check=False))
+        wait_for(lambda: os.path.isdir(mount + "/ranking"), "the mount")
+        os.listdir(f"{mount}/ranking/daily/{DAY}")
+        for name in (name for name in PROGRAMS if not words or name in words):
+            rows[name] = Trial(desk, origin, mount, name).run()
+            print(f"{name}: " + "\n    ".join(f"{key}: {value}" for key, value in rows[name].items()), flush=True)
+    columns = ["menu", *LABELS, "folder", "elsewhere"]
+    lines = ["| program | " + " | ".join(columns) + " |", "| --- " * (len(columns) + 1) + "|"]
+    lines += [f"| {name} | " + " | ".join(row[column] for column in columns) + " |" for name, row in rows.items()]
+    with open(os.path.join(out, "actions.md"), "w") as file:
+        file.write("\n".join([*said, "", *lines]) + "\n")
+    print("\n".join(lines))
+    bad = any(": no" in line for line in said) or any("no" in row.values() or row["elsewhere"] != "nothing" for row in rows.values())
+    return 1 if bad else 0
+
+
+class Log(parts.Origin):
+    """An origin whose log is read."""
+
+    def get_log(self):
+        with open(self.log) as file:
+            return [json.loads(line) for line in file.read().splitlines() if line.endswith("}")]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

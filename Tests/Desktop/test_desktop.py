@@ -1,0 +1,183 @@
+"""What mount-helper/desktop makes of paths, mounts and words; nothing is mounted, and nothing shown.
+
+    python3 Tests/Desktop/test_desktop.py
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDER = os.path.normpath(os.path.join(HERE, "../../mount-helper/desktop"))
+sys.path.insert(0, FOLDER)
+import rankfs_desktop as desktop  # noqa: E402
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), os.path.join(FOLDER, name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+action = script("rankfs-action")
+OPTIONS = "ro,nosuid,nodev,noexec,relatime"
+TABLE = "\n".join((
+    f"21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw",
+    f"30 21 0:50 / /home/me/Rankings {OPTIONS} shared:5 - fuse.rankfs pixiv ro,user_id={os.getuid()},group_id=0,allow_other",
+    f"31 21 0:51 / /media/a\\040b\\134c\\012d {OPTIONS} - fuse.rankfs demo ro,user_id=4242,group_id=0",
+    f"32 21 0:50 /ranking/daily /srv/daily {OPTIONS} - fuse.rankfs pixiv ro,user_id={os.getuid()},group_id=0",
+    f"33 30 0:52 / /home/me/Rankings/users rw - tmpfs none rw",
+    f"34 21 0:53 / /net rw - nfs4 server:/ rw,user_id=7",
+    f"35 21 0:54 / /covered {OPTIONS} - fuse.rankfs pixiv ro,user_id=1",
+    f"36 35 0:55 / /covered rw - tmpfs none rw",
+    f"37 21 0:56 / /sshfs rw - fuse.sshfs fuse.rankfs rw,user_id=1",
+    "nonsense", "", "38 21 0:57 / /cut rw - fuse.rankfs",
+))
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.file = tempfile.NamedTemporaryFile("wb", suffix=".mountinfo")
+        self.file.write(TABLE.encode() + b"\n39 21 0:58 / /bytes/\xff ro - fuse.rankfs pixiv ro,user_id=1\n")
+        self.file.flush()
+        self.addCleanup(self.file.close)
+        self.mounts = desktop.Mounts(self.file.name)
+
+    def place(self, path):
+        return self.mounts.place(path)
+
+    def test_only_what_lies_in_rankfs_does(self):
+        inside = {
+            "/home/me/Rankings": [], "/home/me/Rankings/": [], "/home/me/Rankings/ranking/daily": ["ranking", "daily"],
+            "/home/me/Rankings/./a/../b": ["b"], "/home/me/Rankings/'; rm -rf ~ #\n": ["'; rm -rf ~ #\n"],
+            "/media/a b\\c\nd/works/1": ["works", "1"], "/srv/daily/2024-05-01/001.jpg": ["ranking", "daily", "2024-05-01", "001.jpg"],
+            os.fsdecode(b"/bytes/\xff/\xfe"): [os.fsdecode(b"\xfe")],
+        }
+        for path, rest in inside.items():
+            self.assertEqual(self.place(path).parts, rest, path)
+        for path in ("/", "/home/me", "/home/me/Rankings2", "/home/me/Rankings/../x", "/home/me/Rankings/users/1", "/net/x",
+                     "/covered/ranking", "/sshfs/x", "/media/a", "/cut", "/nonsense", "/home/me/Ranking"):
+            self.assertIsNone(self.place(path), path)
+
+    def test_whose_mount_it_is(self):
+        self.assertTrue(self.place("/home/me/Rankings").mount.is_own)
+        self.assertFalse(self.place("/media/a b\\c\nd").mount.is_own)
+        self.assertEqual(self.place("/media/a b\\c\nd").mount.source, "demo")
+
+    def test_the_root_of_a_part_is_where_all_of_it_is(self):
+        self.assertEqual(self.mounts.top(self.place("/srv/daily/x").mount), "/home/me/Rankings")
+        self.mounts._mounts = [mount for mount in self.mounts.all() if mount.path == "/srv/daily"]
+        self.assertIsNone(self.mounts.top(self.mounts._mounts[0]))
+
+    def test_kinds(self):
+        pictures = ("ranking/daily/2024-05-01/001-A.jpg", "users/1/2-B.jpg", "works/1/p0.png", "search/a b/1-C.jpg", "recent/001-D.jpg",
+                    "random.jpg")
+        listings = ("ranking/daily/2024-05-01", "ranking/daily/latest", "ranking/daily/by-date/2024/05/2024-05-01", "users/1",
+                    "users/1/bookmarks", "works/1", "search/a", "following/1-E", "bookmarks")
+        neither = ("", "ranking", "ranking/daily", "ranking/daily/by-date", "ranking/daily/by-date/2024", "users", "recent", ".rankfs")
+        for path in pictures:
+            self.assertTrue(self.place("/home/me/Rankings/" + path if not path.startswith("users") else
+                                       "/srv/daily/" + path).is_picture(False), path)
+            self.assertFalse(self.kind(path).is_listing(False), path)
+        for path in listings:
+            self.assertTrue(self.kind(path).is_listing(True), path)
+            self.assertFalse(self.kind(path).is_picture(True), path)
+        for path in neither:
+            self.assertFalse(self.kind(path).is_listing(True) or self.kind(path).is_picture(True), path)
+        for path in (".rankfs/version", "CACHEDIR.TAG", ".xdg-volume-info"):
+            self.assertFalse(self.kind(path).is_picture(False), path)
+
+    def kind(self, path):
+        return desktop.Place("/x/" + path, None, [part for part in path.split("/") if part])
+
+    def test_a_home_behind_a_link_is_known_by_both_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(folder + "/real/me")
+            os.symlink(folder + "/real/me", folder + "/home")
+            before = os.environ.get("HOME")
+            self.addCleanup(lambda: os.environ.update(HOME=before) if before else os.environ.pop("HOME"))
+            os.environ["HOME"] = folder + "/home"
+            table = f"30 21 0:50 / {os.path.realpath(folder)}/real/me/R ro - fuse.rankfs pixiv ro,user_id=1"
+            self.mounts._mounts = desktop.parsed(table.encode())
+            self.mounts.all = lambda: self.mounts._mounts
+            self.assertEqual(self.place(folder + "/home/R/works/1").parts, ["works", "1"])
+            self.assertIsNone(self.place(folder + "/other/R/works/1"))
+
+    def test_a_table_without_end_is_bounded(self):
+        with open("/dev/zero", "rb"):
+            self.assertLess(len(desktop.Mounts("/dev/zero").all()), 1)
+
+    def test_the_real_table_is_read_anew_only_when_it_changes(self):
+        mounts = desktop.Mounts()
+        self.assertTrue(mounts.all())
+        self.assertIs(mounts.all(), mounts.all())
+
+
+class Words(unittest.TestCase):
+    def test_quotes_are_read_back_as_they_were(self):
+        from ast import literal_eval
+        for text in ("plain", "it's", "back\\slash", "two\nlines", "<b>&", "\x01\x7f", "絵", "'\\'", ""):
+            self.assertEqual(literal_eval(desktop.quoted(text)), text)
+        self.assertEqual(desktop.quoted("a\0b" + os.fsdecode(b"\xff")), "'ab?'")
+
+    def test_batches_hold_everything_and_fit(self):
+        paths = ["/m/%05d-%s" % (number, "x" * 180) for number in range(3000)]
+        batches = list(action.batches(paths))
+        self.assertEqual(sum(batches, []), paths)
+        self.assertTrue(1 < len(batches) and all(sum(len(path) + 9 for path in batch) <= action.LONGEST_CALL for batch in batches))
+        self.assertEqual(list(action.batches(["/x" * 100_000])), [["/x" * 100_000]])
+        self.assertEqual(list(action.batches([])), [])
+
+    def test_what_is_opened(self):
+        values = {"/m/a": ("https://h/1", "11", "1"), "/m/b": ("https://h/1", "11", "1"), "/m/c": (None, None, None),
+                  "/m/d": ("file:///etc/passwd", "../../etc", "-1"), "/m/e": ("--help", "１", " 2")}
+        names = ("user.xdg.origin.url", "user.rankfs.user", "user.rankfs.work")
+        self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
+        desktop.attribute = lambda path, name: values[path][names.index(name)]
+        mounts = desktop.Mounts()
+        mount = desktop.Mount("/m", "0:9", "/", "fuse.rankfs", "pixiv", 0)
+        mounts.all = lambda: [mount]
+        places = [desktop.Place(path, mount, [path[3:]]) for path in values]
+        self.assertEqual(action.opened("page", places, None, mounts), ([("xdg-open", "https://h/1")], 3))
+        self.assertEqual(action.opened("author", places, "thunar", mounts), ([("thunar", "/m/users/11")], 3))
+        self.assertEqual(action.opened("pages", places, None, mounts), ([("xdg-open", "/m/works/1")], 3))
+
+    def run_action(self, *words, given=b""):
+        environment = {"PATH": "/nonexistent", "HOME": "/nonexistent"}
+        return subprocess.run([sys.executable, os.path.join(FOLDER, "rankfs-action"), *words], input=given, env=environment,
+                              capture_output=True)
+
+    def test_calls_that_are_wrong(self):
+        for words in ([], ["keep"], ["nothing", "/x"], ["--in", "bash", "page", "/x"], ["--in"], ["--other", "keep", "/x"],
+                      ["--stdin", "keep"]):
+            done = self.run_action(*words)
+            self.assertEqual(done.returncode, 64, words)
+            self.assertIn(b"rankfs-action", done.stderr)
+
+    def test_outside_of_mounts_nothing_is_done(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = os.path.join(folder, "mark")
+            hostile = [f"$(touch {mark})", f"; touch {mark} #", f"`touch {mark}`", "-rf", "--help", "a\nb"]
+            for name in ("keep", "page", "author", "refresh"):
+                done = self.run_action("--stdin", name, given=b"\0".join(map(os.fsencode, hostile)) + b"\0")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(b"Not in a mount of rankfs", done.stderr)
+            self.assertFalse(os.path.exists(mark))
+
+    def test_the_launcher_says_what_is_missing(self):
+        for words, status in ((["nonsense"], 64), (["open", "more"], 64), (["open"], 1), (["sign-in"], 1), (["demo"], 1)):
+            done = subprocess.run([sys.executable, os.path.join(FOLDER, "rankfs-desktop"), *words], capture_output=True,
+                                  env={"PATH": "/nonexistent", "HOME": "/nonexistent"})
+            self.assertEqual(done.returncode, status, words)
+            self.assertTrue(done.stderr.startswith(b"rankfs"), done.stderr)
+            self.assertNotIn(b"Traceback", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(warnings="ignore")

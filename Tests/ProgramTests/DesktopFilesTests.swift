@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `make install` puts on the desktop (mount-helper/desktop): its own tests, and the tools that look at such files.
+@Suite struct DesktopFilesTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    private static let desktop = root.appending(path: "mount-helper/desktop")
+
+    private static func has(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    private func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
+        let process = SpawnedProcess()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe.fileHandleForWriting
+        process.standardError = pipe.fileHandleForWriting
+        try process.run()
+        try pipe.fileHandleForWriting.close()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+
+    @Test(.enabled(if: has("/usr/bin/python3"), "needs python3"))
+    func theScriptsKnowMountsAndPaths() throws {
+        let test = Self.root.appending(path: "Tests/Desktop/test_desktop.py").path
+        let result = try run("/usr/bin/python3", [test])
+        #expect(result.status == 0, "\(result.said)")
+        #expect(result.said.contains("\nOK"))
+    }
+
+    @Test(.enabled(if: has("/usr/bin/desktop-file-validate"), "needs desktop-file-utils"))
+    func theEntryIsValid() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-entry-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let entry = folder.appending(path: "org.rankfs.rankfs.desktop")
+        let text = try String(contentsOf: Self.desktop.appending(path: "org.rankfs.rankfs.desktop.in"), encoding: .utf8)
+        try text.replacing("@LIBEXECDIR@", with: "/usr/libexec/rankfs").write(
+            to: entry, atomically: true, encoding: .utf8)
+        let result = try run("/usr/bin/desktop-file-validate", [entry.path])
+        #expect(result.status == 0 && result.said.isEmpty, "\(result.said)")
+    }
+
+    @Test(.enabled(if: has("/usr/bin/appstreamcli"), "needs appstream"))
+    func theMetadataAreValid() throws {
+        let file = Self.desktop.appending(path: "org.rankfs.rankfs.metainfo.xml").path
+        let result = try run("/usr/bin/appstreamcli", ["validate", "--no-net", file])
+        #expect(result.status == 0, "\(result.said)")
+    }
+
+    /// What one file names must be in another: entries, services, icons.
+    @Test func namesAgree() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.desktop.path)
+        let text = { (name: String) in try String(contentsOf: Self.desktop.appending(path: name), encoding: .utf8) }
+        let script = try text("rankfs-action")
+        for action in ["page", "author", "pages", "keep", "release", "refresh"] {
+            #expect(script.contains("\n\(action) "), "\(action) is explained")
+            #expect(try text("rankfs_menu.py").contains("\"\(action)\""))
+            let menus = try ["rankfs-works.desktop.in", "rankfs-keep.desktop.in"].map(text).joined()
+            #expect(menus.contains("\(action) %F\n"))
+        }
+        let icons = Set(try FileManager.default.contentsOfDirectory(atPath: Self.desktop.appending(path: "icons").path))
+        for word in ["stored", "kept", "animation"] { #expect(icons.contains("emblem-rankfs-\(word).svg")) }
+        #expect(icons.contains("rankfs.svg"))
+        #expect(try text("org.rankfs.rankfs.metainfo.xml").contains(">org.rankfs.rankfs.desktop</launchable>"))
+        for name in files.filter({ $0.hasPrefix("rankfs-") && $0.hasSuffix(".desktop.in") }) {
+            #expect(try text(name).contains("=org.rankfs.Menus /org/rankfs/Menus org.rankfs.Menus."))
+        }
+        #expect(try text("rankfs-desktop").contains("\"org.rankfs.Menus\""))
+    }
+}
