@@ -1,6 +1,7 @@
 import Catalog
 package import Fuse
 import Rankings
+import Synchronization
 
 /// Where symbolic links lead.
 ///

@@ -76,7 +76,8 @@ extension RankFileSystem {
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     func answerAfterThumbnails(_ reply: EntryReply, _ finding: Finding, in parent: Node, _ caller: Caller) -> Bool {
         guard case .node(.picture(let listing, let index)) = finding, isVisiting(parent, caller),
-            let wish = wish(of: caller, in: sight(of: parent)), let job = thumbnailJob(listing, Int(index), wish), wish.seeder.isExpected(job)
+            let wish = wish(of: caller, in: sight(of: parent)), let job = thumbnailJob(listing, Int(index), wish),
+            wish.seeder.isExpected(job)
         else { return false }
         later(reply, subject: { parent.path }) { () async throws(Failure) in
             await wish.seeder.waitForTurn(of: job)
