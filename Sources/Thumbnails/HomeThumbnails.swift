@@ -29,7 +29,7 @@ package struct HomeThumbnails: Sendable {
 
     /// The file of a thumbnail that rankfs wrote there and that is still valid.
     func ownFile(of job: ThumbnailJob, _ size: ThumbnailSize) -> [UInt8]? {
-        for path in job.paths.prefix(1) + job.otherPaths {
+        for path in job.paths + job.otherPaths {
             if let file = directory.ownFile(thumbnail(of: job, as: FileURI.of("\(mountPoint)/\(path)"), size)) {
                 return file
             }

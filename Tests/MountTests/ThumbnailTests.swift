@@ -155,6 +155,16 @@ extension MountSuite {
                 #expect(output.lines.last == "busy", "\(output.output)\(output.errors)")
                 #expect(thumbnails(workplace, "large").count == 2)
                 #expect(origin.downloads.filter { $0.range == nil }.count == 1)
+                // One that is there under one of them is not asked for again.
+                look("\(ranking)/daily/latest")
+                #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown + 1 })
+                let other = try mount.names("\(ranking)/daily/latest")[1]
+                let second = try workplace.run([
+                    "python3", "-c", Self.manager, ranking, "visit:daily", "thumbnail:daily/latest/\(other)",
+                ])
+                #expect(second.lines.last == "busy", "\(second.output)\(second.errors)")
+                #expect(thumbnails(workplace, "large").count == Self.shown + 2)
+                #expect(origin.downloads.filter { $0.range == nil }.count == Self.shown)
             }
         }
 
