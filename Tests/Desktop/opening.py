@@ -1,0 +1,147 @@
+"""Opening a day of 500, directly and through `latest`, and going to its parent and back."""
+
+import os
+import time
+
+import look
+import thumbs
+from lab import Lab
+from managers import ALL
+from scenarios import scenario
+from service import Service, recent_days
+from table import Row
+
+SOON = 20.0
+
+
+def images(folder):
+    """Paths of the pictures of a directory, without those that the service withholds: nobody has a preview of those."""
+    paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith((".jpg", ".png"))]
+    return [path for path in paths if not is_withheld(path)]
+
+
+def is_withheld(path):
+    try:
+        return bool(os.getxattr(path, "user.rankfs.withheld"))
+    except OSError:
+        return False
+
+
+def watch_thumbnails(run, manager, row, step):
+    """Looks at the screen until it shows thumbnails only; how many seconds after the window came, or None within SOON."""
+    seconds, own, same, moment = None, 0, 0, 0
+    while moment < SOON * 2:
+        moment = time.monotonic() - manager.shown
+        own, same = look.thumbnails(run.picture(manager.windows, manager.name, step))
+        if own >= 8 and same <= own // 8:
+            seconds = moment
+            break
+        time.sleep(0.5)
+    row.note(f"on the screen: {own} thumbnails, {same} generic icons {moment:.1f} s after the window")
+    row.promise(seconds is not None and seconds <= SOON, f"thumbnails on the screen within {SOON:.0f} s")
+    return seconds
+
+
+def settle(lab, since, limit=150):
+    """Waits till the origin is quiet and neither thumbnails nor records of failure come or go; seconds till the last thumbnail.
+
+    What a program noted as failed is removed ten seconds later, so records have longer to go.
+    """
+    start = last = time.monotonic()
+    made_last, before = since, None
+    while time.monotonic() - start < limit:
+        now = thumbs.made(lab.thumbnails), lab.service.mark(), len(thumbs.failures(lab.thumbnails))
+        if before is None or now[0] != before[0]:
+            made_last = time.monotonic()
+        if now != before:
+            before, last = now, time.monotonic()
+        if time.monotonic() - last > (25 if now[2] else 8):
+            break
+        time.sleep(0.2)
+    return made_last - since
+
+
+def opening(run, program, name, where):
+    """Opens a directory with fresh caches and judges what that costs and shows."""
+    service = Service(run.place)
+    kind = ALL[program]
+    with Lab(run.place, service, desktop=kind.desktop) as lab:
+        manager = kind(lab)
+        row = Row(name, program)
+        folder = where(lab)
+        manager.open(folder)
+        watch_thumbnails(run, manager, row, name)
+        took = settle(lab, manager.shown)
+        row.tally = service.tally()
+        row.dialogs = manager.dialogs() | manager.windows.complaints()
+        run.picture(manager.windows, program, name, "end")
+        paths = images(folder)
+        good, failed = thumbs.valid(lab.thumbnails, paths), thumbs.failures(lab.thumbnails)
+        row.files = f"{good}/{len(paths)}"
+        row.note(f"thumbnails valid under this path: {good} of {len(paths)}, the last after {took:.0f} s; "
+                 f"records of failure: {len(failed)}")
+        row.promise(row.tally.pictures == 0, "0 pictures read")
+        row.promise(good == len(paths), "a valid thumbnail of every picture")
+        row.promise(not failed, "no record of failure")
+        row.promise(not row.dialogs, "no dialog")
+        for entry in service.pictures()[:3]:
+            row.note(f"read: {entry['path']} range {entry['range']} {entry['bytes']} bytes at {entry['t'] / 1000:.1f} s")
+        run.add(row)
+        manager.close()
+
+
+@scenario("open-day", ALL)
+def open_day(run, program):
+    opening(run, program, "open-day", lambda lab: lab.day(recent_days(1)[0]))
+
+
+@scenario("open-latest", ALL)
+def open_latest(run, program):
+    opening(run, program, "open-latest", lambda lab: lab.day("latest"))
+
+
+@scenario("visits", ("dolphin",))
+def visits(run, program):
+    """A day of 500 again and again, each time with nothing stored: what is a race loses sometimes."""
+    for number in range(run.options.visits):
+        opening(run, program, f"visit-{number + 1}", lambda lab: lab.day(recent_days(1)[0]))
+
+
+@scenario("parent", ALL)
+def parent(run, program):
+    """Alt+Up from a day, and back by Alt+Left: at most what the day cost, and the budget of what nobody waits for."""
+    service = Service(run.place)
+    kind = ALL[program]
+    with Lab(run.place, service, desktop=kind.desktop) as lab:
+        manager = kind(lab)
+        day = lab.day(recent_days(1)[0])
+        manager.open(day)
+        settle(lab, manager.shown, 60)
+        first = service.mark()
+        for step, go, target in (("up", manager.up, os.path.dirname(day)), ("back", manager.back, day)):
+            mark, row, start = service.mark(), Row("parent-" + step, program), time.monotonic()
+            go()
+            manager.arrive(target)
+            row.note(f"title after {time.monotonic() - start:.1f} s")
+            lab.quiet(8, 100)
+            run.picture(manager.windows, program, "parent", step)
+            row.tally, row.dialogs = service.tally(mark), manager.dialogs() | manager.windows.complaints()
+            judge_walk(row, service.since(first))
+            failed = thumbs.failures(lab.thumbnails)
+            row.promise(not failed, f"no record of failure ({len(failed)})")
+            run.add(row)
+        manager.close()
+
+
+def judge_walk(row, entries):
+    """The budget of walks: no picture, no size of what nobody looks at, and bounded API requests a minute."""
+    row.promise(row.tally.pictures == 0, "0 pictures read")
+    row.promise(not row.dialogs, "no dialog")
+    times = [entry["t"] for entry in entries if entry["path"].startswith(("/ranking.php", "/ajax/"))]
+    if times:
+        begin = times[0]
+        first = sum(moment - begin < 60_000 for moment in times)
+        later = max([sum(0 <= moment - other < 60_000 for moment in times) for other in times if other - begin >= 60_000],
+                    default=0)
+        row.note(f"API requests in the first minute {first}, in the worst later one {later}")
+        row.promise(first <= 90 and later <= 50, "90 API requests in the first minute, 50 in each later one")

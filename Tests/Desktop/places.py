@@ -1,0 +1,145 @@
+"""Places that are typed, and what a file manager then asks for."""
+
+import os
+import re
+import time
+
+import thumbs
+from lab import Lab
+from managers import ALL, Nautilus, Stuck
+from opening import judge_walk
+from scenarios import scenario
+from service import Service, recent_days
+from table import Row
+
+
+@scenario("typed-day", ALL)
+def typed_day(run, program):
+    """A day that is not listed, typed once."""
+    service = Service(run.place)
+    with Lab(run.place, service, "top=50", desktop=ALL[program].desktop) as lab:
+        manager, row = ALL[program](lab), Row("typed-day", program)
+        manager.open(lab.path("ranking"))
+        mark, day = service.mark(), recent_days(1, skip=60)[0]
+        try:
+            row.note(f"there after {manager.go(lab.day(day), 25, tries=1):.1f} s")
+        except Stuck as stuck:
+            row.promise(False, f"the first try leads there ({stuck})"[:300])
+        lab.quiet(4, 60)
+        run.picture(manager.windows, program, "typed-day")
+        row.tally = service.tally(mark)
+        row.dialogs = manager.dialogs() | manager.windows.complaints()
+        row.promise(row.tally.pictures == 0, "0 pictures read")
+        row.promise(not row.dialogs, "no dialog")
+        run.add(row)
+        manager.close()
+
+
+def authors_asked(entries):
+    """Numbers of the authors whose pages were asked for."""
+    return {int(found[1]) for entry in entries if (found := re.match(r"/ajax/user/(\d+)", entry["path"]))}
+
+
+@scenario("typed-author", ALL)
+def typed_author(run, program):
+    """`users/1001`: nobody else is asked for, or listed afterwards, because a path was being typed."""
+    service = Service(run.place)
+    with Lab(run.place, service, desktop=ALL[program].desktop) as lab:
+        manager, row = ALL[program](lab), Row("typed-author", program)
+        manager.open(lab.path("users"))
+        lab.quiet(3, 30)
+        mark = service.mark()
+        try:
+            manager.go(lab.path("users/1001"), 40, tries=1)
+        except Stuck as stuck:
+            row.promise(False, f"the first try leads there ({stuck})"[:300])
+        lab.quiet(5, 60)
+        run.picture(manager.windows, program, "typed-author")
+        row.tally = service.tally(mark)
+        row.dialogs = manager.dialogs() | manager.windows.complaints()
+        asked, listed = authors_asked(service.since(mark)), sorted(os.listdir(lab.path("users")))
+        row.note(f"authors asked for: {sorted(asked)}; ls users: {listed}")
+        row.promise(asked <= {1001}, "only the author who was meant is asked for")
+        row.promise(all("1001" in name for name in listed), "only the author who was meant is listed")
+        row.promise(row.tally.pictures == 0, "0 pictures read")
+        row.promise(not row.dialogs, "no dialog")
+        run.add(row)
+        manager.close()
+
+
+@scenario("nautilus-behind", ("nautilus",))
+def nautilus_behind(run, program):
+    """The end of a day of 500, where no thumbnail was on the screen before."""
+    import look
+    service = Service(run.place)
+    with Lab(run.place, service) as lab:
+        manager, row = Nautilus(lab), Row("nautilus-behind", program)
+        manager.open(lab.day(recent_days(1)[0]))
+        manager.windows.wait(kind="nautilus")
+        lab.quiet(0.5, 20, is_done=lambda: thumbs.made(lab.thumbnails) > 30)
+        start, seconds = time.monotonic(), None
+        manager.focus()
+        manager.windows.key("Tab")
+        while time.monotonic() - start < 60:
+            manager.windows.key("End")
+            moment = time.monotonic() - start
+            own, same = look.thumbnails(run.picture(manager.windows, program, "behind"))
+            if own >= 8 and same == 0:
+                seconds = moment
+                break
+            time.sleep(0.5)
+        lab.quiet(10, 120)
+        failed = thumbs.failures(lab.thumbnails)
+        row.tally = service.tally()
+        row.note(f"{own} thumbnails, {same} generic icons after {moment:.1f} s; records of failure: {len(failed)}")
+        row.promise(seconds is not None and seconds <= 20, "thumbnails of the end on the screen within 20 s")
+        row.promise(row.tally.pictures == 0, "0 pictures read")
+        run.add(row)
+        manager.close()
+
+
+@scenario("nautilus-properties", ("nautilus",))
+def nautilus_properties(run, program):
+    """Properties of a day that nobody has been to, and a search for what is in it."""
+    service = Service(run.place)
+    with Lab(run.place, service, "top=100") as lab:
+        manager, row, day = Nautilus(lab), Row("nautilus-properties", program), recent_days(1, skip=3)[0]
+        manager.open(lab.path("ranking/daily"))
+        lab.quiet(2, 20)
+        manager.select(day)
+        manager.focus()
+        manager.windows.key("alt+Return")
+        manager.windows.wait("propert", seconds=15)
+        lab.quiet(5, 60)
+        time.sleep(3)
+        run.picture(manager.windows, program, "properties")
+        said = manager.windows.said()
+        row.tally = service.tally()
+        count = len(os.listdir(lab.day(day)))
+        row.note(f"{count} entries; said: {[text for text in said if re.search('item|unread|total', text)][:4]}")
+        row.promise(any(re.search(rf"\b{count} (items|files)", text) for text in said), f"{count} items shown")
+        row.promise(not any("unreadable" in text for text in said), "nothing unreadable")
+        judge_walk(row, service.since())
+        run.add(row)
+        manager.windows.key("Escape")
+        search(run, lab, manager, recent_days(1, skip=2)[0])
+        manager.close()
+
+
+def search(run, lab, manager, day):
+    """Types a word that is in the names of one day, and counts what comes."""
+    import look
+    row, mark = Row("nautilus-search", "nautilus"), lab.service.mark()
+    word = os.listdir(lab.day(day))[4].split("-", 1)[0]
+    manager.focus()
+    manager.windows.key("ctrl+f")
+    time.sleep(1)
+    manager.windows.type(word)
+    lab.quiet(8, 90)
+    time.sleep(3)
+    _, boxes = look.tiles(run.picture(manager.windows, "nautilus", "search"))
+    row.tally = lab.service.tally(mark)
+    row.note(f"{len(boxes)} things on the screen for '{word}', of 7 days with one each")
+    row.promise(len(boxes) >= 7, "what is in days that nobody has been to is found")
+    judge_walk(row, lab.service.since(mark))
+    run.add(row)

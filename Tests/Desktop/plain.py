@@ -1,0 +1,112 @@
+"""Programs without a window: clean copies, animations, and walks of everything."""
+
+import os
+import subprocess
+import time
+
+import parts
+from copying import Person, wait_for_copy
+from lab import Lab
+from managers import ALL
+from opening import judge_walk
+from scenarios import scenario
+from service import Service, readable_seed, recent_days
+from table import Row
+
+LIVE = {"user.rankfs.state", "user.rankfs.progress"}
+
+
+@scenario("clean", ("gio", "cp", "rsync", "thunar", "nautilus"))
+def clean(run, program):
+    """Copies carry the lasting attributes, and none that was true for a moment only."""
+    day = recent_days(1)[0]
+    service = Service(run.place, "--seed", str(readable_seed(run.place, [day], 5)))
+    with Lab(run.place, service, "top=5", desktop="XFCE" if program == "thunar" else "GNOME") as lab:
+        row, target = Row("clean", program), os.path.join(lab.home, "out")
+        names = sorted(os.listdir(lab.day(day)))
+        paths = [os.path.join(lab.day(day), name) for name in names]
+        if program in ALL:
+            manager = ALL[program](lab)
+            manager.open(lab.day(day))
+            manager.select_all()
+            manager.copy(lambda found: len(found) == len(names))
+            manager.go(target)
+            manager.paste()
+            row.dialogs = wait_for_copy(lab, manager, target, len(names), 60) | manager.windows.complaints()
+        else:
+            words = {"gio": ["gio", "copy"], "cp": ["cp", "-a"], "rsync": ["rsync", "-aX"]}[program]
+            answer = lab.run([*words, *paths, target + "/"], seconds=120)
+            row.promise(answer.returncode == 0, f"status 0 ({answer.stderr.decode()[:200]})")
+        kept = {name: set(os.listxattr(os.path.join(target, name))) for name in os.listdir(target)}
+        row.tally, row.files = service.tally(), f"{len(kept)}/{len(names)}"
+        live = {one for attributes in kept.values() for one in attributes} & LIVE
+        lasting = [name for name, attributes in kept.items() if "user.xdg.origin.url" in attributes]
+        row.note(f"copies with user.xdg.origin.url: {len(lasting)}")
+        row.promise(len(kept) == len(names), "all copied")
+        row.promise(not live, f"no live attributes {sorted(live)}")
+        row.promise(not row.dialogs, "no dialog")
+        run.add(row)
+
+
+@scenario("mpv", ("mpv",))
+def mpv(run, program):
+    """An animation as Matroska."""
+    service = Service(run.place)
+    with Lab(run.place, service) as lab:
+        row = Row("mpv", program)
+        answer = lab.run(["mpv", "--no-config", "--vo=null", "--ao=null", "--untimed", "--no-terminal", "--msg-level=all=v",
+                          "--log-file=" + lab.log("mpv.log"), lab.path("works/900600000/ugoira.mkv")], seconds=120)
+        with open(lab.log("mpv.log"), errors="replace") as file:
+            bad = [line.strip() for line in file if "iscarding" in line or "broken" in line.lower()]
+        row.tally, row.dialogs = service.tally(), set(bad)
+        row.promise(answer.returncode == 0, f"mpv ends with 0 ({answer.returncode})")
+        row.promise(not bad, "no word of a broken index")
+        run.add(row)
+
+
+@scenario("walk", ("find", "tree"))
+def walk(run, program):
+    """A walk of a fresh mount, and a person beside it; then a second walk of what was walked."""
+    service = Service(run.place)
+    with Lab(run.place, service) as lab:
+        row = Row("walk", program)
+        words = {"find": ["find", lab.mount_path], "tree": ["tree", "--du", lab.mount_path]}[program]
+        out = open(lab.log("walk.out"), "wb")
+        process = subprocess.Popen(words, env=lab.env, stdout=out, stderr=open(lab.log("walk.err"), "wb"))
+        end, people = time.monotonic() + run.options.minutes * 60, []
+        for skip in (40, 41, 42):
+            time.sleep(max(0, min(25, end - time.monotonic())))
+            if process.poll() is None:
+                people.append(Person(lab.day(recent_days(1, skip=skip)[0])))
+                people[-1].thread.join(30)
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.2)
+        done = process.poll() is not None
+        parts.end(process)
+        row.tally = service.tally()
+        for person in people:
+            person.judge(row, 2)
+        row.note(f"{'done' if done else 'stopped'} within {run.options.minutes} minutes")
+        judge_walk(row, service.since())
+        if program == "find":
+            row.promise(row.tally.heads == 0, "0 HEADs")
+        with open(lab.log("walk.err"), errors="replace") as file:
+            said = {line.strip() for line in file if line.strip()}
+        row.dialogs = said
+        row.promise(not said, "no complaint")
+        run.add(row)
+        again(run, lab, program)
+
+
+def again(run, lab, program):
+    """A day walked twice: what was asked once is not asked again."""
+    row, day = Row("walk-again", program), lab.day(recent_days(1)[0])
+    words = {"find": ["find", day], "tree": ["tree", "--du", day]}[program]
+    for _ in range(2):
+        mark = lab.service.mark()
+        answer = lab.run(words, seconds=200)
+        lab.quiet(2, 30)
+        row.tally = lab.service.tally(mark)
+    row.promise(answer.returncode == 0, "it ends with 0")
+    row.promise(row.tally.api + row.tally.heads + row.tally.pictures == 0, "a second walk asks nothing")
+    run.add(row)

@@ -1,0 +1,115 @@
+"""The origin that a desktop looks at, and what was asked of it."""
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Wire"))
+import parts  # noqa: E402
+
+LATENCY = 60
+
+
+@dataclasses.dataclass
+class Tally:
+    """Requests by kind, and the bytes of the pictures' bodies."""
+
+    api: int = 0
+    heads: int = 0
+    previews: int = 0
+    pictures: int = 0
+    picture_bytes: int = 0
+    other: int = 0
+
+    def __add__(self, that):
+        return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(that))))
+
+
+def kind(entry):
+    """What a line of the origin's log asked for: a field of Tally."""
+    path = urllib.parse.urlsplit(entry["path"]).path
+    if path.startswith(("/ranking.php", "/ajax/", "/rpc/")):
+        return "api"
+    if entry["method"] == "HEAD":
+        return "heads"
+    if path.startswith("/c/") or path.endswith(("_square1200.jpg", "_custom1200.jpg")):
+        return "previews"
+    if path.startswith(("/img-master/", "/img-original/", "/img-zip-ugoira/")):
+        # Where the host does not tell a length by HEAD, rankfs takes the total of a range of one byte.
+        return "heads" if entry["range"] == "bytes=0-0" else "pictures"
+    return "other"
+
+
+class Service(parts.Origin):
+    """rankfs-origin with a wait of 60 ms before each answer, as a host far away has."""
+
+    def __init__(self, place, *options, latency=LATENCY):
+        super().__init__(place, "--latency", str(latency), *options)
+        self.read_until, self.entries, self.rest = 0, [], ""
+
+    def refresh(self):
+        """Reads what was written to the log since the last time."""
+        with open(self.log) as file:
+            file.seek(self.read_until)
+            text = self.rest + file.read()
+            self.read_until = file.tell()
+        lines = text.split("\n")
+        self.rest = lines.pop()
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                self.entries.append(json.loads(line))
+        return self.entries
+
+    def mark(self):
+        return len(self.refresh())
+
+    def since(self, mark=0):
+        return self.refresh()[mark:]
+
+    def pictures(self, mark=0):
+        """Lines of pictures that were read."""
+        return [entry for entry in self.since(mark) if kind(entry) == "pictures"]
+
+    def tally(self, mark=0):
+        tally = Tally()
+        for entry in self.since(mark):
+            name = kind(entry)
+            setattr(tally, name, getattr(tally, name) + 1)
+            if name == "pictures":
+                tally.picture_bytes += entry["bytes"]
+        return tally
+
+
+def recent_days(count, skip=1):
+    """Published days, newest first, from `skip` days before the newest one.
+
+    A ranking appears at noon in Japan (3:00 UTC) of the day after.
+    """
+    now = datetime.datetime.now(datetime.timezone.utc)
+    newest = (now - datetime.timedelta(hours=3)).date() - datetime.timedelta(days=1)
+    return [(newest - datetime.timedelta(days=skip + index)).isoformat() for index in range(count)]
+
+
+def readable_seed(place, days, top, mode="daily"):
+    """A seed of the origin with which nothing is withheld among the first `top` of the days: what is, nobody could copy."""
+    for seed in range(1, 40):
+        origin = parts.Origin(place, "--seed", str(seed))
+        try:
+            if not any(withheld(origin, day, top, mode) for day in days):
+                return seed
+        finally:
+            parts.end(origin.process)
+    raise SystemExit("no seed of the origin has these days without a withheld picture")
+
+
+def withheld(origin, day, top, mode):
+    """How many of the first `top` of a day the service withholds."""
+    found = 0
+    for page in range(1, (top + 49) // 50 + 1):
+        answer = json.loads(origin.get(f"/ranking.php?format=json&mode={mode}&date={day.replace('-', '')}&p={page}"))
+        found += sum("/limit_" in entry["url"] and entry["rank"] <= top for entry in answer["contents"])
+    return found
