@@ -127,6 +127,16 @@ class Manager:
                 return True, found
         return False, found
 
+    def take_all(self, count):
+        """Marks everything and copies it, once all of it is listed; whether the clipboard then has that many."""
+        found = []
+        for _ in range(8):
+            self.select_all()
+            took, found = self.copy(lambda found: len(found) == count, 3)
+            if took:
+                return True, found
+        return False, found
+
     def paste(self):
         self.focus()
         self.windows.key("ctrl+v")
@@ -157,6 +167,10 @@ class Thunar(Manager):
 
 class Nautilus(Manager):
     name, kind, command = "nautilus", "nautilus", ("nautilus", "--new-window")
+
+    def select_all(self):
+        """By pattern: Ctrl+A marks what has the focus, which is not always the files."""
+        self.select("*")
 
 
 class Nemo(Manager):

@@ -127,6 +127,9 @@ def parent(run, program):
             run.picture(manager.windows, program, "parent", step)
             row.tally, row.dialogs = service.tally(mark), manager.dialogs() | manager.windows.complaints()
             judge_walk(row, service.since(first))
+            if program != "dolphin":
+                # Only Dolphin draws previews of folders; the others count entries at most.
+                row.promise(row.tally.heads == 0 and row.tally.previews == 0, "no size and no preview of what nobody looks at")
             failed = thumbs.failures(lab.thumbnails)
             row.promise(not failed, f"no record of failure ({len(failed)})")
             run.add(row)

@@ -28,11 +28,12 @@ def clean(run, program):
         if program in ALL:
             manager = ALL[program](lab)
             manager.open(lab.day(day))
-            manager.select_all()
-            manager.copy(lambda found: len(found) == len(names))
+            took, found = manager.take_all(len(names))
+            row.promise(took, f"Ctrl+C took all ({len(found)})")
             manager.go(target)
             manager.paste()
             row.dialogs = wait_for_copy(lab, manager, target, len(names), 60) | manager.windows.complaints()
+            run.picture(manager.windows, program, "clean")
         else:
             words = {"gio": ["gio", "copy"], "cp": ["cp", "-a"], "rsync": ["rsync", "-aX"]}[program]
             answer = lab.run([*words, *paths, target + "/"], seconds=120)

@@ -11,6 +11,7 @@ VIEWS = {"table", "tree table", "list", "icon", "layered pane", "tree", "list bo
 SPEAKING = {"label", "alert", "dialog", "info bar", "notification", "text", "static", "heading", "paragraph", "status bar",
             "push button", "frame", "window", "panel"}
 budget = 1500
+shows = True
 
 
 def walk(node, found, depth=0):
@@ -18,7 +19,7 @@ def walk(node, found, depth=0):
     budget -= 1
     if node is None or budget < 0 or depth > 30 or not node.getState().contains(pyatspi.STATE_VISIBLE):
         return
-    if depth > 1 and not node.getState().contains(pyatspi.STATE_SHOWING):
+    if shows and depth > 1 and not node.getState().contains(pyatspi.STATE_SHOWING):
         return
     role = node.getRoleName()
     if node.name and role in SPEAKING:
@@ -39,6 +40,8 @@ texts = []
 try:
     for program in pyatspi.Registry.getDesktop(0):
         budget = 1500
+        # GTK 4.8 never says of anything but windows that it is showing.
+        shows = not (program and program.get_toolkit_name() == "GTK" and program.get_toolkit_version().startswith("4"))
         for window in program or ():
             try:
                 walk(window, texts)
