@@ -11,6 +11,7 @@
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30)
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
+#   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …")
 #   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
@@ -28,8 +29,13 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
                  ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi python3-pyqt5 \
                  desktop-file-utils
+# What the desktop harness drives, and what it drives them with.
+DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenview gthumb eog feh zenity kdialog mpv tree \
+                 imagemagick libgdk-pixbuf2.0-bin libglib2.0-bin gvfs kio-extras adwaita-icon-theme breeze-icon-theme xvfb openbox \
+                 xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
+                 python3-pil rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model clients bench wire faults soak twice install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model clients bench wire faults soak desktop twice install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -79,6 +85,11 @@ faults: setup-test build
 soak: setup-test build
 	timeout -k 10 $$(( $${MINUTES:-10} * 60 + 600 )) Tests/Wire/crowd.py
 	ASLEEP=$${ASLEEP:-600} timeout -k 10 $$(( $${ASLEEP:-600} * 2 + 900 )) Tests/Wire/silence.py
+
+# DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours.
+desktop: build
+	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES))
+	Tests/Desktop/run $(DESKTOP)
 
 twice: setup-test build
 	swift build --build-tests

@@ -7,7 +7,7 @@ CELL = 4
 SMALLEST, LARGEST = 28, 420
 
 
-def tiles(path, smallest=SMALLEST):
+def tiles(path):
     """Boxes of things on the screen that are about as large as an icon or a thumbnail, in pixels."""
     pixels = numpy.asarray(Image.open(path).convert("RGB")).astype(int)
     height, width = (size // CELL * CELL for size in pixels.shape[:2])
@@ -18,13 +18,13 @@ def tiles(path, smallest=SMALLEST):
     ground = numpy.array([commonest >> 10, commonest >> 5 & 31, commonest & 31]) * 8 + 4
     busy = (abs(pixels - ground).max(axis=2) > 24)
     cells = busy.reshape(height // CELL, CELL, width // CELL, CELL).mean(axis=(1, 3)) > 0.35
-    return pixels, [box for box in components(cells) if is_tile(box, smallest)]
+    return pixels, [box for box in components(cells) if is_tile(box)]
 
 
-def is_tile(box, smallest):
+def is_tile(box):
     top, left, bottom, right, filled = box
     height, width = bottom - top, right - left
-    return smallest <= min(height, width) and max(height, width) <= LARGEST and filled > 0.3 and max(height, width) >= smallest * 1.4
+    return SMALLEST <= min(height, width) and max(height, width) <= LARGEST and filled > 0.3 and max(height, width) >= 40
 
 
 def components(cells):
@@ -53,12 +53,12 @@ def signature(pixels, box):
     return numpy.asarray(part).astype(int)
 
 
-def thumbnails(path, smallest=SMALLEST):
+def thumbnails(path):
     """How many tiles of a screenshot are pictures of their own, and how many are an icon that others show as well.
 
     Pictures of different works differ; the icon of a kind of file is the same everywhere.
     """
-    pixels, boxes = tiles(path, smallest)
+    pixels, boxes = tiles(path)
     signatures = [signature(pixels, box) for box in boxes]
     own = same = 0
     for index, one in enumerate(signatures):

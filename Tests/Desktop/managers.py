@@ -4,6 +4,7 @@ import os
 import re
 import time
 
+import thumbs
 from windows import Windows
 
 
@@ -12,9 +13,10 @@ class Manager:
 
     name, kind, desktop = "", "", "GNOME"
     command = ()
-    is_file_manager = True
     # What marks the entry with a name: "pattern" (Ctrl+S and a dialog) or "typing".
     marking = "pattern"
+    # How the program writes the address of a file, of which the name of a thumbnail is made.
+    spelling = staticmethod(thumbs.glib_address)
 
     def __init__(self, lab):
         self.lab, self.windows, self.window = lab, Windows(lab), None
@@ -183,6 +185,7 @@ class Caja(Manager):
 
 class Dolphin(Manager):
     name, kind, desktop, command, marking = "dolphin", "dolphin", "KDE", ("dolphin", "--new-window"), "typing"
+    spelling = staticmethod(thumbs.qt_address)
 
 
 class PCManFM(Manager):

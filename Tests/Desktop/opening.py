@@ -69,15 +69,19 @@ def opening(run, program, name, where):
         manager = kind(lab)
         row = Row(name, program)
         folder = where(lab)
+        mark = service.mark()
         manager.open(folder)
         watch_thumbnails(run, manager, row, name)
         took = settle(lab, manager.shown)
-        row.tally = service.tally()
+        row.tally = service.tally(mark)
         row.dialogs = manager.dialogs() | manager.windows.complaints()
         run.picture(manager.windows, program, name, "end")
         paths = images(folder)
-        good, failed = thumbs.valid(lab.thumbnails, paths), thumbs.failures(lab.thumbnails)
+        good, failed = thumbs.valid(lab.thumbnails, paths, kind.spelling), thumbs.failures(lab.thumbnails)
         row.files = f"{good}/{len(paths)}"
+        if strange := [path for path in paths if ";" in path or STRANGE & set(os.path.basename(path))]:
+            row.note(f"of names with characters to escape: {thumbs.valid(lab.thumbnails, strange, kind.spelling)} of {len(strange)}, "
+                     f"{sum(';' in path for path in strange)} with ;")
         row.note(f"thumbnails valid under this path: {good} of {len(paths)}, the last after {took:.0f} s; "
                  f"records of failure: {len(failed)}")
         row.promise(row.tally.pictures == 0, "0 pictures read")
@@ -98,6 +102,20 @@ def open_day(run, program):
 @scenario("open-latest", ALL)
 def open_latest(run, program):
     opening(run, program, "open-latest", lambda lab: lab.day("latest"))
+
+
+STRANGE = set(";#%?&'+[]()~`!$*^{}|<>,=@\"\\:")
+
+
+@scenario("hostile", ("thunar", "nautilus", "dolphin", "pcmanfm-qt"))
+def hostile(run, program):
+    """The day of a week with most `;` and other characters that addresses escape, or do not."""
+    def strangest(lab):
+        days = [lab.day(day) for day in recent_days(6)]
+        return max(days, key=lambda day: (sum(";" in name for name in os.listdir(day)),
+                                          sum(bool(STRANGE & set(name)) for name in os.listdir(day))))
+
+    opening(run, program, "hostile", strangest)
 
 
 @scenario("visits", ("dolphin",))

@@ -4,14 +4,19 @@ import contextlib
 import hashlib
 import os
 import struct
-import urllib.parse
 
-# What GLib leaves as it is in the path of a file address, and what Qt does.
-GLIB, QT = "/!$&'()*+,:=@~-._", "/!$&'()*+,:=@~-._;"
+from gi.repository import GLib
+from PyQt5.QtCore import QUrl
 
 
-def addresses(path):
-    return {"file://" + urllib.parse.quote(os.fsencode(path), safe=kept) for kept in (GLIB, QT)}
+def glib_address(path):
+    """As the GTK file managers name a file."""
+    return GLib.filename_to_uri(path, None)
+
+
+def qt_address(path):
+    """As KIO and libfm-qt's programs name a file; libfm-qt asks GLib, so its files are found under either."""
+    return bytes(QUrl.fromLocalFile(path).toEncoded()).decode()
 
 
 def texts(path):
@@ -30,19 +35,17 @@ def texts(path):
     return found
 
 
-def valid(folder, paths):
-    """How many of the files have a valid thumbnail, normal or large, under an address of the path given."""
-    count = 0
-    for path in paths:
-        stamp = str(int(os.stat(path).st_mtime))
-        for address in addresses(path):
-            name = hashlib.md5(address.encode()).hexdigest() + ".png"
-            files = [os.path.join(folder, size, name) for size in ("normal", "large")]
-            if any(os.path.exists(file) and texts(file).get("Thumb::URI") == address
-                   and texts(file).get("Thumb::MTime") == stamp for file in files):
-                count += 1
-                break
-    return count
+def is_valid(folder, path, address):
+    """Whether a file has a valid thumbnail, normal or large, under an address."""
+    stamp, name = str(int(os.stat(path).st_mtime)), hashlib.md5(address.encode()).hexdigest() + ".png"
+    files = [os.path.join(folder, size, name) for size in ("normal", "large")]
+    return any(os.path.exists(file) and texts(file).get("Thumb::URI") == address and texts(file).get("Thumb::MTime") == stamp
+               for file in files)
+
+
+def valid(folder, paths, spelling):
+    """How many of the files have a valid thumbnail under the address that a spelling gives them."""
+    return sum(is_valid(folder, path, spelling(path)) for path in paths)
 
 
 def made(folder):
