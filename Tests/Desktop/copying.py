@@ -93,7 +93,7 @@ def copy_mode(run, program):
         target = os.path.join(lab.home, "out")
         manager.go(target)
         mark = service.mark()
-        manager.paste()
+        manager.paste(target)
         lab.quiet(2, 20, is_done=lambda: service.mark() > mark)
         person = Person(lab.day(other))
         dialogs = wait_for_copy(lab, manager, target, len(days) * 90)

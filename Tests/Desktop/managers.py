@@ -139,9 +139,14 @@ class Manager:
                 return True, found
         return False, found
 
-    def paste(self):
-        self.focus()
-        self.windows.key("ctrl+v")
+    def paste(self, target):
+        """Ctrl+V, once more where nothing came of it: a window that has just come to a place may not take the key yet."""
+        mark = self.lab.service.mark()
+        for _ in range(3):
+            self.focus()
+            self.windows.key("ctrl+v")
+            if wait_until(lambda: self.lab.service.mark() != mark or os.listdir(target) or self.dialogs(), 10):
+                return
 
     def dialogs(self):
         return self.windows.dialogs(self.known)

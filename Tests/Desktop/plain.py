@@ -31,7 +31,7 @@ def clean(run, program):
             took, found = manager.take_all(len(names))
             row.promise(took, f"Ctrl+C took all ({len(found)})")
             manager.go(target)
-            manager.paste()
+            manager.paste(target)
             row.dialogs = wait_for_copy(lab, manager, target, len(names), 60) | manager.windows.complaints()
             run.picture(manager.windows, program, "clean")
         else:

@@ -13,7 +13,7 @@ from windows import Windows
 # A picture that is looked at, those by rank and time that are downloaded ahead of a reader, and one that the viewer itself opens.
 FEW = 8
 # The key for the next picture, and where the program is at home. gThumb goes on by time, which need not be the next name.
-VIEWERS = {"gthumb": ("Page_Down", "GNOME"), "gwenview": ("space", "KDE"), "eog": ("Right", "GNOME"), "feh": ("Right", "GNOME")}
+VIEWERS = {"gthumb": ("Page_Down", "GNOME"), "gwenview": ("Right", "KDE"), "eog": ("Right", "GNOME"), "feh": ("Right", "GNOME")}
 CHOOSERS = {"zenity": ("--file-selection", "--filename={}/"), "kdialog": ("--getopenfilename", "{}")}
 
 
