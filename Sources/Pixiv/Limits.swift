@@ -32,6 +32,9 @@ package enum Limits {
     static let answerBytes: Int64 = 16 << 20
     /// The pause after a refusal that names none, in seconds: limits are gone after one to two minutes (section 2, "Limits").
     static let usualPause: Int64 = 120
+    /// How much longer than its deadline a request on nobody's behalf may wait for its turn: the pages of a long listing are asked
+    /// for together, and its reader waits for each of them anew.
+    static let unaskedPatience: Duration = .seconds(120)
     /// Characters of the service's own words in an error text.
     static let quotedCharacters = 120
 }

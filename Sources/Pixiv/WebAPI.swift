@@ -113,9 +113,14 @@ struct WebAPI: Sendable {
         let response: HTTPResponse
         let verdict: GateVerdict
         do {
-            let ticket = try await gate.pass(Errand.isNobodys ? .unasked : priority, deadline: deadline)
+            let asked = ContinuousClock.now
+            let ticket = try await gate.pass(
+                Errand.isNobodys ? .unasked : priority,
+                deadline: Errand.isNobodys ? deadline.advanced(by: Limits.unaskedPatience) : deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
+            // What waited for others to go first has its time from now on.
+            let deadline = Errand.isNobodys ? max(deadline, .now.advanced(by: asked.duration(to: deadline))) : deadline
             response = try await send(
                 HTTPRequest(
                     url: base + path, headers: headers, priority: .reader, transferClass: .metadata,

@@ -58,7 +58,7 @@ extension MountSuite {
                 _ = FileManager.default.createFile(atPath: "\(full)/file", contents: nil)
                 let origin = try OriginProcess(workplace)
                 let mount = try Mount(workplace, of: origin)
-                for directory in [full, "\(full)/missing", "\(full)/file", mount.path] {
+                for directory in [full, "\(full)/missing/below", "\(full)/file", mount.path] {
                     let other = workplace.directory.appending(path: "other").path
                     let output = try workplace.run(
                         "\(Workplace.programs)/rankfs", "mount", "pixiv", directory, "-o",

@@ -21,6 +21,18 @@ struct RankingRequestTests {
         #expect(request.bodyLimit == 16 << 20 && request.acceptsCompression)
     }
 
+    @Test("what nobody waits for goes last, and may wait for its turn")
+    func turns() async throws {
+        let service = FakeService(ranking(page: 2, next: "3"), ranking())
+        _ = try await service.source().rankingPage(.daily, day: day, page: 2, deadline: deadline)
+        _ = try await Errand.$isNobodys.withValue(true) {
+            try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
+        }
+        let turns = service.events.filter { if case .passed = $0 { true } else { false } }
+        #expect(turns == [.passed(.continuation, deadline), .passed(.unasked, deadline.advanced(by: .seconds(120)))])
+        #expect(service.requests.allSatisfy { $0.deadline >= deadline })
+    }
+
     @Test("a ranking of one content is asked by mode and content, and no other content is taken for it")
     func contents() async throws {
         let mode = try #require(RankingMode(rawValue: "daily-manga"))

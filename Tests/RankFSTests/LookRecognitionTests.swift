@@ -200,6 +200,7 @@ import Testing
                 looks.watcher(opening: day(number), below: parent, by: worker, now: after(time)) == dolphin.process)
             #expect(looks.opened(day(number), below: parent, by: worker, now: after(time)) == .preview)
             #expect(!looks.looked(in: day(number), isListed: false, by: worker, now: after(time)))
+            looks.closed(below: parent, now: after(time))
         }
         let listing = looks.opened(day(4), below: parent, by: worker, isWatched: true, now: after(4))
         #expect(!listing.isGlance)
