@@ -29,23 +29,24 @@ final class DirectoryView: Sendable {
     let isNobodys: Bool
     /// Whether a file manager counts or previews them.
     let isGlance: Bool
-    /// What thumbnails its reader shows; nil if it shows none.
-    let wish: RankFileSystem.ThumbnailWish?
     private let isRead = Mutex(false)
+    private let visitorsWish = Mutex<RankFileSystem.ThumbnailWish?>(nil)
 
-    init(
-        _ node: Node, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false,
-        wish: RankFileSystem.ThumbnailWish? = nil
-    ) {
+    init(_ node: Node, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false) {
         self.node = node
         self.content = content
         self.isNobodys = isNobodys
         self.isGlance = isGlance
-        self.wish = wish
     }
 
     /// Whether it has been read from.
     var wasRead: Bool { isRead.withLock { $0 } }
+
+    /// What thumbnails its reader shows now; nil if it shows none.
+    var wish: RankFileSystem.ThumbnailWish? {
+        get { visitorsWish.withLock { $0 } }
+        set { visitorsWish.withLock { $0 = newValue } }
+    }
 
     /// Notes a read; true for the first one.
     func noteRead() -> Bool {
@@ -109,9 +110,7 @@ extension RankFileSystem {
             let extras = self.shown(self.extras(of: listing), to: request.caller)
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.opening(extras) : extras, listing)
-            let view = DirectoryView(
-                node, content, isNobodys: isNobodys, isGlance: isGlance, wish: isGlance ? nil : wish)
-            self.open(view, reply)
+            self.open(DirectoryView(node, content, isNobodys: isNobodys, isGlance: isGlance), reply)
         }
     }
 
@@ -195,6 +194,8 @@ extension RankFileSystem {
             pack(view, from: start, count: names.count, reply) { names[$0] }
             reply.send()
         case .listing(let extras, let listing):
+            // Whoever opened it may have shown itself as a file manager since.
+            view.wish = isVisiting(view.node, request.caller) ? wish(of: request.caller, in: sight(of: view.node)) : nil
             if view.noteRead() { walks.withLock { $0.beganReading(listing.key, isGlance: view.isGlance) } }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {

@@ -64,7 +64,7 @@ extension RankFileSystem {
     }
 
     /// Whether a program shows a directory that it was told of lately.
-    private func isVisiting(_ node: Node, _ caller: Caller) -> Bool {
+    func isVisiting(_ node: Node, _ caller: Caller) -> Bool {
         guard !visits.withLock(\.isEmpty), let program = configuration.processes.program(caller.process) else {
             return false
         }

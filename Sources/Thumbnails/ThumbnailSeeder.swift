@@ -96,7 +96,8 @@ package actor ThumbnailSeeder {
     package func seed(_ directory: String, _ jobs: [ThumbnailJob]) async {
         guard !isClosed, !jobs.isEmpty else { return }
         if let screen = screens[directory] {
-            _ = await screen.value
+            // Another look, which may know of fewer pictures: desktops look more than once, and listings grow.
+            if await screen.value { postpone(directory, jobs.dropFirst(Self.screenful)) }
             return
         }
         turns.expect(jobs)
@@ -194,10 +195,10 @@ package actor ThumbnailSeeder {
 
     private func postpone(_ directory: String, _ jobs: ArraySlice<ThumbnailJob>) {
         guard !jobs.isEmpty, !isClosed else { return }
-        let former = rests.filter { $0.directory == directory }
+        let former = rests.first { $0.directory == directory }?.jobs ?? []
+        let known = Set(former.map(\.preview.url))
         rests.removeAll { $0.directory == directory }
-        rests.append((directory, jobs))
-        turns.passed(former.flatMap(\.jobs))
+        rests.append((directory, former + jobs.filter { !known.contains($0.preview.url) }))
         turns.expect(jobs)
         if restWorker == nil { restWorker = Task { await workOff() } }
     }
@@ -207,7 +208,7 @@ package actor ThumbnailSeeder {
             let isFine = await run(jobs.prefix(Self.atATurn), of: directory, atOnce: Self.atOnce)
             // The directory may have been looked at again meanwhile, and others with it.
             if let index = rests.firstIndex(where: { $0.directory == directory && $0.jobs.first == jobs.first }) {
-                rests[index].jobs = jobs.dropFirst(Self.atATurn)
+                rests[index].jobs = rests[index].jobs.dropFirst(Self.atATurn)
                 if !isFine { turns.passed(rests[index].jobs) }
                 if !isFine || rests[index].jobs.isEmpty { rests.remove(at: index) }
             }

@@ -10,12 +10,12 @@ import Testing
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
-    private let transport = HeldTransport()
-    private let clock = ManualClock()
+    let transport = HeldTransport()
+    let clock = ManualClock()
     private let shelf = MemoryShelf()
     /// Requests to a network in trouble: the first two failures are each followed by another try; the third ends it.
-    private let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
-    private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
+    let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
+    let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
 
@@ -23,7 +23,7 @@ import Testing
         for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private func seeder(in place: String? = nil) -> ThumbnailSeeder {
+    func seeder(in place: String? = nil) -> ThumbnailSeeder {
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
@@ -34,7 +34,7 @@ import Testing
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 
-    private func jobs(
+    func jobs(
         _ count: Int, from first: Int = 1, _ spellings: [FileURI.Spelling] = [.glib, .qt]
     ) -> [ThumbnailJob] {
         (first..<first + count).map { number in
@@ -55,7 +55,7 @@ import Testing
     private func file(_ thumbnail: Thumbnail) -> URL { directory.appending(path: thumbnail.path) }
 
     /// Answers every request as it comes until so many were made.
-    private func answer(_ count: Int, from first: Int = 0) async {
+    func answer(_ count: Int, from first: Int = 0) async {
         for index in first..<count { await transport.waitForRequest(at: index).respond(body: preview) }
     }
 
@@ -133,45 +133,6 @@ import Testing
         #expect(transport.requests.count == ThumbnailSeeder.screenful + ThumbnailSeeder.atOnce)
         await answer(all.count, from: ThumbnailSeeder.screenful)
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)))
-    }
-
-    @Test func everyPictureHasItsTurn() async {
-        let seeder = seeder()
-        let all = jobs(ThumbnailSeeder.screenful + 2)
-        #expect(!seeder.isExpected(all[0]))
-        async let seeding: Void = seeder.seed("day", all)
-        await transport.waitForRequest(at: 0)
-        #expect(all.allSatisfy(seeder.isExpected) && !seeder.isExpected(jobs(1, from: 900)[0]))
-        let turns = all.map { job in Task { await seeder.waitForTurn(of: job) } }
-        await answer(all.count)
-        await seeding
-        for turn in turns { await turn.value }
-        #expect(all.count(where: seeder.isExpected) == 0)
-    }
-
-    @Test func nobodyWaitsForWhatIsGivenUp() async {
-        let seeder = seeder()
-        let all = jobs(ThumbnailSeeder.screenful * 2)
-        async let seeding: Void = seeder.seed("day", all)
-        let last = Task { await seeder.waitForTurn(of: all[all.count - 1]) }
-        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
-        await seeding
-        await last.value
-        #expect(all.count(where: seeder.isExpected) == 0)
-    }
-
-    @Test func aTurnIsWaitedForForTwoSecondsAtMost() async {
-        let seeder = seeder()
-        let jobs = jobs(1)
-        async let seeding: Void = seeder.seed("day", jobs)
-        let request = await transport.waitForRequest(at: 0)
-        let turn = Task { await seeder.waitForTurn(of: jobs[0]) }
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(2))
-        await turn.value
-        #expect(seeder.isExpected(jobs[0]))
-        request.respond(body: preview)
-        await seeding
     }
 
     @Test func aLookIsHeldForTwoSecondsAtMost() async {

@@ -1,0 +1,64 @@
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@testable import Thumbnails
+
+/// What happens to the pictures of a directory one after the other.
+extension SeederTests {
+    @Test func everyPictureHasItsTurn() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful + 2)
+        #expect(!seeder.isExpected(all[0]))
+        async let seeding: Void = seeder.seed("day", all)
+        await transport.waitForRequest(at: 0)
+        #expect(all.allSatisfy(seeder.isExpected) && !seeder.isExpected(jobs(1, from: 900)[0]))
+        let turns = all.map { job in Task { await seeder.waitForTurn(of: job) } }
+        await answer(all.count)
+        await seeding
+        for turn in turns { await turn.value }
+        #expect(all.count(where: seeder.isExpected) == 0)
+    }
+
+    @Test(arguments: [true, false]) func aLookThatKnowsOfMoreAddsIt(isDuring: Bool) async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful + 60)
+        let known = Array(all.prefix(ThumbnailSeeder.screenful + 40))
+        async let first: Void = seeder.seed("day", known)
+        await transport.waitForRequest(at: 0)
+        async let second: Void = isDuring ? seeder.seed("day", all) : ()
+        await answer(ThumbnailSeeder.screenful)
+        _ = await (first, second)
+        if !isDuring { await seeder.seed("day", all) }
+        // And one that knows of fewer takes nothing away.
+        await seeder.seed("day", known)
+        await answer(all.count, from: ThumbnailSeeder.screenful)
+        #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
+    }
+
+    @Test func nobodyWaitsForWhatIsGivenUp() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful * 2)
+        async let seeding: Void = seeder.seed("day", all)
+        let last = Task { await seeder.waitForTurn(of: all[all.count - 1]) }
+        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
+        await seeding
+        await last.value
+        #expect(all.count(where: seeder.isExpected) == 0)
+    }
+
+    @Test func aTurnIsWaitedForForTwoSecondsAtMost() async {
+        let seeder = seeder()
+        let jobs = jobs(1)
+        async let seeding: Void = seeder.seed("day", jobs)
+        let request = await transport.waitForRequest(at: 0)
+        let turn = Task { await seeder.waitForTurn(of: jobs[0]) }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        await turn.value
+        #expect(seeder.isExpected(jobs[0]))
+        request.respond(body: preview)
+        await seeding
+    }
+}
