@@ -15,6 +15,8 @@ class Manager:
     command = ()
     # What marks the entry with a name: "pattern" (Ctrl+S and a dialog) or "typing".
     marking = "pattern"
+    # Milliseconds from key to key where a path is typed.
+    delay = 20
     # How the program writes the address of a file, of which the name of a thumbnail is made.
     spelling = staticmethod(thumbs.glib_address)
 
@@ -53,7 +55,7 @@ class Manager:
             self.focus()
             self.windows.key("ctrl+l")
             self.before_typing()
-            self.windows.type(path)
+            self.windows.type(self.typed(path), self.delay)
             self.after_typing()
             self.windows.key("Return")
             try:
@@ -64,6 +66,10 @@ class Manager:
                     raise
                 self.windows.key("Escape")
                 self.windows.key("Escape")
+
+    def typed(self, path):
+        """The characters that are typed for a path."""
+        return path
 
     def before_typing(self):
         """Empties the field."""
@@ -174,6 +180,12 @@ class Thunar(Manager):
 
 class Nautilus(Manager):
     name, kind, command = "nautilus", "nautilus", ("nautilus", "--new-window")
+
+    # On a busy machine a completion comes when the next characters are there, and is put behind them.
+    delay = 80
+
+    def typed(self, path):
+        return path.replace(self.lab.home, "~", 1)
 
     def select_all(self):
         """By pattern: Ctrl+A marks what has the focus, which is not always the files."""

@@ -6,7 +6,7 @@ import shutil
 import time
 
 import look
-from copying import wait_for_copy
+from copying import compare, wait_for_copy
 from lab import Lab
 from managers import ALL, Thunar
 from scenarios import scenario
@@ -147,9 +147,9 @@ def copy_latest(run, program):
         manager.go(target)
         manager.paste(target)
         row.dialogs = wait_for_copy(lab, manager, target, 28, 90) | manager.windows.complaints()
-        names = pictures(lab.day("latest"))
-        right = sum(os.path.exists(f"{target}/latest/{name}") and digest(f"{target}/latest/{name}") == digest(lab.day("latest") + "/" + name)
-                    for name in names)
+        day, copy = lab.day("latest"), os.path.join(target, "latest")
+        names = pictures(day)
+        right, _, _ = compare(day, copy, names)
         row.files, row.tally = f"{right}/{len(names)}", service.tally(mark)
         row.note(f"copied: {sorted(os.listdir(target))}, a link: {os.path.islink(target + '/latest')}")
         row.promise(right == len(names), "every file of the day right below the copy")

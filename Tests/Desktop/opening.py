@@ -80,8 +80,8 @@ def opening(run, program, name, where):
         good, failed = thumbs.valid(lab.thumbnails, paths, kind.spelling), thumbs.failures(lab.thumbnails)
         row.files = f"{good}/{len(paths)}"
         if strange := [path for path in paths if ";" in path or STRANGE & set(os.path.basename(path))]:
-            row.note(f"of names with characters to escape: {thumbs.valid(lab.thumbnails, strange, kind.spelling)} of {len(strange)}, "
-                     f"{sum(';' in path for path in strange)} with ;")
+            row.note(f"of names with characters to escape: {thumbs.valid(lab.thumbnails, strange, kind.spelling)} of "
+                     f"{len(strange)}, {sum(';' in path for path in strange)} with ;")
         row.note(f"thumbnails valid under this path: {good} of {len(paths)}, the last after {took:.0f} s; "
                  f"records of failure: {len(failed)}")
         row.promise(row.tally.pictures == 0, "0 pictures read")

@@ -55,8 +55,8 @@ class Windows:
     def key(self, *names):
         self.lab.run(["xdotool", "key", "--clearmodifiers", "--delay", "40", *names], seconds=20)
 
-    def type(self, text):
-        self.lab.run(["xdotool", "type", "--clearmodifiers", "--delay", "20", text], seconds=60)
+    def type(self, text, delay=20):
+        self.lab.run(["xdotool", "type", "--clearmodifiers", "--delay", str(delay), text], seconds=60)
 
     def picture(self, path):
         """A screenshot."""
