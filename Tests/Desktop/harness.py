@@ -55,6 +55,8 @@ def main():
     if unknown := [name for name in options.scenarios if name not in SCENARIOS]:
         parser.error(f"no such scenario: {', '.join(unknown)}")
     adopt_orphans()
+    # A shell starts what it puts in the background deaf to Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(table.heading(), flush=True)
     run = None
     try:

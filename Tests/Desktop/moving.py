@@ -77,6 +77,7 @@ def recent(run, program):
             copied = [os.path.join(top, name) for top, _, names in os.walk(target) for name in names]
             right = {digest(path) for path in copied if os.path.exists(path)} & expected
             row.files = f"{len(right)}/{SEEN}"
+            row.note(f"{len(copied)} copies, of which links: {sum(map(os.path.islink, copied))}")
             row.promise(len(right) == SEEN, "every picture copied right")
         row.tally = service.tally(mark)
         after = pictures(folder)

@@ -134,8 +134,8 @@ def parent(run, program):
         manager = kind(lab)
         day = lab.day(recent_days(1)[0])
         manager.open(day)
-        settle(lab, manager.shown, 60)
-        first = service.mark()
+        settle(lab, manager.shown, 120)
+        first, before = service.mark(), service.tally()
         for step, go, target in (("up", manager.up, os.path.dirname(day)), ("back", manager.back, day)):
             mark, row, start = service.mark(), Row("parent-" + step, program), time.monotonic()
             go()
@@ -145,7 +145,8 @@ def parent(run, program):
             run.picture(manager.windows, program, "parent", step)
             row.tally, row.dialogs = service.tally(mark), manager.dialogs() | manager.windows.complaints()
             judge_walk(row, service.since(first))
-            if program != "dolphin":
+            row.note(f"the day before: {before.api} API requests, {before.heads} HEADs, {before.previews} previews")
+            if program != "dolphin" and step == "up":
                 # Only Dolphin draws previews of folders; the others count entries at most.
                 row.promise(row.tally.heads == 0 and row.tally.previews == 0, "no size and no preview of what nobody looks at")
             failed = thumbs.failures(lab.thumbnails)
