@@ -141,7 +141,7 @@ def parent(run, program):
             go()
             manager.arrive(target)
             row.note(f"title after {time.monotonic() - start:.1f} s")
-            lab.quiet(8, 100)
+            settle(lab, start, 120)
             run.picture(manager.windows, program, "parent", step)
             row.tally, row.dialogs = service.tally(mark), manager.dialogs() | manager.windows.complaints()
             judge_walk(row, service.since(first))
