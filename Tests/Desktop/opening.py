@@ -1,5 +1,6 @@
 """Opening a day of 500, directly and through `latest`, and going to its parent and back."""
 
+import collections
 import os
 import time
 
@@ -8,10 +9,12 @@ import thumbs
 from lab import Lab
 from managers import ALL
 from scenarios import scenario
-from service import Service, recent_days
+from service import Service, kind as kind_of, recent_days
 from table import Row
 
 SOON = 20.0
+# Seconds for 500 small previews, eight at once from an origin that waits 60 ms, when whoever makes them keeps ahead of the looker.
+AHEAD = 30
 
 
 def images(folder):
@@ -84,6 +87,11 @@ def opening(run, program, name, where):
                      f"{len(strange)}, {sum(';' in path for path in strange)} with ;")
         row.note(f"thumbnails valid under this path: {good} of {len(paths)}, the last after {took:.0f} s; "
                  f"records of failure: {len(failed)}")
+        seconds = [entry["t"] / 1000 for entry in service.since(mark) if kind_of(entry) == "previews"]
+        if seconds:
+            gap = max((after - before for before, after in zip(sorted(seconds), sorted(seconds)[1:])), default=0)
+            row.note(f"previews: the last {max(seconds) - min(seconds):.0f} s after the first, at most {gap:.1f} s between two")
+            row.promise(max(seconds) - min(seconds) <= AHEAD, f"previews to the end within {AHEAD} s")
         row.promise(row.tally.pictures == 0, "0 pictures read")
         row.promise(good == len(paths), "a valid thumbnail of every picture")
         row.promise(not failed, "no record of failure")
@@ -161,9 +169,7 @@ def judge_walk(row, entries):
     row.promise(not row.dialogs, "no dialog")
     times = [entry["t"] for entry in entries if entry["path"].startswith(("/ranking.php", "/ajax/"))]
     if times:
-        begin = times[0]
-        first = sum(moment - begin < 60_000 for moment in times)
-        later = max([sum(0 <= moment - other < 60_000 for moment in times) for other in times if other - begin >= 60_000],
-                    default=0)
+        minutes = collections.Counter((moment - times[0]) // 60_000 for moment in times)
+        first, later = minutes.pop(0), max(minutes.values(), default=0)
         row.note(f"API requests in the first minute {first}, in the worst later one {later}")
         row.promise(first <= 90 and later <= 50, "90 API requests in the first minute, 50 in each later one")
