@@ -14,7 +14,7 @@ package enum GatePriority: Int, Comparable, Sendable, CaseIterable {
     /// The part of a burst that may go to these; the rest is left to more urgent ones.
     var share: Double {
         switch self {
-        case .unasked: 0.5
+        case .unasked: 0.25
         case .continuation: 0.875
         case .opening: 1
         }

@@ -5,8 +5,10 @@
 ///
 /// A pure state machine: it knows neither clock nor processes.
 struct Excursions: Sendable {
-    /// Listings that a program may open in one period before it is taken for a walk: more than a person clicks through.
-    static let few = 4
+    /// Listings that a program may open in one period before it is taken for a walk.
+    ///
+    /// One of 500 costs a quarter of the burst; a person's second one is not slower for it, as long as that is not spent.
+    static let few = 1
     /// How long an opening counts.
     static let period: Duration = .seconds(60)
     /// Programs remembered; when there are more, those who opened nothing for a period are forgotten, then all.

@@ -81,7 +81,7 @@ extension RankFileSystem {
         guard let directory = shownDirectory(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
         let key = rememberedListing(of: directory)
         let isGlance = opening.isGlance
-        let isNobodys = isGlance || isWalk(to: key, by: request.caller)
+        let isNobodys = isGlance || opening != .visit && isWalk(to: key, by: request.caller)
         let program = configuration.processes.program(request.caller.process)
         let showsPictures = key?.listsAuthors != true
         let wish =
