@@ -58,8 +58,18 @@ def made(folder):
 
 
 def failures(folder):
-    """Addresses of files of which some program noted that it could not make a thumbnail."""
+    """Addresses of files of which some program noted that it could not make a thumbnail.
+
+    Without those of pictures that the service withholds: nobody can make one of them.
+    """
     found = []
     for top, _, names in os.walk(os.path.join(folder, "fail")):
         found += [texts(os.path.join(top, name)).get("Thumb::URI", name) for name in names if name.endswith(".png")]
-    return found
+    return [address for address in found if not is_withheld(address)]
+
+
+def is_withheld(address):
+    """Whether an address is of a picture without bytes."""
+    with contextlib.suppress(GLib.Error, OSError):
+        return os.stat(GLib.filename_from_uri(address)[0]).st_size == 0
+    return False
