@@ -33,7 +33,7 @@ TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps ngin
 DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenview gthumb eog feh zenity kdialog mpv tree \
                  imagemagick libgdk-pixbuf2.0-bin libglib2.0-bin gvfs kio-extras adwaita-icon-theme breeze-icon-theme xvfb openbox \
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
-                 python3-pil rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
+                 python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
 .PHONY: demo test check fuzz model clients bench wire faults soak desktop twice install uninstall build format setup setup-test tsan clean
 
@@ -89,7 +89,8 @@ soak: setup-test build
 # DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours.
 desktop: build
 	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES))
-	Tests/Desktop/run $(DESKTOP)
+	@status=0; Tests/Desktop/run $(DESKTOP) || status=1; \
+	[ -n "$(DESKTOP)" ] || Tests/Desktop/actions.py || status=1; exit $$status
 
 twice: setup-test build
 	swift build --build-tests

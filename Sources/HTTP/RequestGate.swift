@@ -12,6 +12,8 @@ package enum GatePriority: Int, Comparable, Sendable, CaseIterable {
     }
 
     /// The part of a burst that may go to these; the rest is left to more urgent ones.
+    ///
+    /// What nobody asked to see gets half of what comes back until that rest is whole again.
     var share: Double {
         switch self {
         case .unasked: 0.25

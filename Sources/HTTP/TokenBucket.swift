@@ -106,10 +106,10 @@ struct TokenBucket {
     private mutating func refill(_ now: ContinuousClock.Instant) {
         guard now > refilled else { return }
         let fresh = (now - refilled) / .seconds(1) * perSecond
+        let full = Self.fullAllowances(burst)
+        let parts = GatePriority.allCases.map(part)
         tokens = min(burst, tokens + fresh)
-        for (index, full) in Self.fullAllowances(burst).enumerated() {
-            allowances[index] = min(full, allowances[index] + fresh)
-        }
+        for index in full.indices { allowances[index] = min(full[index], allowances[index] + fresh * parts[index]) }
         refilled = now
     }
 
@@ -120,7 +120,15 @@ struct TokenBucket {
         guard priority < .opening else { return turn }
         let wanted = Double(waiters[...place].count { $0.priority == priority })
         let allowance = allowances[priority.rawValue]
-        return max(turn, allowance >= wanted ? .zero : .seconds((wanted - allowance) / perSecond))
+        let rate = perSecond * part(priority)
+        return max(turn, allowance >= wanted ? .zero : .seconds((wanted - allowance) / rate))
+    }
+
+    /// What of the tokens that come back goes to a priority.
+    ///
+    /// What is left to people grows again while programs go on: those get half as long as it is not whole.
+    private func part(_ priority: GatePriority) -> Double {
+        priority == .unasked && tokens < burst - Self.fullAllowances(burst)[priority.rawValue] ? 0.5 : 1
     }
 
     private static func fullAllowances(_ burst: Double) -> [Double] {

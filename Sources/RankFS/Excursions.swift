@@ -1,23 +1,20 @@
-/// Tells a program that walks over the tree from one that shows a directory, by how many listings nobody knew it opens.
+/// Tells a program that walks over the tree from one that shows a directory: it opens the next listing that nobody knew as soon
+/// as it has closed the last one.
 ///
-/// `tree`, `cp -r` and indexers go from one directory to the next; what they ask the service for waits behind what a person
-/// opens meanwhile. Nothing is refused to anybody: a wrong guess only changes the order.
+/// What `tree`, `find` and indexers ask the service for waits behind what a person opens meanwhile. Nothing is refused to
+/// anybody: a wrong guess only changes the order.
 ///
 /// A pure state machine: it knows neither clock nor processes.
 struct Excursions: Sendable {
-    /// Listings that a program may open in one period before it is taken for a walk.
-    ///
-    /// One of 500 costs a quarter of the burst; a person's second one is not slower for it, as long as that is not spent.
-    static let few = 1
-    /// How long an opening counts.
-    static let period: Duration = .seconds(60)
-    /// Programs remembered; when there are more, those who opened nothing for a period are forgotten, then all.
+    /// A person takes longer from one directory to the next.
+    static let pause: Duration = .seconds(1)
+    /// Programs remembered; when there are more, those who pause are forgotten, then all.
     static let most = 1000
 
-    /// When each program opened its last listings, the newest last, at most `few`.
-    private var openings: [Int32: [ContinuousClock.Instant]] = [:]
+    /// When each program opened or closed its last listing that was unknown.
+    private var last: [Int32: ContinuousClock.Instant] = [:]
 
-    var remembered: Int { openings.count }
+    var remembered: Int { last.count }
 
     /// A program opens a listing of which nothing is known.
     ///
@@ -26,18 +23,17 @@ struct Excursions: Sendable {
     ///   - now: When.
     /// - Returns: Whether it walks.
     mutating func opened(by process: Int32, now: ContinuousClock.Instant) -> Bool {
-        if openings[process] == nil, openings.count >= Self.most {
-            openings = openings.filter { !Self.isOver($0.value.last, now) }
-            if openings.count >= Self.most { openings = [:] }
+        let isWalk = last[process].map { $0.duration(to: now) < Self.pause } ?? false
+        if last[process] == nil, last.count >= Self.most {
+            last = last.filter { $0.value.duration(to: now) < Self.pause }
+            if last.count >= Self.most { last = [:] }
         }
-        var last = openings[process, default: []].filter { !Self.isOver($0, now) }
-        let isWalk = last.count >= Self.few
-        last.append(now)
-        openings[process] = last.suffix(Self.few)
+        last[process] = now
         return isWalk
     }
 
-    private static func isOver(_ opening: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) -> Bool {
-        opening.map { $0.duration(to: now) >= period } ?? true
+    /// A program closes such a listing.
+    mutating func closed(by process: Int32, now: ContinuousClock.Instant) {
+        if last[process] != nil { last[process] = now }
     }
 }

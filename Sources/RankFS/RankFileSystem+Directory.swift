@@ -29,14 +29,19 @@ final class DirectoryView: Sendable {
     let isNobodys: Bool
     /// Whether a file manager counts or previews them.
     let isGlance: Bool
+    /// The program that opened it when nothing was known of it.
+    let discoverer: Int32?
     private let isRead = Mutex(false)
     private let visitorsWish = Mutex<RankFileSystem.ThumbnailWish?>(nil)
 
-    init(_ node: Node, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false) {
+    init(
+        _ node: Node, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false, discoverer: Int32? = nil
+    ) {
         self.node = node
         self.content = content
         self.isNobodys = isNobodys
         self.isGlance = isGlance
+        self.discoverer = discoverer
     }
 
     /// Whether it has been read from.
@@ -81,8 +86,10 @@ extension RankFileSystem {
         guard let directory = shownDirectory(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
         let key = rememberedListing(of: directory)
         let isGlance = opening.isGlance
-        let isNobodys = isGlance || opening != .visit && isWalk(to: key, by: request.caller)
         let program = configuration.processes.program(request.caller.process)
+        let discoverer = isUnknown(key) ? program?.process ?? request.caller.process : nil
+        let isWalk = discoverer.map { process in excursions.withLock { $0.opened(by: process, now: .now) } } ?? false
+        let isNobodys = isGlance || opening != .visit && isWalk
         let showsPictures = key?.listsAuthors != true
         let wish =
             opening == .visit && showsPictures || opening == .preview
@@ -110,21 +117,22 @@ extension RankFileSystem {
             let extras = self.shown(self.extras(of: listing), to: request.caller)
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.opening(extras) : extras, listing)
-            self.open(DirectoryView(node, content, isNobodys: isNobodys, isGlance: isGlance), reply)
+            let view = DirectoryView(
+                node, content, isNobodys: isNobodys, isGlance: isGlance, discoverer: discoverer)
+            self.open(view, reply)
         }
     }
 
-    /// Whether a listing of which nothing is known is opened on a walk over the tree.
-    private func isWalk(to key: ListingKey?, by caller: Caller) -> Bool {
-        if let key, catalog.loadedListing(key) != nil || catalog.isStored(key) { return false }
-        let process = configuration.processes.program(caller.process)?.process ?? caller.process
-        return excursions.withLock { $0.opened(by: process, now: .now) }
+    /// Whether nothing is known of a listing.
+    private func isUnknown(_ key: ListingKey?) -> Bool {
+        key.map { catalog.loadedListing($0) == nil && !catalog.isStored($0) } ?? true
     }
 
     package func releaseDirectory(_ request: ReleaseRequest) {
         memory.noteWork()
         guard case .directory(let view) = handles.remove(request.handle) else { return }
         if view.isGlance { endGlance(at: view.node) }
+        if let discoverer = view.discoverer { excursions.withLock { $0.closed(by: discoverer, now: .now) } }
         guard view.wasRead, case .listing(_, let listing) = view.content else { return }
         walks.withLock { $0.endedReading(listing.key, isGlance: view.isGlance) }
     }

@@ -8,25 +8,23 @@ import Testing
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
-    /// Which of some openings by a program are taken for a walk.
-    private func walks(
-        _ excursions: inout Excursions, _ process: Int32, at seconds: some Sequence<Double>
-    ) -> [Bool] {
-        seconds.map { excursions.opened(by: process, now: at($0)) }
+    @Test func theNextOneAtOnceIsAWalk() {
+        var excursions = Excursions()
+        let first = excursions.opened(by: 1, now: start)
+        // However long the first one took.
+        excursions.closed(by: 1, now: at(40))
+        let next = [at(40.1), at(41)].map { excursions.opened(by: 1, now: $0) }
+        let other = excursions.opened(by: 2, now: at(41))
+        #expect(!first && next == [true, true] && !other)
     }
 
-    @Test func manyUnknownListingsInOnePeriodAreAWalk() {
+    @Test func whoTakesTheirTimeWalksNot() {
         var excursions = Excursions()
-        #expect(walks(&excursions, 1, at: [0]) == [false])
-        #expect(walks(&excursions, 2, at: [4]) == [false], "another program")
-        #expect(walks(&excursions, 1, at: [4, 5]) == [true, true])
-    }
-
-    @Test func whoOpensThemSlowlyWalksNot() {
-        var excursions = Excursions()
-        #expect(!walks(&excursions, 1, at: (0..<50).map { Double($0) * 60 }).contains(true))
-        #expect(walks(&excursions, 1, at: [49 * 60 + 1]) == [true])
-        #expect(walks(&excursions, 1, at: [49 * 60 + 61]) == [false], "a pause ends a walk")
+        let visits = (0..<50).map { number in
+            defer { excursions.closed(by: 1, now: at(Double(number) * 3 + 1.5)) }
+            return excursions.opened(by: 1, now: at(Double(number) * 3))
+        }
+        #expect(!visits.contains(true))
     }
 
     @Test func itRemembersABoundedNumberOfPrograms() {
@@ -37,5 +35,9 @@ import Testing
         #expect(excursions.remembered == 1)
         for process in 0..<Int32(Excursions.most * 2) { _ = excursions.opened(by: process, now: at(70)) }
         #expect(excursions.remembered <= Excursions.most)
+        // A late close of one that was forgotten brings it not back.
+        let count = excursions.remembered
+        excursions.closed(by: -7, now: at(70))
+        #expect(excursions.remembered == count)
     }
 }
