@@ -159,8 +159,9 @@ import Testing
             for rank in 1...3 {
                 let other = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(rank))").inode
                 _ = try await bench.contents(other)
-                await bench.waitUntilStored(1000 + Int64(rank))
             }
+            // The three do not fit beside it, whichever of them stays.
+            while bench.cache.storedSize(of: picture) != nil, !Task.isCancelled { await Task.yield() }
             #expect(bench.cache.storedSize(of: picture) == nil)
             #expect(try await bench.stat("works/77/ugoira.webp").size == before.count)
             #expect(try await bench.contents(inode) == before)

@@ -130,7 +130,7 @@ final class Workbench: Sendable {
 
     /// Returns once a picture is whole, whoever downloads it.
     func waitUntilStored(_ picture: PictureID) async {
-        while true {
+        while !Task.isCancelled {
             if case .stored = cache.state(of: picture) { break }
             await Task.yield()
         }
