@@ -1,13 +1,15 @@
-/// Tells a program that walks over the tree from one that shows a directory: it opens the next listing that nobody knew as soon
-/// as it has closed the last one.
+/// Tells a program that walks over the tree from one that shows a directory: it opens the next listing that nobody knew soon
+/// after it has closed the last one.
 ///
 /// What `tree`, `find` and indexers ask the service for waits behind what a person opens meanwhile. Nothing is refused to
 /// anybody: a wrong guess only changes the order.
 ///
 /// A pure state machine: it knows neither clock nor processes.
 struct Excursions: Sendable {
-    /// A person takes longer from one directory to the next.
-    static let pause: Duration = .seconds(1)
+    /// The longest time from one to the next: `tree` stats all entries of one first, five seconds' worth of sizes.
+    ///
+    /// A person who goes on faster does so in a file manager, which is told by its watching, or with a program for each step.
+    static let pause: Duration = .seconds(10)
     /// Programs remembered; when there are more, those who pause are forgotten, then all.
     static let most = 1000
 

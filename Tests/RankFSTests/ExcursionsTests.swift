@@ -13,7 +13,7 @@ import Testing
         let first = excursions.opened(by: 1, now: start)
         // However long the first one took.
         excursions.closed(by: 1, now: at(40))
-        let next = [at(40.1), at(41)].map { excursions.opened(by: 1, now: $0) }
+        let next = [at(40.1), at(50)].map { excursions.opened(by: 1, now: $0) }
         let other = excursions.opened(by: 2, now: at(41))
         #expect(!first && next == [true, true] && !other)
     }
@@ -21,8 +21,8 @@ import Testing
     @Test func whoTakesTheirTimeWalksNot() {
         var excursions = Excursions()
         let visits = (0..<50).map { number in
-            defer { excursions.closed(by: 1, now: at(Double(number) * 3 + 1.5)) }
-            return excursions.opened(by: 1, now: at(Double(number) * 3))
+            defer { excursions.closed(by: 1, now: at(Double(number) * 30 + 20)) }
+            return excursions.opened(by: 1, now: at(Double(number) * 30))
         }
         #expect(!visits.contains(true))
     }
@@ -31,7 +31,7 @@ import Testing
         var excursions = Excursions()
         for process in 0..<Int32(Excursions.most) { _ = excursions.opened(by: process, now: start) }
         #expect(excursions.remembered == Excursions.most)
-        _ = excursions.opened(by: -1, now: at(1))
+        _ = excursions.opened(by: -1, now: at(10))
         #expect(excursions.remembered == 1)
         for process in 0..<Int32(Excursions.most * 2) { _ = excursions.opened(by: process, now: at(70)) }
         #expect(excursions.remembered <= Excursions.most)
