@@ -44,6 +44,9 @@ final class DirectoryView: Sendable {
         self.discoverer = discoverer
     }
 
+    /// For whom it is read.
+    var reader: WalkRecognition.Reader { isGlance ? .glance : isNobodys ? .walker : .person }
+
     /// Whether it has been read from.
     var wasRead: Bool { isRead.withLock { $0 } }
 
@@ -134,7 +137,7 @@ extension RankFileSystem {
         if view.isGlance { endGlance(at: view.node) }
         if let discoverer = view.discoverer { excursions.withLock { $0.closed(by: discoverer, now: .now) } }
         guard view.wasRead, case .listing(_, let listing) = view.content else { return }
-        walks.withLock { $0.endedReading(listing.key, isGlance: view.isGlance) }
+        walks.withLock { $0.endedReading(listing.key, by: view.reader) }
     }
 
     private func endGlance(at node: Node) {
@@ -204,7 +207,7 @@ extension RankFileSystem {
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
             view.wish = isVisiting(view.node, request.caller) ? wish(of: request.caller, in: sight(of: view.node)) : nil
-            if view.noteRead() { walks.withLock { $0.beganReading(listing.key, isGlance: view.isGlance) } }
+            if view.noteRead() { walks.withLock { $0.beganReading(listing.key, by: view.reader) } }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 reply.send()

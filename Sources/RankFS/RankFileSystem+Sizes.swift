@@ -45,9 +45,17 @@ extension RankFileSystem {
     /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
     func size(_ listing: Listing, _ index: Int) async throws(Failure) -> KnownSize {
         if let size = knownSize(listing, index) { return size }
-        let isWalk = walks.withLock { $0.askedSize(in: listing.key) }
+        let (isWalk, isNobodys) = walks.withLock { ($0.askedSize(in: listing.key), $0.isNobodys(listing.key)) }
         do throws(CatalogError) {
-            return (try await listing.resolveSize(at: index, wholeListing: isWalk), isAnnounced: false)
+            // A walk over sizes asks for all pages of the listing.
+            let told = await Errand.$isNobodys.withValue(isNobodys) {
+                // Typed errors do not pass through.
+                do throws(CatalogError) {
+                    return Result<Int64, CatalogError>.success(
+                        try await listing.resolveSize(at: index, wholeListing: isWalk))
+                } catch { return .failure(error) }
+            }
+            return (try told.get(), isAnnounced: false)
         } catch .sizeNotTold {
             let entry = listing.entries[index]
             let request = PictureRequest(

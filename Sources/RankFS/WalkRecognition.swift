@@ -5,28 +5,41 @@ import Rankings
 /// `ls -l` reads the directory and stats entries while it is open; programs that were given names stat one after the
 /// other. Either is a walk: every further size will be wanted too.
 struct WalkRecognition: Sendable {
-    /// Open directory handles that were read from, by what they show.
-    private var readers: [ListingKey: Int] = [:]
-    /// Open directory handles of programs that only glance: what they ask for is worth no more than it costs.
-    private var glances: [ListingKey: Int] = [:]
+    /// Who reads a directory.
+    enum Reader: Hashable, Sendable {
+        case person
+        /// A program on its way over the tree.
+        case walker
+        /// A file manager that counts or previews: what it asks for is worth no more than it costs.
+        case glance
+    }
+
+    /// Open directory handles that were read from, by what they show and by whom.
+    private var readers: [ListingKey: [Reader: Int]] = [:]
     /// The directory of the last size that had to be asked.
     private var last: ListingKey?
 
     /// A directory handle is read from for the first time.
-    mutating func beganReading(_ directory: ListingKey, isGlance: Bool = false) {
-        if isGlance { glances[directory, default: 0] += 1 } else { readers[directory, default: 0] += 1 }
+    mutating func beganReading(_ directory: ListingKey, by reader: Reader = .person) {
+        readers[directory, default: [:]][reader, default: 0] += 1
     }
 
     /// A directory handle that was read from is closed.
-    mutating func endedReading(_ directory: ListingKey, isGlance: Bool = false) {
-        let path = isGlance ? \Self.glances : \Self.readers
-        guard let count = self[keyPath: path][directory] else { return }
-        self[keyPath: path][directory] = count > 1 ? count - 1 : nil
+    mutating func endedReading(_ directory: ListingKey, by reader: Reader = .person) {
+        guard let count = readers[directory]?[reader] else { return }
+        readers[directory]?[reader] = count > 1 ? count - 1 : nil
+        if readers[directory]?.isEmpty == true { readers[directory] = nil }
     }
 
     /// A size in this directory must be asked: whether all of them should be.
     mutating func askedSize(in directory: ListingKey) -> Bool {
         defer { last = directory }
-        return readers[directory] != nil || last == directory && glances[directory] == nil
+        guard let readers = readers[directory] else { return last == directory }
+        return readers[.person] != nil || readers[.walker] != nil
+    }
+
+    /// Whether only programs read a directory, for which nobody waits.
+    func isNobodys(_ directory: ListingKey) -> Bool {
+        readers[directory].map { $0[.person] == nil } ?? false
     }
 }

@@ -35,14 +35,30 @@ import Testing
 
     @Test func whoGlancesAsksForOneAtATime() {
         var walks = WalkRecognition()
-        walks.beganReading(day, isGlance: true)
+        walks.beganReading(day, by: .glance)
         #expect(ask(&walks, [day, day]) == [false, false])
         walks.beganReading(day)
         #expect(ask(&walks, [day]) == [true], "a person went there meanwhile")
         walks.endedReading(day)
         #expect(ask(&walks, [day]) == [false])
-        walks.endedReading(day, isGlance: true)
+        walks.endedReading(day, by: .glance)
         #expect(ask(&walks, [day]) == [true])
+    }
+
+    @Test func whatOnlyProgramsReadIsNobodys() {
+        var walks = WalkRecognition()
+        #expect(!walks.isNobodys(day))
+        walks.beganReading(day, by: .walker)
+        walks.beganReading(day, by: .glance)
+        #expect(walks.isNobodys(day) && !walks.isNobodys(author))
+        #expect(ask(&walks, [day]) == [true], "a walk wants all sizes")
+        walks.beganReading(day)
+        #expect(!walks.isNobodys(day))
+        walks.endedReading(day)
+        walks.endedReading(day, by: .walker)
+        #expect(walks.isNobodys(day))
+        walks.endedReading(day, by: .glance)
+        #expect(!walks.isNobodys(day))
     }
 
     @Test func closingMoreOftenThanOpeningIsHarmless() {
