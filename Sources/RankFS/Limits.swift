@@ -59,6 +59,14 @@ enum Limits {
     /// Entries of a listing that thumbnails are made of before its further pages are asked: what a large window shows at once.
     static let screenful = 100
 
+    /// How long a visit may hold up what is told of entries: a day of 500 takes five seconds on a usual network, and on a bad one
+    /// names without thumbnails are better than none.
+    static let visit = Duration.seconds(20)
+
+    /// How long after a link in `recent/` was read an open belongs to it: viewers that resolve a name first open it within that
+    /// time.
+    static let recentWay = Duration.seconds(60)
+
     /// Entries that thumbnails are made of where a file manager only glances: Dolphin's preview of a directory shows four.
     static let glance = 8
 

@@ -89,8 +89,11 @@ extension RankFileSystem {
         guard let directory = shownDirectory(of: node) else { return refuse(reply, .notADirectory, subject: node.path) }
         let key = rememberedListing(of: directory)
         let isGlance = opening.isGlance
-        let program = configuration.processes.program(request.caller.process)
-        let discoverer = isUnknown(key) ? program?.process ?? request.caller.process : nil
+        let isUnknown = isUnknown(key)
+        // Each look at proc(5) takes some microseconds: not for what everybody opens again and again.
+        let program =
+            isUnknown || opening != .ordinary ? configuration.processes.program(request.caller.process) : nil
+        let discoverer = isUnknown ? program?.process ?? request.caller.process : nil
         let isWalk = discoverer.map { process in excursions.withLock { $0.opened(by: process, now: .now) } } ?? false
         let isNobodys = isGlance || opening != .visit && isWalk
         let showsPictures = key?.listsAuthors != true

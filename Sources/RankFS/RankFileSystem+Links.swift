@@ -19,7 +19,7 @@ extension RankFileSystem {
         case .bookmarks where source.signIn.user == nil:
             refuse(reply, .catalog(.needsSignIn), subject: link.path)
         case .recent(let picture):
-            noteVisit(of: current(picture), by: request.caller)
+            noteWay(to: current(picture), by: request.caller)
             reply.target(fixedTarget(of: link))
         case .dated(let mode, let day):
             noteWay(to: mode, day)
@@ -33,16 +33,17 @@ extension RankFileSystem {
         catalog.recentPictures.first { $0.name == picture.name } ?? picture
     }
 
-    private func noteVisit(of picture: RecentPicture, by caller: Caller) {
+    private func noteWay(to picture: RecentPicture, by caller: Caller) {
+        // The kernel follows a link for the program that opens it, which so reads the link just before it opens the picture.
         let process = configuration.processes.program(caller.process)?.process ?? caller.process
-        recentVisits.withLock { $0.followed(to: picture.path, by: process, now: .now) }
+        recentWays.withLock { $0.note(picture.path, process, now: .now, prolongs: true) }
     }
 
     /// Whether a caller opens a picture because it looks through `recent/`.
-    func isRecentVisit(to path: String, by caller: Caller) -> Bool {
-        guard !recentVisits.withLock(\.isEmpty) else { return false }
+    func cameByRecent(to path: String, _ caller: Caller) -> Bool {
+        guard recentWays.withLock({ $0.isAnybody(at: path, now: .now) }) else { return false }
         let process = configuration.processes.program(caller.process)?.process ?? caller.process
-        return recentVisits.withLock { $0.leads(to: path, process, now: .now) }
+        return recentWays.withLock { $0.holds(path, process, now: .now) }
     }
 
     /// The length in bytes that `stat` shows; nil if it has to be found out.

@@ -99,7 +99,7 @@ extension RankFileSystem {
         _ reply: OpenReply
     ) {
         let isDirect = opening == .direct
-        let isNoted = configuration.notesRecent && !isRecentVisit(to: node.path, by: caller)
+        let isNoted = configuration.notesRecent && !cameByRecent(to: node.path, caller)
         let handle = handles.insert(
             .picture(
                 PictureHandle(

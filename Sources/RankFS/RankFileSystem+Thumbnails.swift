@@ -60,15 +60,18 @@ extension RankFileSystem {
 
     /// A program shows a directory.
     func noteVisit(at node: Node, by program: Program) {
-        visits.withLock { $0.began(at: node.path, by: program.process, now: .now) }
+        // Looking once more makes it no longer: what is told must not come ever slower.
+        visits.withLock { $0.note(node.path, program.process, now: .now, prolongs: false) }
     }
 
     /// Whether a program shows a directory that it was told of lately.
     func isVisiting(_ node: Node, _ caller: Caller) -> Bool {
-        guard !visits.withLock(\.isEmpty), let program = configuration.processes.program(caller.process) else {
-            return false
-        }
-        return visits.withLock { $0.isVisiting(node.path, program.process, now: .now) }
+        guard !visits.withLock(\.isEmpty) else { return false }
+        let path = node.path
+        guard visits.withLock({ $0.isAnybody(at: path, now: .now) }),
+            let program = configuration.processes.program(caller.process)
+        else { return false }
+        return visits.withLock { $0.holds(path, program.process, now: .now) }
     }
 
     /// Tells a file manager of a picture once the thumbnails that are being made of it are there.

@@ -101,10 +101,12 @@ package final class RankFileSystem: FileSystem {
     /// Inodes that were shown with a size that a download under way was told.
     let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
     let looks = Mutex(LookRecognition())
-    let visits = Mutex(DesktopVisits())
+    /// Which file managers show a directory now: what they learn of its entries comes no faster than the thumbnails.
+    let visits = Mutex(ProgramPlaces(lifetime: Limits.visit))
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomChoices())
-    let recentVisits = Mutex(RecentVisits())
+    /// Who came to a picture by its link in `recent/`: looking through what was read is not reading it again.
+    let recentWays = Mutex(ProgramPlaces(lifetime: Limits.recentWay))
     let datedWays = Mutex(DatedWays())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.

@@ -4,11 +4,7 @@ import Testing
 
 extension MountSuite {
     /// Semantics: "Preload": on a metered network nothing is.
-    @Suite(
-        .enabled(
-            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
-                && FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/dbus"),
-            "needs dbus-daemon and python3-dbus"))
+    @Suite(.enabled(if: PrivateBus.isAvailable, PrivateBus.need))
     struct MeteredTests {
         /// A service of NetworkManager's name with its property, which its first argument begins with.
         private static let manager = """
@@ -36,38 +32,22 @@ extension MountSuite {
             GLib.MainLoop().run()
             """
 
-        /// A bus of the test's own.
-        private struct Bus {
-            let workplace: Workplace
-            let address: String
-            let daemon: Child
+        private func startManager(on bus: PrivateBus, metered: Int) throws -> Child {
+            try bus.workplace.start("/usr/bin/python3", ["-c", Self.manager, bus.address, "\(metered)"])
+        }
 
-            init(_ workplace: Workplace) throws {
-                self.workplace = workplace
-                let socket = workplace.directory.appending(path: "bus").path
-                address = "unix:path=\(socket)"
-                daemon = try workplace.start(
-                    "/usr/bin/dbus-daemon", ["--session", "--nofork", "--nopidfile", "--address=\(address)"])
-                guard poll({ access(socket, F_OK) == 0 }) else { throw Failure("no bus: \(daemon.errorText)") }
-            }
+        private func become(_ metered: Int, on bus: PrivateBus) throws {
+            let answer = try bus.workplace.run(
+                "dbus-send", "--bus=\(bus.address)", "--print-reply", "--dest=org.freedesktop.NetworkManager",
+                "/org/freedesktop/NetworkManager", "test.Manager.Become", "uint32:\(metered)")
+            guard answer.status == 0 else { throw Failure(answer.errors) }
+        }
 
-            func startManager(metered: Int) throws -> Child {
-                try workplace.start("/usr/bin/python3", ["-c", MeteredTests.manager, address, "\(metered)"])
-            }
-
-            func become(_ metered: Int) throws {
-                let answer = try workplace.run(
-                    "dbus-send", "--bus=\(address)", "--print-reply", "--dest=org.freedesktop.NetworkManager",
-                    "/org/freedesktop/NetworkManager", "test.Manager.Become", "uint32:\(metered)")
-                guard answer.status == 0 else { throw Failure(answer.errors) }
-            }
-
-            var environment: [String: String] {
-                var variables = ProcessInfo.processInfo.environment
-                variables["DBUS_SYSTEM_BUS_ADDRESS"] = address
-                variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
-                return variables
-            }
+        private func environment(of bus: PrivateBus) -> [String: String] {
+            var variables = ProcessInfo.processInfo.environment
+            variables["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
+            variables["XDG_CACHE_HOME"] = bus.workplace.directory.appending(path: "xdg").path
+            return variables
         }
 
         private func isMetered(_ mount: Mount) -> Bool? {
@@ -82,10 +62,11 @@ extension MountSuite {
         @Test func onAMeteredNetworkNothingIsPreloaded() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let bus = try Bus(workplace)
-                var manager = try bus.startManager(metered: 1)
+                let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
+                var manager = try startManager(on: bus, metered: 1)
                 // Two connections: preloads come in order.
-                let mount = try Mount(workplace, of: origin, options: ["connections=2"], environment: bus.environment)
+                let mount = try Mount(
+                    workplace, of: origin, options: ["connections=2"], environment: environment(of: bus))
                 #expect(poll { isMetered(mount) == true })
                 let names = try mount.names(mount.day())
                 let shown = Array(zip(names, try origin.ranking()).filter { !$0.1.isWithheld }.prefix(40))
@@ -96,7 +77,7 @@ extension MountSuite {
                 // A walk without pause would widen its window.
                 for index in 20..<24 { try readOne(index) }
                 _ = access("\(mount.day())/.hidden", F_OK)
-                try bus.become(4)
+                try become(4, on: bus)
                 #expect(poll { isMetered(mount) == false })
                 try readOne(30)
                 #expect(poll { downloaded(origin).count >= 9 && isIdle(mount) })
@@ -105,11 +86,11 @@ extension MountSuite {
                 #expect(downloaded(origin).prefix(expected.count) == expected[...])
                 #expect(origin.pictureRequests.allSatisfy { !$0.path.contains("/c/") }, "no thumbnails either")
 
-                try bus.become(3)
+                try become(3, on: bus)
                 #expect(poll { isMetered(mount) == true }, "a guess at yes")
                 manager.signal(SIGKILL)
                 #expect(poll { isMetered(mount) == false }, "NetworkManager has gone")
-                manager = try bus.startManager(metered: 1)
+                manager = try startManager(on: bus, metered: 1)
                 #expect(poll { isMetered(mount) == true }, "NetworkManager is back")
                 bus.daemon.signal(SIGKILL)
                 #expect(poll { isMetered(mount) == false }, "the bus has died")
@@ -134,10 +115,10 @@ extension MountSuite {
         @Test func aSilentBusHoldsUpNothing() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let bus = try Bus(workplace)
+                let bus = try PrivateBus(workplace, at: workplace.directory.appending(path: "bus").path)
                 bus.daemon.signal(SIGSTOP)
                 defer { bus.daemon.signal(SIGCONT) }
-                let mount = try Mount(workplace, of: origin, environment: bus.environment)
+                let mount = try Mount(workplace, of: origin, environment: environment(of: bus))
                 #expect(isMetered(mount) == false)
                 #expect(mount.unmount(upTo: 5))
             }

@@ -4,11 +4,7 @@ import Testing
 
 extension MountSuite {
     /// Semantics: "Signed in": a desktop is told that the session expired.
-    @Suite(
-        .enabled(
-            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
-                && FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/dbus"),
-            "needs dbus-daemon and python3-dbus"))
+    @Suite(.enabled(if: PrivateBus.isAvailable, PrivateBus.need))
     struct NoticeTests {
         /// A desktop that prints what it is to show, on the bus that its first argument names.
         private static let desktop = """
@@ -29,13 +25,6 @@ extension MountSuite {
             print("ready", flush=True)
             GLib.MainLoop().run()
             """
-
-        private func startBus(_ workplace: Workplace, at socket: String) throws -> Child {
-            let daemon = try workplace.start(
-                "/usr/bin/dbus-daemon", ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(socket)"])
-            guard poll({ access(socket, F_OK) == 0 }) else { throw Failure("no bus: \(daemon.errorText)") }
-            return daemon
-        }
 
         /// A mount of somebody who is signed in, with no bus but the one in the runtime directory.
         private func signedInMount(_ workplace: Workplace, _ origin: OriginProcess, runtime: String) throws -> Mount {
@@ -64,7 +53,7 @@ extension MountSuite {
         @Test func anExpiredSessionIsToldToTheDesktopOnce() async throws {
             try await withWorkplace { workplace in
                 let runtime = try workplace.folder("run")
-                let bus = try startBus(workplace, at: "\(runtime)/bus")
+                let bus = try PrivateBus(workplace, at: "\(runtime)/bus")
                 let desktop = try workplace.start(
                     "/usr/bin/python3", ["-c", Self.desktop, "unix:path=\(runtime)/bus"])
                 guard poll({ desktop.outputText.contains("ready") }) else { throw Failure(desktop.errorText) }
@@ -95,7 +84,7 @@ extension MountSuite {
                 #expect(poll { said().count == 2 })
                 #expect(mount.unmount(upTo: 5))
                 #expect(said().count == 2)
-                bus.signal(SIGTERM)
+                bus.daemon.signal(SIGTERM)
             }
         }
 
@@ -104,11 +93,11 @@ extension MountSuite {
         func withoutADesktopNothingWaits(_ kind: String) async throws {
             try await withWorkplace { workplace in
                 let runtime = try workplace.folder("run")
-                let bus = kind == "none" ? nil : try startBus(workplace, at: "\(runtime)/bus")
+                let bus = kind == "none" ? nil : try PrivateBus(workplace, at: "\(runtime)/bus")
                 let origin = try OriginProcess(workplace)
                 let mount = try signedInMount(workplace, origin, runtime: runtime)
-                if kind == "silent" { bus?.signal(SIGSTOP) }
-                defer { bus?.signal(SIGCONT) }
+                if kind == "silent" { bus?.daemon.signal(SIGSTOP) }
+                defer { bus?.daemon.signal(SIGCONT) }
                 try expire(origin, mount, workplace, day: "2024-05-02")
                 #expect(try mount.names(mount.day("daily", "2024-05-02")).count > 90)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: runtime) == (bus == nil ? [] : ["bus"]))
