@@ -56,7 +56,8 @@ def viewer(run, program):
             windows.focus(window)
             windows.key(key)
             end = time.monotonic() + 20
-            while time.monotonic() < end and (now := rank_shown(windows, window)) == before:
+            # While a picture loads, the title may name none.
+            while time.monotonic() < end and (now := rank_shown(windows, window)) in (before, None):
                 time.sleep(0.1)
             shown.append(now)
         lab.quiet(4, 60)
