@@ -12,7 +12,7 @@ enum Main {
             return finish(as: name) { () throws(ProgramError) in try mountAsHelper(words) }.ofMountHelper
         }
         return finish(as: "rankfs") { () throws(ProgramError) in
-            try perform(try CommandParser.parse(words))
+            try CommandParser.parse(words).perform()
         }
     }
 
@@ -27,45 +27,8 @@ enum Main {
         }
     }
 
-    private static func perform(_ command: Command) throws(ProgramError) {
-        switch command {
-        case .mount(let request):
-            if let descriptor = request.readyDescriptor { Launcher.closeInherited(above: descriptor) }
-            try makeAndMount(request)
-        case .demo(let request):
-            let (settings, warnings, home) = try load(request)
-            try DemoCommand.run(request, settings: settings, warnings: warnings, home: home)
-        case .unmount(let mountPoint): try UnmountCommand.run(mountPoint)
-        case .status(let mountPoint, let json): try StatusCommand.run(mountPoint: mountPoint, json: json)
-        case .watch(let mountPoint, let json):
-            try StatusCommand.watch(
-                mountPoint: mountPoint, json: json, variables: ProcessEnvironment.variables())
-        case .cache(let action, let request):
-            let (settings, _, home) = try load(request)
-            try CacheCommand(request, settings: settings, home: home).run(action)
-        case .doctor(let request): try DoctorCommand(request: request, home: .current()).run()
-        case .login(let request, let file):
-            let (settings, _, home) = try load(request)
-            try LoginCommand.run(file: file, settings: settings, home: home)
-        case .logout(let request):
-            let (settings, _, home) = try load(request)
-            try LogoutCommand.run(settings: settings, home: home)
-        case .act(let command, let paths): try ActCommand.run(command, paths: paths)
-        case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
-        case .completions(let shell): Output.print(shell.script, terminator: "")
-        case .guardMount(let mount): mount.serve()
-        case .version: Output.print("rankfs \(Version.text)")
-        case .help(let topic):
-            guard let text = HelpText.text(for: topic) else {
-                throw ProgramError(
-                    .usage, "there is no help on \(LogText.escaped(topic ?? "", limit: 80)); `rankfs help` lists all.")
-            }
-            Output.print(text, terminator: "")
-        }
-    }
-
     /// Mounts on a folder that need not exist; mount(8) and its helpers leave that to whoever wrote the line.
-    private static func makeAndMount(_ request: MountRequest) throws(ProgramError) {
+    static func makeAndMount(_ request: MountRequest) throws(ProgramError) {
         // Another user's folder is made by that user; who started this process in the background made what was to be made.
         let makes =
             !request.options.remounts && request.options.account == nil && request.readyDescriptor == nil

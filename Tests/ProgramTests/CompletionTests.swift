@@ -44,7 +44,7 @@ private func offered(_ line: String) throws -> [String] {
     @Test(arguments: CompletionShell.allCases)
     func scriptsAreInTheirLanguageAndNameEverything(_ shell: CompletionShell) throws {
         let script = shell.script
-        for command in CommandParser.commands { #expect(script.contains(command)) }
+        for command in CommandTable.listed.map(\.name) { #expect(script.contains(command)) }
         for option in OptionTable.all {
             #expect(script.contains(option.name))
             #expect(script.contains(String(option.flag.dropFirst(2))))
@@ -84,14 +84,14 @@ private func offered(_ line: String) throws -> [String] {
         }
     }
 
-    @Test func synopsesAreReadFromHelp() throws {
+    @Test func synopsesAreReadFromTheTable() throws {
         let synopses = Synopsis.all
-        #expect(synopses.map(\.command) == CommandParser.commands)
+        #expect(synopses.map(\.command) == CommandTable.listed.map(\.name))
         let mount = try #require(synopses.first)
         #expect(mount.operands == [.source, .folder] && mount.takesOptions && !mount.help.isEmpty)
         #expect(synopses.first { $0.command == "unmount" }?.operands == [.mounted])
         let made = Synopsis(
-            command: "unpin", help: "", text: "rankfs pin | unpin [--all] PATH… [--to DIR]  keeps DATA\n\nKeeps.\n")
+            command: "unpin", help: "", written: "[--all] PATH… [--to DIR]")
         #expect(made.operands == [.file])
         #expect(
             made.flags == [Synopsis.Flag(name: "--all", value: nil), Synopsis.Flag(name: "--to", value: .folder)])

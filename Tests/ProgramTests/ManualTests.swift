@@ -26,9 +26,19 @@ import TestSupport
     @Test func everyCommandHasItsEntry() throws {
         let parts = try Self.page("rankfs.1").components(separatedBy: ".Sh DESCRIPTION")
         try #require(parts.count == 2)
-        for command in CommandParser.commands {
+        for command in CommandTable.listed.map(\.name) {
             #expect(parts[0].contains("\n.Cm \(command)"), "synopsis of \(command)")
             #expect(parts[1].contains("\n.It Cm \(command)"), "entry of \(command)")
+        }
+        let synopses = parts[0].components(separatedBy: "\n.Nm\n.Cm ").dropFirst()
+        for synopsis in Synopsis.all {
+            let written = try #require(
+                synopses.first { $0.prefix { $0 != "\n" } == synopsis.command }, "synopsis of \(synopsis.command)")
+            let flags = synopsis.flags.map(\.name).filter { $0.hasPrefix("--") } + (synopsis.takesOptions ? ["o"] : [])
+            for flag in flags {
+                let macro = flag.hasPrefix("--") ? "Fl \\-\(flag.dropFirst(2))" : "Fl \(flag) "
+                #expect(written.contains(macro), "\(macro) of \(synopsis.command)")
+            }
         }
         for status in ExitStatus.allCases where status.rawValue == 0 || status.rawValue > 2 {
             #expect(parts[1].contains("\n.It \(status.rawValue)\n"))

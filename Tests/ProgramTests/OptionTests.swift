@@ -161,6 +161,6 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
     @Test func helpNamesEveryOption() throws {
         let help = try #require(HelpText.text(for: "mount"))
         for option in OptionTable.all { #expect(help.contains("  \(option.name)=\(option.placeholder)")) }
-        for command in CommandParser.commands { #expect(HelpText.text(for: command) != nil) }
+        for command in CommandTable.listed.map(\.name) { #expect(HelpText.text(for: command) != nil) }
     }
 }

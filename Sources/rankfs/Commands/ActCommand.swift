@@ -119,11 +119,6 @@ extension MountCommand {
         }
     }
 
-    init?(named name: String) {
-        guard let command = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = command
-    }
-
     /// What was done, for people.
     func outcome(_ tally: ActCommand.Tally) -> String {
         let count = tally.done

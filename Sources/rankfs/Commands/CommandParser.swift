@@ -4,6 +4,8 @@ import RankFS
 /// Parses the arguments of `rankfs`: pure, from words to a `Command`.
 struct CommandParser {
     private var words: ArraySlice<String>
+    /// The command as it was written.
+    private let name: String
     private var positions: [String] = []
     private var request = MountRequest()
     private var json = false
@@ -12,50 +14,33 @@ struct CommandParser {
     /// Behind `--` every word is a position.
     private var onlyPositions = false
 
-    /// The commands there are, as help lists them.
-    static let commands =
-        ["mount", "demo", "unmount", "status", "fetch", "cache", "login", "logout", "doctor", "version", "help"]
-        + MountCommand.allCases.map(\.name)
-
     /// The command of a line without the program's name.
     static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
         guard let first = arguments.first else { return .help(topic: nil) }
-        var parser = CommandParser(words: arguments.dropFirst())
+        var parser = CommandParser(words: arguments.dropFirst(), name: first)
         switch first {
         case "-h", "--help": return .help(topic: nil)
-        case "-V", "--version", "version": return .version
-        case "help": return .help(topic: arguments.dropFirst().first)
-        case "fetch": return try FetchRequest.command(arguments.dropFirst())
+        case "-V", "--version": return .version
         case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
-        case "completions" where arguments.dropFirst().contains { $0 == "-h" || $0 == "--help" }:
-            return .help(topic: first)
-        case "completions": return .completions(try CompletionShell(arguments: parser.words))
-        case "mount", "demo", "cache", "login", "logout":
-            try parser.refuseCookies()
-            try parser.parseWords(mounts: true)
-            return parser.help ? .help(topic: first) : try parser.command(first)
-        case "doctor":
-            try parser.refuseCookies()
-            return try parser.doctor()
-        case "unmount", "umount", "status":
-            try parser.parseWords(mounts: false)
-            if parser.help { return .help(topic: first) }
-            return first == "status" ? try parser.status() : try parser.unmount()
-        case _ where MountCommand(named: first) != nil:
-            try parser.parseWords(mounts: false)
-            return parser.help ? .help(topic: first) : try parser.act(first)
-        default:
-            let nearest = UnknownOption.nearest(to: first, among: commands)
+        default: break
+        }
+        guard let definition = CommandTable.definition(named: first) else {
+            let nearest = UnknownOption.nearest(to: first, among: CommandTable.listed.map(\.name))
             throw ProgramError(
                 .usage,
                 "there is no command \(LogText.escaped(first, limit: 80)); "
                     + (nearest.map { "did you mean `rankfs \($0)`?" } ?? "`rankfs help` lists all."))
         }
+        return try definition.parse(&parser)
     }
 
-    private init(words: ArraySlice<String>) {
+    private init(words: ArraySlice<String>, name: String) {
         self.words = words
+        self.name = name
     }
+
+    /// The words that nobody has read.
+    var remaining: ArraySlice<String> { words }
 
     // MARK: Words
 
@@ -128,36 +113,44 @@ struct CommandParser {
         }
     }
 
-    // MARK: Commands
-
-    private mutating func command(_ name: String) throws(ProgramError) -> Command {
-        guard name == "mount" || (request.options.account == nil && !request.options.remounts) else {
+    /// Reads the words of a command that makes or names a mount; true if help is asked for.
+    private mutating func readMountWords() throws(ProgramError) -> Bool {
+        try refuseCookies()
+        try parseWords(mounts: true)
+        guard help || name == "mount" || (request.options.account == nil && !request.options.remounts) else {
             throw ProgramError(.usage, "setuid and remount are for `rankfs mount`; leave them out.")
         }
-        switch name {
-        case "mount": return try mount()
-        case "demo": return try demo()
-        case "cache": return try cache()
-        case "login": return try login()
-        default: return try logout()
-        }
+        return help
     }
 
-    private func login() throws(ProgramError) -> Command {
+    /// Reads the words of a command that takes no options of a mount; true if help is asked for.
+    private mutating func readWords() throws(ProgramError) -> Bool {
+        try parseWords(mounts: false)
+        return help
+    }
+}
+
+// MARK: - Commands
+
+extension CommandParser {
+    mutating func login() throws(ProgramError) -> Command {
+        if try readMountWords() { return .help(topic: name) }
         guard positions.count <= 1, positions.first != "" else {
             throw ProgramError(.usage, "name at most one file: rankfs login [FILE] [-o OPTIONS].")
         }
         return .login(request, file: positions.first)
     }
 
-    private func logout() throws(ProgramError) -> Command {
+    mutating func logout() throws(ProgramError) -> Command {
+        if try readMountWords() { return .help(topic: name) }
         guard positions.isEmpty else {
             throw ProgramError(.usage, "logout takes no names: rankfs logout [-o OPTIONS].")
         }
         return .logout(request)
     }
 
-    private mutating func mount() throws(ProgramError) -> Command {
+    mutating func mount() throws(ProgramError) -> Command {
+        if try readMountWords() { return .help(topic: name) }
         switch positions.count {
         case 1 where SourceName(rawValue: positions[0]) != nil:
             throw ProgramError(
@@ -177,7 +170,8 @@ struct CommandParser {
         return .mount(request)
     }
 
-    private mutating func demo() throws(ProgramError) -> Command {
+    mutating func demo() throws(ProgramError) -> Command {
+        if try readMountWords() { return .help(topic: name) }
         guard positions.count <= 1 else {
             throw ProgramError(.usage, "name at most one folder: rankfs demo [MOUNTPOINT].")
         }
@@ -187,7 +181,8 @@ struct CommandParser {
         return .demo(request)
     }
 
-    private mutating func cache() throws(ProgramError) -> Command {
+    mutating func cache() throws(ProgramError) -> Command {
+        if try readMountWords() { return .help(topic: name) }
         guard let action = positions.first.flatMap(CacheAction.init(rawValue:)), positions.count <= 2 else {
             let actions = CacheAction.allCases.map(\.rawValue).joined(separator: "|")
             throw ProgramError(.usage, "say what to do: rankfs cache \(actions) [SOURCE] [-o OPTIONS].")
@@ -196,13 +191,14 @@ struct CommandParser {
         return .cache(action, request)
     }
 
-    private mutating func doctor() throws(ProgramError) -> Command {
+    mutating func doctor() throws(ProgramError) -> Command {
+        try refuseCookies()
         var flags: Set<String> = []
         let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
         for flag in ["--fix", "--json", "--service"] where words[..<ownEnd].contains(flag) { flags.insert(flag) }
         words = words[..<ownEnd].filter { !flags.contains($0) } + words[ownEnd...]
         try parseWords(mounts: true)
-        if help { return .help(topic: "doctor") }
+        if help { return .help(topic: name) }
         guard positions.count <= 1 else {
             throw ProgramError(
                 .usage, "name at most one source: rankfs doctor [SOURCE] [--fix | --service] [--json] [-o OPTIONS].")
@@ -217,25 +213,33 @@ struct CommandParser {
                 json: flags.contains("--json")))
     }
 
-    private func unmount() throws(ProgramError) -> Command {
+    mutating func unmount() throws(ProgramError) -> Command {
+        if try readWords() { return .help(topic: name) }
         guard positions.count == 1, !positions[0].isEmpty, !json, !watch else {
             throw ProgramError(.usage, "name the folder: rankfs unmount MOUNTPOINT.")
         }
         return .unmount(mountPoint: positions[0])
     }
 
-    private func act(_ name: String) throws(ProgramError) -> Command {
-        guard let command = MountCommand(named: name), !positions.isEmpty, !positions.contains(""), !json, !watch else {
+    mutating func act(_ command: MountCommand) throws(ProgramError) -> Command {
+        if try readWords() { return .help(topic: name) }
+        guard !positions.isEmpty, !positions.contains(""), !json, !watch else {
             throw ProgramError(.usage, "name paths inside a mount: rankfs \(name) PATH….")
         }
         return .act(command, paths: positions)
     }
 
-    private func status() throws(ProgramError) -> Command {
+    mutating func status() throws(ProgramError) -> Command {
+        if try readWords() { return .help(topic: name) }
         guard positions.count <= 1 else {
             throw ProgramError(.usage, "name at most one folder: rankfs status [MOUNTPOINT].")
         }
         return watch
             ? .watch(mountPoint: positions.first, json: json) : .status(mountPoint: positions.first, json: json)
+    }
+
+    mutating func completions() throws(ProgramError) -> Command {
+        if words.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(topic: name) }
+        return .completions(try CompletionShell(arguments: words))
     }
 }

@@ -26,7 +26,8 @@ struct HelperArguments: Hashable, Sendable {
     }
 
     /// Commands, of which a person may write a path and `-o` behind it; not what prints something and is done.
-    private static let byHand = Set(CommandParser.commands + ["umount"]).subtracting(["version", "help"])
+    private static let byHand = Set(CommandTable.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
+        .subtracting(["version", "help"])
     /// Commands that take such a list.
     private static let takingOptions: Set<String> = ["mount", "demo"]
 

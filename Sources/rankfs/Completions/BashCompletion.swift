@@ -62,7 +62,7 @@ enum BashCompletion {
             previous=${words[-2]}
             command=${words[1]}
             if ((${#words[@]} <= 2)); then
-                _rankfs_offer "$current" < <(_rankfs_words '' \(CommandParser.commands.joined(separator: " ")))
+                _rankfs_offer "$current" < <(_rankfs_words '' \(CommandTable.listed.map(\.name).joined(separator: " ")))
                 return
             fi
             case $command in
@@ -182,7 +182,7 @@ enum BashCompletion {
         case .source: SourceName.allCases.map(\.rawValue).joined(separator: " ")
         case .folder: "folder"
         case .mounted: "mounted"
-        case .command: CommandParser.commands.joined(separator: " ")
+        case .command: CommandTable.listed.map(\.name).joined(separator: " ")
         case .file: "file"
         }
     }

@@ -23,7 +23,7 @@ enum FishCompletion {
             end
         end
 
-        set -l commands \(CommandParser.commands.joined(separator: " "))
+        set -l commands \(CommandTable.listed.map(\.name).joined(separator: " "))
         complete -c rankfs -f
         \((commands + operands + flags + options).joined(separator: "\n"))
 
@@ -67,7 +67,7 @@ enum FishCompletion {
                     condition(synopsis) + " -a '\(SourceName.allCases.map(\.rawValue).joined(separator: " "))'"
                 case .folder: condition(synopsis) + " -a '(__fish_complete_directories)'"
                 case .mounted: condition(synopsis) + " -a '(__rankfs_mounted)'"
-                case .command: condition(synopsis) + " -a '\(CommandParser.commands.joined(separator: " "))'"
+                case .command: condition(synopsis) + " -a '\(CommandTable.listed.map(\.name).joined(separator: " "))'"
                 case .file: condition(synopsis) + " -F"
                 }
             }

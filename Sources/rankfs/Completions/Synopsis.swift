@@ -1,4 +1,4 @@
-/// How a command is written, read from the first lines of its help: one place says it, for people and for shells.
+/// How a command is written, read from the table of commands: one place says it, for people and for shells.
 struct Synopsis: Hashable, Sendable {
     /// What stands where a value does.
     enum Operand: Hashable, Sendable {
@@ -29,23 +29,18 @@ struct Synopsis: Hashable, Sendable {
     let operands: [Operand]
 
     /// The synopses of every command, in the order of help.
-    static let all: [Synopsis] = CommandParser.commands.map { command in
-        Synopsis(
-            command: command, help: summary(of: command, in: HelpText.text(for: nil) ?? ""),
-            text: HelpText.text(for: command) ?? "")
+    static let all: [Synopsis] = CommandTable.listed.map {
+        Synopsis(command: $0.name, help: $0.summary ?? "", written: $0.words)
     }
 
-    /// Reads the line of `text` that begins with `rankfs` and the command.
-    init(command: String, help: String, text: String) {
+    /// Reads what is written behind a command's name.
+    init(command: String, help: String, written: String) {
         self.command = command
         self.help = help
-        let lines = text.split(separator: "\n").prefix { $0.hasPrefix("rankfs ") }
-        // One line may name several commands that are written alike: `rankfs pin | unpin PATH…`.
-        let line = lines.map(Self.split).first { $0.commands.contains(command) }
         var flags: [Flag] = []
         var operands: [Operand] = []
         var takesOptions = false
-        var rest = (line?.words ?? [])[...]
+        var rest = written.split(separator: " ").map(String.init)[...]
         while let next = rest.popFirst() {
             // In `[--all] PATH` the path is no value of the flag, in `[--to DIR]` it is.
             let endsHere = next.hasSuffix("]")
@@ -67,18 +62,6 @@ struct Synopsis: Hashable, Sendable {
         self.operands = operands
     }
 
-    /// The commands that a line begins with, and the words behind them up to a wide gap, where prose begins.
-    private static func split(_ line: Substring) -> (commands: [String], words: [String]) {
-        let synopsis = line.firstRange(of: "  ").map { line[..<$0.lowerBound] } ?? line
-        var words = synopsis.split(separator: " ").dropFirst().map(String.init)[...]
-        var commands = words.popFirst().map { [$0] } ?? []
-        while words.first == "|", words.count > 1 {
-            words.removeFirst()
-            commands.append(words.removeFirst())
-        }
-        return (commands, Array(words))
-    }
-
     private static func isPlaceholder(_ word: String) -> Bool {
         !word.isEmpty && word.utf8.allSatisfy { (65...90).contains($0) || $0 == 44 }
     }
@@ -92,16 +75,6 @@ struct Synopsis: Hashable, Sendable {
         case "COMMAND": .command
         default: .file
         }
-    }
-
-    /// What the overview says behind the wide gap in a command's line.
-    private static func summary(of command: String, in overview: String) -> String {
-        for line in overview.split(separator: "\n") {
-            guard let gap = line.dropFirst(2).firstRange(of: "  ") else { continue }
-            let names = line[..<gap.lowerBound].prefix { $0 != "[" }.split(separator: " ").dropFirst()
-            if names.contains(command[...]) { return String(line[gap.upperBound...].drop { $0 == " " }) }
-        }
-        return ""
     }
 }
 

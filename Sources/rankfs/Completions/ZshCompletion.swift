@@ -104,7 +104,7 @@ enum ZshCompletion {
         case .source: "source:(\(sources))"
         case .folder: "folder:_directories"
         case .mounted: "mounted folder:_rankfs_mounted"
-        case .command: "command:(\(CommandParser.commands.joined(separator: " ")))"
+        case .command: "command:(\(CommandTable.listed.map(\.name).joined(separator: " ")))"
         case .file: "file:_files"
         }
     }

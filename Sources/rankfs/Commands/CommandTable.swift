@@ -1,0 +1,117 @@
+import RankFS
+
+/// A command as the parser, help, completions and the test of the manual page know it.
+struct CommandDefinition: Sendable {
+    /// The name that is shown.
+    let name: String
+    /// Another name that is understood.
+    var alias: String?
+    /// What is written behind the name, as help shows it and as completions read it.
+    let words: String
+    /// What of that the overview shows.
+    let brief: String
+    /// The overview's line; nil for what is for scripts and not listed.
+    let summary: String?
+    /// What help says below the line by which it is written.
+    let details: String
+    /// Reads the words behind the name.
+    let parse: @Sendable (inout CommandParser) throws(ProgramError) -> Command
+
+    init(
+        _ name: String, alias: String? = nil, _ words: String = "", brief: String? = nil, summary: String?,
+        details: String, parse: @escaping @Sendable (inout CommandParser) throws(ProgramError) -> Command
+    ) {
+        self.name = name
+        self.alias = alias
+        self.words = words
+        self.brief = brief ?? words
+        self.summary = summary
+        self.details = details
+        self.parse = parse
+    }
+
+    /// The line by which it is written, behind the program's name.
+    var synopsis: String { words.isEmpty ? name : "\(name) \(words)" }
+}
+
+/// The commands there are, in the order of help: the one place that lists them.
+enum CommandTable {
+    static let all: [CommandDefinition] = [
+        CommandDefinition(
+            "mount", "[SOURCE] MOUNTPOINT [-o OPTION,…] [--option VALUE] [-f] [-d]", brief: "[SOURCE] MOUNTPOINT",
+            summary: "mount; returns when the folder answers", details: CommandDetails.mount
+        ) { parser throws(ProgramError) in try parser.mount() },
+        CommandDefinition(
+            "demo", "[MOUNTPOINT] [-o OPTION,…]", brief: "[MOUNTPOINT]",
+            summary: "try it: an embedded source, no network needed", details: CommandDetails.demo
+        ) { parser throws(ProgramError) in try parser.demo() },
+        CommandDefinition(
+            "unmount", alias: "umount", "MOUNTPOINT", summary: "unmount; also clears what a crash left",
+            details: CommandDetails.unmount
+        ) { parser throws(ProgramError) in try parser.unmount() },
+        CommandDefinition(
+            "status", "[MOUNTPOINT] [--watch] [--json]", brief: "[MOUNTPOINT] [--watch]",
+            summary: "what is mounted and what it is doing", details: CommandDetails.status
+        ) { parser throws(ProgramError) in try parser.status() },
+        CommandDefinition(
+            "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", brief: "PATH… [--to FOLDER]",
+            summary: "download ahead; with --to copy, and go on after a stop", details: CommandDetails.fetch
+        ) { parser throws(ProgramError) in try FetchRequest.command(parser.remaining) },
+        CommandDefinition(
+            "cache", "info|verify|prune|clear [SOURCE] [-o cache_dir=DIR]", brief: "info|verify|prune|clear",
+            summary: "what is stored: look at, check, shrink or remove it", details: CommandDetails.cache
+        ) { parser throws(ProgramError) in try parser.cache() },
+        CommandDefinition(
+            "login", "[FILE | -] [-o OPTION,…]", brief: "[FILE]",
+            summary: "sign in, with a cookies.txt or by asking", details: CommandDetails.session
+        ) { parser throws(ProgramError) in try parser.login() },
+        CommandDefinition(
+            "logout", "[-o OPTION,…]", brief: "", summary: "sign out: removes the session",
+            details: CommandDetails.session
+        ) { parser throws(ProgramError) in try parser.logout() },
+        CommandDefinition(
+            "doctor", "[SOURCE] [--fix] [--service] [--json] [-o OPTION,…]", brief: "[SOURCE] [--fix]",
+            summary: "check what mounts need, and mend what is safe to mend", details: CommandDetails.doctor
+        ) { parser throws(ProgramError) in try parser.doctor() },
+        CommandDefinition(
+            onPaths: .pin, summary: "download pictures and keep them",
+            details: "Downloads pictures and keeps them, whatever else the cache must make room for."),
+        CommandDefinition(
+            onPaths: .unpin, summary: "let pinned pictures go again", details: "Lets pictures go again when room is needed."),
+        CommandDefinition(
+            onPaths: .evict, summary: "drop what is stored of pictures",
+            details: "Drops what is stored of pictures; what is open stays."),
+        CommandDefinition(
+            onPaths: .refresh, summary: "ask the service again for a listing",
+            details: "Asks the service again: a day, an author, a work, a search, a mode's newest day."),
+        CommandDefinition(
+            onPaths: .forget, summary: "drop a past search or another listing",
+            details: "Drops a listing, as if it had never been opened: a past search, an author."),
+        CommandDefinition("version", summary: "", details: "Prints the version.") { _ in .version },
+        CommandDefinition(
+            "help", "[COMMAND]", summary: "more on a command", details: "Prints what a command does."
+        ) { parser in .help(topic: parser.remaining.first) },
+        CommandDefinition(
+            "completions", CompletionShell.allCases.map(\.rawValue).joined(separator: "|"), summary: nil,
+            details:
+                "Prints the script by which that shell completes command lines; `make install` and the package put them in place."
+        ) { parser throws(ProgramError) in try parser.completions() },
+    ]
+
+    /// The commands that help lists.
+    static let listed = all.filter { $0.summary != nil }
+
+    /// The definition of a command.
+    static func definition(named name: String) -> CommandDefinition? {
+        all.first { $0.name == name || $0.alias == name }
+    }
+}
+
+extension CommandDefinition {
+    /// A command that is asked of paths inside a mount.
+    fileprivate init(onPaths command: MountCommand, summary: String, details: String) {
+        self.init(
+            command.name, "PATH…", summary: summary, details: "\(details)\n\n\(CommandDetails.paths)"
+        ) { parser throws(ProgramError) in try parser.act(command) }
+    }
+}
