@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// One set of rules for every target: see DESIGN in `Sources/rankfs/Documentation.docc/Architecture.md`.
+/// One set of rules for every target; the targets are described in `Sources/rankfs/Documentation.docc/Architecture.md`.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -4,8 +4,7 @@ import Rankings
 /// Finds out which format originals have, and which of them the image host cannot give.
 ///
 /// No listing tells the format, but the image host says 404 to all but one of three names; asking it costs the service's API
-/// nothing and tells the size besides (reference/pixiv-api.md, section 4). A few originals answer 500 for good: the 1200-pixel
-/// rendition stands in for them.
+/// nothing and tells the size besides. A few originals answer 500 for good: the 1200-pixel rendition stands in for them.
 struct OriginalResolver: Sendable {
     let source: any RankingSource
     let probe: SizeProbe

@@ -123,7 +123,7 @@ package struct IoctlRequest: Sendable {
 
 /// What stat(2) shows.
 ///
-/// Times are whole seconds: Tumbler compares them with its thumbnails' text (reference/desktop.md 2.3).
+/// Times are whole seconds: Tumbler compares them, fraction included, with the text `Thumb::MTime`, which has none.
 package struct Attributes: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case directory

@@ -2,7 +2,7 @@ import Rankings
 
 /// Where the image host keeps the frames of an animation, taken apart as `PicturePath` does.
 ///
-/// The form is (reference/pixiv-api.md, section 4)
+/// The form is
 /// `img-zip-ugoira/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>]_ugoira<width>x<height>.zip`.
 struct ArchivePath: Hashable, Sendable {
     let work: WorkID

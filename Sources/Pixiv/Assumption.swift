@@ -99,7 +99,7 @@ struct FieldList: Sendable {
     }
 }
 
-// MARK: - The lists (reference/pixiv-api.md)
+// MARK: - The lists
 
 extension FieldList {
     /// An answer of `ranking.php`.

@@ -12,11 +12,11 @@ package enum Limits {
     static let frames = 2000
     /// Tags of a work; the service allows 10.
     static let tags = 64
-    /// Entries on a page of a ranking (reference/pixiv-api.md, "Length").
+    /// Entries on a full page of a ranking; a page may have fewer, as deleted works leave gaps.
     static let entriesPerPage = 50
-    /// Works that `profile/illusts` takes in one request; more is an error (section 2).
+    /// Works that `profile/illusts` takes in one request; the service answers more with an error.
     package static let worksPerRequest = 100
-    /// Entries of a full page (section 2, "Search", "Bookmarks", "Following"), as the service's own pages ask for them.
+    /// Entries of a full page of a search, of bookmarks and of followed authors, as the service's own pages request them.
     static let worksPerSearchPage = 60
     static let worksPerBookmarksPage = 48
     static let authorsPerPage = 24
@@ -30,7 +30,7 @@ package enum Limits {
     static let captionCharacters = 65_536
     /// Bytes of an answer; the largest seen is 90 KB, an author of 100,000 works has 2 MB.
     static let answerBytes: Int64 = 16 << 20
-    /// The pause after a refusal that names none, in seconds: limits are gone after one to two minutes (section 2, "Limits").
+    /// The pause after a refusal that names none, in seconds: limits were seen to be gone after one to two minutes.
     static let usualPause: Int64 = 120
     /// How much longer than its deadline a request on nobody's behalf may wait for its turn: the pages of a long listing are asked
     /// for together, and its reader waits for each of them anew.

@@ -9,7 +9,7 @@ package enum ListAnswers {
     ///   - page: The page asked for, from 1.
     /// - Returns: The page; works that make no sense are left out and counted.
     /// - Throws: `.pastTheEnd` behind the last page, where the service tells the last page once more; `.unreadable` for a page without
-    ///   works that should have some, which is what the service does to those who ask too much (section 2, "Search").
+    ///   works that should have some, which is how the service limits searches: 200, no works, a total of 0, for some minutes.
     package static func search(_ body: JSON, page: Int) throws(SourceError) -> WorkPage {
         let groups = ["illustManga", "illust", "manga"].map { body[$0] }.filter { $0["data"].isArray }
         guard !groups.isEmpty else {

@@ -1,7 +1,7 @@
 package import HTTP
 package import Rankings
 
-/// pixiv's web API as a source of rankings (reference/pixiv-api.md).
+/// pixiv's web API (`ranking.php` and the routes below `/ajax`) as a source of rankings.
 ///
 /// ## Concurrency
 ///

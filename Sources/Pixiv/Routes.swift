@@ -1,6 +1,6 @@
 import Rankings
 
-/// Paths and queries of `/ajax/…` (reference/pixiv-api.md, section 2), as the service's own pages ask for them.
+/// Paths and queries of `/ajax/…`, as the service's own pages request them.
 enum Routes {
     /// Everything that has the words among its tags, the newest first.
     static func search(_ words: String, page: Int) -> String {

@@ -3,7 +3,7 @@ package import Rankings
 /// Who gets an answer to a request.
 enum Audience: Equatable {
     case everybody
-    /// Signed-in users: everybody else is told that the request is wrong (reference/pixiv-api.md, section 2).
+    /// Signed-in users: everybody else is told that the request is wrong (400, not 401 or 403).
     case account
     /// Signed-in users whose account shows such things.
     case members
@@ -19,7 +19,7 @@ enum Audience: Equatable {
         self = forMembers ? .members : isPrivate ? .account : .everybody
     }
 
-    /// How the routes of a user end that only accounts get (section 2: 400 without one).
+    /// How the routes of a user end that only accounts get; without one the service answers 400.
     private static let ofAccount = ["/illusts/bookmarks", "/following", "/followers"]
 }
 
@@ -31,7 +31,7 @@ package enum SessionCheck: Hashable, Sendable {
 
 /// When the session goes with a request, and what answers tell of it.
 extension WebAPI {
-    /// The service's words for a session that it does not take (reference/pixiv-api.md, section 2).
+    /// The service's words for a session that it does not take.
     private static let unknownError = "An unknown error occurred"
 
     /// Works without an account: a session that has run out must not stand in the way.

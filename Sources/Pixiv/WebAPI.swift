@@ -59,7 +59,7 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Asks once, and once more if the answer is no JSON, which happens now and then (reference/pixiv-api.md).
+    /// Sends a request, and once more if the answer is not JSON: now and then the service answers with a page instead.
     ///
     /// - Parameters:
     ///   - path: From the slash on.

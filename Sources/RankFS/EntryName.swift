@@ -9,7 +9,7 @@ enum EntryName {
 
     /// Whether a desktop shows itself by asking for this name; its absence must not be remembered by the kernel.
     ///
-    /// See reference/desktop.md 2.3b.
+    /// Thunar, Nautilus, Nemo, Caja and Dolphin look up `.hidden`, PCManFM and KDE's previews of folders `.directory`.
     static func isAnnouncement(_ name: [UInt8]) -> Bool {
         announcements.contains(name)
     }
@@ -51,7 +51,7 @@ enum EntryName {
         return words
     }
 
-    /// Files that desktops, file servers and players look for in every directory (reference/desktop.md).
+    /// Files that desktops, file servers and players look for in every directory.
     private static let probed: Set<String> = [
         "desktop.ini", "thumbs.db", "autorun.inf", "folder.jpg", "cover.jpg", "albumart.jpg", "ehthumbs.db",
         "lost+found", "index.html", "album.xml", "cachedir.tag",

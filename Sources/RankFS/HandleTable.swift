@@ -35,7 +35,7 @@ final class PictureHandle: Sendable {
 
     /// Whether a read up to this place is the first that is more than a look at the beginning.
     ///
-    /// Thumbnailers and file(1) read the first bytes only (DESIGN section 3.4).
+    /// Programs that only sniff the type or the pixels (PCManFM, lf, identify(1)) stop within the first 64 KiB.
     func isFirstReal(readTo end: Int64) -> Bool {
         let isReal = end > min(Limits.sniffedBytes, size / 2)
         return use.withLock { use in

@@ -17,7 +17,7 @@ enum Limits {
     /// The longest name in bytes that Linux file systems take; longer ones are refused before any search.
     static let longestName = 255
 
-    /// The digits of a rank in a file name: three at least (DESIGN section 4), so that every sort order is rank order.
+    /// The digits of a rank in a file name: three at least, so that every sort order is rank order.
     static let rankDigits = 3
 
     /// The most digits of an author's or a work's number: what fits 64 bits with room to spare.

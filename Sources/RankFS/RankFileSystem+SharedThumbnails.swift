@@ -6,8 +6,7 @@ import Thumbnails
 
 /// `.sh_thumbnails` in every directory of pictures: never listed, each file made when it is looked up by its name.
 ///
-/// Thumbnail Managing Standard 0.9, section 10; Tumbler, Ristretto and pqiv look there (reference/desktop.md 2.3). It is for
-/// every user of the mount.
+/// Thumbnail Managing Standard 0.9, section 10; Tumbler, Ristretto and pqiv look there. It is for every user of the mount.
 extension RankFileSystem {
     /// What a name in a shared store is; costs nothing for names that no thumbnail has.
     func findSharedThumbnail(_ name: [UInt8], _ directory: PictureDirectory, _ size: ThumbnailSize?) -> Finding {

@@ -6,8 +6,8 @@ import Thumbnails
 
 /// A desktop that looks at a directory finds thumbnails there before it asks for them, so that it reads no picture.
 ///
-/// It shows itself by the names that it looks up first; `ls`, `cp` and `rsync` look up none of them
-/// (reference/desktop.md 2.3b).
+/// It shows itself by the names that it looks up first (`.hidden`: GIO and KDE; `.directory`: PCManFM and KDE's previews of
+/// folders); `ls`, `cp` and `rsync` look up none of them.
 extension RankFileSystem {
     /// What a directory is opened for.
     func opening(_ node: Node, _ inode: UInt64, by caller: Caller) -> LookRecognition.Opening {

@@ -69,7 +69,7 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// The first day that the service has a ranking for (reference/pixiv-api.md, "When a day appears").
+    /// The first day that the service has a ranking for.
     ///
     /// 2007-09-13, but for works made with AI 2022-10-31.
     package static func first(of mode: RankingMode) -> Day {

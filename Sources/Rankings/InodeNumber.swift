@@ -1,6 +1,6 @@
 /// Inode numbers that are a pure function of what an entry is, so that every mount gives the same ones.
 ///
-/// Backup programs re-read a file whose inode number changed (reference/desktop.md, fact 8). The function is therefore fixed for
+/// Backup programs (borg, restic, `tar -g`) read a file again if its inode number changed. The function is therefore fixed for
 /// ever: FNV-1a over the identity's UTF-8 (its published 64-bit constants), then the finaliser of MurmurHash3, since FNV-1a alone
 /// leaves the upper bits of short texts alike.
 package enum InodeNumber {

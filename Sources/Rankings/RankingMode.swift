@@ -47,7 +47,7 @@ package struct RankingMode: RawRepresentable, Hashable, Sendable {
 
     private static let aiNames = ["daily_ai", "daily_r18_ai"]
 
-    /// The contents that a mode is published for (reference/pixiv-api.md, "mode x content").
+    /// The contents that the service publishes a mode for, besides all of them together.
     private static func contents(of name: String) -> [Content] {
         switch name {
         case "daily", "weekly", "daily_r18", "weekly_r18": Content.allCases

@@ -6,7 +6,7 @@ package enum PNG {
     /// A file with texts, keywords and values without NUL, in the place of those right behind its header; nil if it is no PNG
     /// file.
     ///
-    /// They stand in front of the pixels, where Tumbler looks for them (reference/desktop.md 2.3).
+    /// They stand before the pixels (IDAT): Tumbler reads no further than `png_read_info` does.
     ///
     /// - Parameters:
     ///   - texts: Keywords and values, without NUL.

@@ -1,8 +1,8 @@
 /// How programs spell the address of a file in its directory's shared store, `.sh_thumbnails`.
 ///
 /// The Thumbnail Managing Standard 0.9, section 10, asks for `./` and the percent-encoded name. libxfce4util before March 2024,
-/// and Tumbler with it, takes the encoded name alone, pqiv the name as it is (reference/desktop.md 2.3). Each compares the
-/// text `Thumb::URI` with its own spelling, if at all: so each finds a thumbnail of its own.
+/// and Tumbler with it, takes the encoded name alone, pqiv the name as it is. Each compares the text `Thumb::URI` with its own
+/// spelling, if at all: so each finds a thumbnail of its own.
 package enum SharedAddress {
     /// The spellings of a name, each once.
     package static func all(of name: String) -> [String] {

@@ -15,7 +15,7 @@ final class Bench {
     private let front: Front?
     private let options: String
 
-    /// Starts the origin with the design's conditions, and what stands before it on a wire.
+    /// Starts the origin with the conditions that the figures are for, and what stands before it on a wire.
     init(programs: String, wire: Wire) {
         self.programs = programs
         var template = Array("/tmp/rankfs-bench-XXXXXX".utf8CString)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The program `rankfs-bench`: the design's figures, measured on this machine against the embedded origin.
+/// The program `rankfs-bench`: the figures of speed, measured on this machine against the embedded origin.
 @main
 struct BenchProgram {
     static func main() {

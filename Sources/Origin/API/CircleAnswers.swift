@@ -1,7 +1,8 @@
 import Rankings
 
-/// The routes for signed-in users only: bookmarks, followed authors and their newest works (reference/pixiv-api.md,
-/// section 2).
+/// The routes for signed-in users only: bookmarks, followed authors and their newest works.
+///
+/// Without a session the service answers all of them with 400.
 struct CircleAnswers: Sendable {
     private let match: Routes.Match
     private let universe: Universe

@@ -14,7 +14,7 @@ enum JSON: Sendable {
         .number(Int64(value))
     }
 
-    /// PHP's idea of a map: an object, and `[]` when there is nothing in it (reference/pixiv-api.md, section 2).
+    /// PHP's idea of a map: an object, and `[]` when there is nothing in it.
     static func map(_ pairs: [(String, JSON)]) -> JSON {
         pairs.isEmpty ? .array([]) : .object(pairs)
     }

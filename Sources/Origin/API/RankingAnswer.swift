@@ -1,6 +1,6 @@
 import Rankings
 
-/// `ranking.php`: one page of a day's ranking (reference/pixiv-api.md, section 1).
+/// `ranking.php`: one page of a day's ranking, without the envelope of the `/ajax` routes.
 struct RankingAnswer: Sendable {
     private let universe: Universe
     private let now: Int64

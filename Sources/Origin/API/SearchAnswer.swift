@@ -1,6 +1,8 @@
 import Rankings
 
-/// `/ajax/search/artworks/<word>` and its siblings for one kind of works (reference/pixiv-api.md, section 2).
+/// `/ajax/search/artworks/<word>` and its siblings for one kind of works.
+///
+/// A page has 60 entries, one of which may be an advertisement; a page past the end is the last one again.
 struct SearchAnswer: Sendable {
     /// What is searched, by the name that the answer gives its list.
     enum Scope: String, Sendable {

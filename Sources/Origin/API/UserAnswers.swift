@@ -1,6 +1,6 @@
 import Rankings
 
-/// The routes below `/ajax/user/<id>` (reference/pixiv-api.md, section 2).
+/// The routes below `/ajax/user/<id>`: the profile, the numbers of all works and works by number.
 struct UserAnswers: Sendable {
     private let universe: Universe
     private let now: Int64

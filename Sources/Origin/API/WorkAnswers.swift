@@ -1,6 +1,6 @@
 import Rankings
 
-/// The routes below `/ajax/illust/<id>` (reference/pixiv-api.md, section 2).
+/// The routes below `/ajax/illust/<id>`: the record, the pages and the frames of an animation.
 struct WorkAnswers: Sendable {
     private let universe: Universe
     private let now: Int64

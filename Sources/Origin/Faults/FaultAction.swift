@@ -1,4 +1,4 @@
-/// What goes wrong, by the names that scripts use (reference/faults.md, section 4).
+/// What goes wrong, by the names that scripts use.
 enum FaultAction: Sendable {
     // MARK: before or instead of an answer
 

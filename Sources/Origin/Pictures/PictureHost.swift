@@ -1,6 +1,6 @@
 import Rankings
 
-/// The image host's manners (reference/pixiv-api.md, section 4).
+/// How the image host answers: 403 without a Referer of pixiv's, ranges, Last-Modified but no ETag, some lengths missing.
 struct PictureHost: Sendable {
     let seed: UInt64
     let now: Int64

@@ -2,8 +2,8 @@ import Rankings
 
 /// The path of a picture on the image host, taken apart.
 ///
-/// `/[c/<size>/]<img-original|img-master|custom-thumb>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>]_p<N>…` as
-/// reference/pixiv-api.md, section 4, describes it.
+/// `/[c/<size>/]<img-original|img-master|custom-thumb>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>]_p<N>…`, where the time is that of
+/// the upload in Japan.
 struct PicturePath: Hashable, Sendable {
     /// Which of the pictures made from a page is meant.
     enum Kind: Hashable, Sendable {

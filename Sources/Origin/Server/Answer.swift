@@ -36,7 +36,7 @@ struct Answer: Sendable {
         return Answer(status: status, headers: [("Content-Type", "text/html")], body: .bytes(Array(page.utf8)))
     }
 
-    /// The answer of `/ajax` routes: an envelope around a body (reference/pixiv-api.md, section 2).
+    /// The answer of `/ajax` routes: an envelope around a body, `{"error":false,"message":"","body":…}`.
     static func envelope(_ body: JSON) -> Answer {
         json(.object([("error", false), ("message", ""), ("body", body)]))
     }

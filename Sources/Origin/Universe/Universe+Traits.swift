@@ -20,7 +20,7 @@ extension Universe {
         return chance.oneIn(Self.aiEvery) ? 2 : 1
     }
 
-    /// How many ranks a mode has: 500, 100 for R-18, 50 for R-18G (reference/pixiv-api.md, section 1, "Length").
+    /// How many ranks a mode has: 500, 100 for R-18, 50 for R-18G.
     static func ranks(ofMode index: Int) -> Int {
         let mode = rankingModes[index]
         return mode.name == grotesque ? 50 : mode.needsSignIn ? 100 : ranks

@@ -29,7 +29,7 @@ struct Settings: Hashable, Sendable {
     /// Whether no request may leave.
     var isOffline = false
     var proxy: OriginURL?
-    /// A browser's, as the service expects it (reference/pixiv-api.md, "ranking.php").
+    /// A browser's, as every client of the service sends it.
     var userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
     /// API requests a second once the burst is spent; nil for the default of the source.
     var rate: Double?

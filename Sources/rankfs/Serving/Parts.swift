@@ -34,13 +34,13 @@ final class Parts: Sendable {
     /// API requests a second once the burst is spent.
     let rate: Double
 
-    /// API requests that may go at once before the rate counts (DESIGN.md 3.8).
+    /// API requests that may go at once before the rate counts: the service refuses after 80 to 100 within two minutes.
     private static let burst = 40
-    /// One request per 1.2 s (DESIGN.md 3.8).
+    /// One request per 1.2 s, the pace that PixivBatchDownloader advises after measuring the service's limit.
     private static let politeRate = 1 / 1.2
     /// The embedded origin is nobody else's: only a runaway loop is to be slowed down.
     private static let demoRate = 200.0
-    /// A network that does not answer fails a request after this long (DESIGN.md 3.6).
+    /// A network that does not answer fails a request after this long (Semantics, "Unreachable never means deleted").
     private static let networkBound: Duration = .seconds(15)
     /// Longest wait for a connection: three SYNs and a little.
     private static let connectBound: Duration = .seconds(8)

@@ -14,7 +14,7 @@ final class Stopper: Sendable {
         var isStopping = false
     }
 
-    /// From being told to stop to being gone: 5 s are promised (DESIGN.md 3.7), half a second is for the way out.
+    /// From SIGTERM to unmounted: Semantics promises 5 s ("Nothing hangs"), and half a second is for the way out.
     private static let patience: Duration = .milliseconds(4500)
 
     private let state = Mutex(State())

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Starts programs without forking: a task never runs in a forked child (reference/faults.md 1.6).
+/// Starts programs with posix_spawn(3): in a child forked after any task ran, no task ever runs.
 enum ChildProcess {
     /// Starts a program by its path, with the present environment.
     ///

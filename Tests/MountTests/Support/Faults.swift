@@ -11,7 +11,7 @@ struct FaultKind: Sendable, CustomStringConvertible {
         case right
         /// The picture cannot come.
         case fails
-        /// It cannot come, and the mount does not ask again for minutes after (DESIGN: 404 is remembered).
+        /// It cannot come, and the mount sends no request for it for minutes: a 404 is remembered.
         case failsForLong
     }
 
