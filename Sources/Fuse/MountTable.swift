@@ -1,5 +1,6 @@
 internal import CFuse3
 import Glibc
+import Posix
 
 /// What is mounted where, as this process sees it: `/proc/self/mountinfo`, see proc_pid_mountinfo(5).
 ///
@@ -118,9 +119,6 @@ package struct MountTable: Sendable {
 
     // MARK: - Reading
 
-    /// Bytes read at a time.
-    private static let pieceSize = 65_536
-
     /// How often a table is read that changes meanwhile.
     private static let attempts = 10
 
@@ -131,24 +129,11 @@ package struct MountTable: Sendable {
         defer { close(descriptor) }
         var result: [UInt8] = []
         for _ in 0..<attempts {
-            result = contents(of: descriptor)
+            result = (try? FileBytes.read(descriptor, upTo: .max)) ?? []
             // A change since the table was opened or last asked about (proc_pid_mounts(5)).
             var state = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
             guard unsafe poll(&state, 1, 0) > 0, lseek(descriptor, 0, SEEK_SET) == 0 else { break }
         }
         return result
-    }
-
-    private static func contents(of descriptor: Int32) -> [UInt8] {
-        var result: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: pieceSize)
-        while true {
-            let count = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                result += piece[..<count]
-            } else if count == 0 || errno != EINTR {
-                return result
-            }
-        }
     }
 }

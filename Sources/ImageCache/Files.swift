@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Posix
 
 /// A system call that failed.
 struct FileError: Error, Hashable, Sendable {
@@ -134,21 +135,7 @@ enum Files {
 
     /// The names in a directory, without `.` and `..`; empty if it cannot be read.
     static func names(in directory: Int32) -> [String] {
-        // A descriptor of its own: reading a directory moves its offset, and closedir closes it.
-        guard let own = try? open(".", in: directory, O_RDONLY | O_DIRECTORY) else { return [] }
-        guard let stream = unsafe fdopendir(own) else {
-            Glibc.close(own)
-            return []
-        }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        ((try? Directory.entries(of: directory)) ?? []).map(\.name)
     }
 
     /// Free bytes of the file system that an unprivileged process may use (statvfs(3)); nil if it cannot be told.

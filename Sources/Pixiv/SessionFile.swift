@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// A file that may hold a session.
 package struct SessionPlace: Hashable, Sendable {
@@ -39,16 +40,10 @@ package enum SessionFile {
     }
 
     /// The present stamp of a file, or the errno.
-    static func stamp(of path: String) -> Result<Stamp, ErrorNumber> {
+    static func stamp(of path: String) -> Result<Stamp, SystemError> {
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return .failure(ErrorNumber(code: errno)) }
+        guard unsafe stat(path, &status) == 0 else { return .failure(SystemError(code: errno)) }
         return .success(Stamp(status, path: path))
-    }
-
-    struct ErrorNumber: Error, Equatable {
-        let code: Int32
-
-        var text: String { unsafe String(cString: strerror(code)) }
     }
 
     /// The session that a file holds, and the stamp of what was read.
@@ -71,22 +66,13 @@ package enum SessionFile {
 
     /// What can be read from a descriptor to its end, one byte more than a cookie file may have at most.
     package static func content(of descriptor: Int32) throws(SessionProblem) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while bytes.count <= SessionText.longest {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count == 0 { break }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw unreadable()
-            }
-            bytes += buffer[..<count]
-        }
-        return bytes
+        do throws(SystemError) {
+            return try FileBytes.read(descriptor, upTo: SessionText.longest + 1)
+        } catch { throw SessionProblem("cannot be read: \(error.text)") }
     }
 
     private static func unreadable() -> SessionProblem {
-        SessionProblem("cannot be read: \(ErrorNumber(code: errno).text)")
+        SessionProblem("cannot be read: \(SystemError(code: errno).text)")
     }
 
     // MARK: Writing
@@ -139,7 +125,7 @@ package enum SessionFile {
             return false
         }
         guard unsafe unlink(path) == 0 else {
-            throw SessionProblem("cannot be removed: \(ErrorNumber(code: errno).text)")
+            throw SessionProblem("cannot be removed: \(SystemError(code: errno).text)")
         }
         syncDirectory(of: path)
         return true
@@ -149,7 +135,7 @@ package enum SessionFile {
     private static func temporaryName(_ path: String) -> String { path + ".new" }
 
     private static func unwritable() -> SessionProblem {
-        SessionProblem("cannot be written: \(ErrorNumber(code: errno).text)")
+        SessionProblem("cannot be written: \(SystemError(code: errno).text)")
     }
 
     private static func syncDirectory(of path: String) {

@@ -1,3 +1,4 @@
+import Posix
 package import Rankings
 import Synchronization
 

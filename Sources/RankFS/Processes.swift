@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// What is asked of the programs that call; each call reads some small files of proc(5).
 struct Processes: Sendable {
@@ -52,12 +53,8 @@ struct Processes: Sendable {
     }
 
     private static func text(of path: String) -> String? {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
         // What is asked for stands in the first lines.
-        var buffer = [UInt8](repeating: 0, count: 512)
-        let count = unsafe read(file, &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+        guard let bytes = try? FileBytes.read(path, upTo: 512), !bytes.isEmpty else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// What a process watches with inotify(7), as proc(5) tells.
 enum Watches {
@@ -15,7 +16,7 @@ enum Watches {
     /// - Returns: Whether it does.
     static func contain(_ inode: UInt64, of process: Int32) -> Bool {
         inotifyDescriptors(of: process).contains { descriptor in
-            tells(of: inode, bytes(of: "/proc/\(process)/fdinfo/\(descriptor)"))
+            tells(of: inode, (try? FileBytes.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])
         }
     }
 
@@ -28,35 +29,13 @@ enum Watches {
     }
 
     private static func inotifyDescriptors(of process: Int32) -> [String] {
-        guard let directory = unsafe opendir("/proc/\(process)/fd") else { return [] }
-        defer { unsafe closedir(directory) }
-        var found: [String] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-                unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-            }
-            if isInotify("/proc/\(process)/fd/\(name)") { found.append(name) }
-        }
-        return found
+        let names = (try? Directory.entries(at: "/proc/\(process)/fd").map(\.name)) ?? []
+        return names.filter { isInotify("/proc/\(process)/fd/\($0)") }
     }
 
     private static func isInotify(_ link: String) -> Bool {
         let target = "anon_inode:inotify".utf8.map { CChar(bitPattern: $0) }
         var buffer = [CChar](repeating: 0, count: target.count + 1)
         return unsafe readlink(link, &buffer, buffer.count) == target.count && buffer.starts(with: target)
-    }
-
-    private static func bytes(of path: String) -> [UInt8] {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return [] }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count < longest {
-            let count = unsafe read(file, &buffer, buffer.count)
-            guard count > 0 else { break }
-            bytes += buffer.prefix(count)
-        }
-        return bytes
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 import Synchronization
 
 /// The user's own store of thumbnails, which all desktops share: `$XDG_CACHE_HOME/thumbnails`.
@@ -69,13 +70,8 @@ package final class ThumbnailDirectory: Sendable {
     /// thumbnails": a directory for each program).
     func removeFailures(of addresses: [String]) {
         let failures = "\(path)/fail"
-        guard let directory = unsafe opendir(failures) else { return }
-        defer { unsafe _ = closedir(directory) }
-        while let entry = unsafe readdir(directory) {
-            let program = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
-            }
-            for address in addresses { unsafe unlink("\(failures)/\(program)/\(Thumbnail.name(of: address))") }
+        for program in (try? Directory.entries(at: failures)) ?? [] {
+            for address in addresses { unsafe unlink("\(failures)/\(program.name)/\(Thumbnail.name(of: address))") }
         }
     }
 
@@ -107,7 +103,7 @@ package final class ThumbnailDirectory: Sendable {
         guard unsafe fstat(descriptor, &status) == 0, status.st_size > 0, status.st_size <= Self.longest else {
             return nil
         }
-        let bytes = FileBytes.read(descriptor, upTo: status.st_size)
-        return bytes.count == status.st_size ? bytes : nil
+        let bytes = try? FileBytes.read(descriptor, upTo: status.st_size)
+        return bytes?.count == status.st_size ? bytes : nil
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// Notes which thumbnails rankfs wrote into the user's own store, so that exactly those can be removed again.
 ///
@@ -86,7 +87,7 @@ package struct ThumbnailLedger: Sendable {
     private func files(_ descriptor: Int32, _ length: Int) -> [String] {
         var seen: Set<String> = []
         // What a crash cut off is no path of a thumbnail.
-        let notes = FileBytes.read(descriptor, upTo: length).split(separator: 0)
+        let notes = ((try? FileBytes.read(descriptor, upTo: length)) ?? []).split(separator: 0)
         let files = notes.reversed().map { String(decoding: $0, as: UTF8.self) }.filter { seen.insert($0).inserted }
         return files.reversed()
     }
@@ -107,7 +108,8 @@ package struct ThumbnailLedger: Sendable {
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            Thumbnail.isOwn(FileBytes.read(descriptor, upTo: Thumbnail.longestHeader), named: file)
+            let header = try? FileBytes.read(descriptor, upTo: Thumbnail.longestHeader),
+            Thumbnail.isOwn(header, named: file)
         else { return nil }
         return Int64(status.st_size)
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// Seconds by the monotonic clock.
 func seconds(_ work: () -> Void) -> Double {
@@ -9,16 +10,7 @@ func seconds(_ work: () -> Void) -> Double {
 
 /// The names in a directory, in its own order, without dot names.
 func names(in directory: String) -> [String] {
-    guard let stream = unsafe opendir(directory) else { return [] }
-    defer { unsafe closedir(stream) }
-    var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-        let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-            unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
-        }
-        if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
+    ((try? Directory.entries(at: directory)) ?? []).map(\.name).filter { !$0.hasPrefix(".") }
 }
 
 /// The size of a file; -1 if it cannot be had.

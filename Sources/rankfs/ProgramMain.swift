@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// The program behind its arguments: which command runs, and what its end means.
 enum Main {

@@ -6,22 +6,23 @@ import Testing
     /// What a module may import besides the toolchain modules in `everywhere`.
     static let allowed: [String: Set<String>] = [
         "Rankings": [],
+        "Posix": [],
         "HTTP": ["CCurl", "FoundationEssentials"],
         "SQLite": ["CSQLite"],
-        "Pixiv": ["Rankings", "HTTP", "FoundationEssentials"],
+        "Pixiv": ["Posix", "Rankings", "HTTP", "FoundationEssentials"],
         "Catalog": ["Rankings", "HTTP", "SQLite", "FoundationEssentials"],
-        "ImageCache": ["Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
+        "ImageCache": ["Posix", "Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
         "Media": ["CTurboJPEG", "CWebP"],
-        "Thumbnails": ["Rankings", "HTTP", "Media", "CPNG"],
-        "Fuse": ["CFuse3"],
-        "RankFS": ["Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"],
-        "Origin": ["Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
+        "Thumbnails": ["Posix", "Rankings", "HTTP", "Media", "CPNG"],
+        "Fuse": ["Posix", "CFuse3"],
+        "RankFS": ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"],
+        "Origin": ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
         "rankfs": [
-            "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
+            "Posix", "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
             "Origin", "CSystemd", "CLinux", "FoundationEssentials",
         ],
         "rankfs-origin": ["Origin", "Rankings", "FoundationEssentials"],
-        "rankfs-bench": ["Rankings", "CLinux", "FoundationEssentials"],
+        "rankfs-bench": ["Posix", "Rankings", "CLinux", "FoundationEssentials"],
         "fuse-example": ["Fuse"],
     ]
 

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Posix
 import RankFS
 
 /// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls on paths inside a mount.

@@ -77,7 +77,8 @@ enum CommandTable {
             onPaths: .pin, summary: "download pictures and keep them",
             details: "Downloads pictures and keeps them, whatever else the cache must make room for."),
         CommandDefinition(
-            onPaths: .unpin, summary: "let pinned pictures go again", details: "Lets pictures go again when room is needed."),
+            onPaths: .unpin, summary: "let pinned pictures go again",
+            details: "Lets pictures go again when room is needed."),
         CommandDefinition(
             onPaths: .evict, summary: "drop what is stored of pictures",
             details: "Drops what is stored of pictures; what is open stays."),
@@ -94,7 +95,8 @@ enum CommandTable {
         CommandDefinition(
             "completions", CompletionShell.allCases.map(\.rawValue).joined(separator: "|"), summary: nil,
             details:
-                "Prints the script by which that shell completes command lines; `make install` and the package put them in place."
+                "Prints the script by which that shell completes command lines; `make install` and the package "
+                + "put them in place."
         ) { parser throws(ProgramError) in try parser.completions() },
     ]
 

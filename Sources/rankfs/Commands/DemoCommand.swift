@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// `rankfs demo`: the embedded source in the foreground, with a tour.
 enum DemoCommand {

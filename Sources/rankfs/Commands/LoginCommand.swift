@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import Pixiv
+import Posix
 import Rankings
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import Posix
 
 /// `rankfs status`: what is mounted and what it is doing.
 enum StatusCommand {

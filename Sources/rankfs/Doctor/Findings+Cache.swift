@@ -1,3 +1,5 @@
+import Posix
+
 /// Where pictures and listings are stored.
 extension Finding {
     /// What a look at the cache directory found.

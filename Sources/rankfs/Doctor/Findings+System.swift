@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// What mounting needs of the system.
 extension Finding {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 import Synchronization
 
 /// The folder that files are written to: each appears whole, with time and attributes, under its path below the mount.

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// A file that is being written under a temporary name.
 ///

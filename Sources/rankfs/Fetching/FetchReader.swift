@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 import Synchronization
 
 /// What is to be done with a path of the mount.

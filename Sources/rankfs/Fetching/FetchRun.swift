@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Posix
 import Synchronization
 
 /// Carries a fetch out: readers on threads of their own do what the schedule allows, in the order of the listings.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 
 /// What ordinary programs do with the files of a mount: calls that may wait for the network, so not for tasks.
 enum MountedFiles {
@@ -15,27 +16,15 @@ enum MountedFiles {
 
     /// The entries of a directory in the order in which it gives them, without `.` and `..`.
     static func list(_ path: String) throws(Files.Failure) -> [Entry] {
-        guard let directory = unsafe opendir(path) else { throw .last() }
-        defer { unsafe _ = closedir(directory) }
-        var entries: [Entry] = []
-        while true {
-            errno = 0
-            guard let entry = unsafe readdir(directory) else {
-                guard errno == 0 else { throw .last() }
-                return entries
-            }
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
-            }
-            guard name != ".", name != ".." else { continue }
+        try Directory.entries(at: path).map { entry in
             let kind: Kind =
-                switch unsafe Int(entry.pointee.d_type) {
-                case Int(DT_REG): .file
-                case Int(DT_DIR): .directory
-                case Int(DT_UNKNOWN): (try? status(of: "\(path)/\(name)")).map(Self.kind) ?? .other
-                default: .other
+                switch entry.kind {
+                case .file: .file
+                case .directory: .directory
+                case .unknown: (try? status(of: "\(path)/\(entry.name)")).map(Self.kind) ?? .other
+                case .other: .other
                 }
-            entries.append(Entry(name: name, kind: kind))
+            return Entry(name: entry.name, kind: kind)
         }
     }
 

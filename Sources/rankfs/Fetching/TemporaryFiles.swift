@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 import Synchronization
 
 /// The unfinished files of this process, so that a Ctrl-C leaves none behind.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 
 /// A file that log lines can go to, open.
 ///

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 
 /// Starts the serving process and waits until its mount answers.
 enum Launcher {

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Posix
 
 /// Whether a folder can be mounted on: the facts, and the pure decision over them.
 struct MountPoint: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Posix
 
 /// Takes mounts away: with umount2(2) where that is allowed, with fusermount3(1) where it is not.
 enum Unmounter {

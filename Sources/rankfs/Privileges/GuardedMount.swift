@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Posix
 
 /// What a guard mounts, as its command line tells; and the guard's whole life.
 struct GuardedMount: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import CLinux
 import Fuse
 import Glibc
+import Posix
 
 /// The serving process's side of a mount that a guard, which is still root, makes and takes away for it.
 ///

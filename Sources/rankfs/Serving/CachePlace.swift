@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import ImageCache
+import Posix
 
 /// Where a mount keeps what it stores.
 struct CachePlace: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 import Pixiv
+import Posix
 
 /// Which files may hold the user's session for one API.
 struct SessionFiles: Hashable, Sendable {

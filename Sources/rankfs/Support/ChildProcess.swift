@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// Starts programs with posix_spawn(3): in a child forked after any task ran, no task ever runs.
 enum ChildProcess {

@@ -1,50 +1,21 @@
 import CLinux
 import Glibc
+import Posix
 
 /// Small file operations with errno as the error.
 enum Files {
     /// An errno of a failed call.
-    struct Failure: Error, Hashable {
-        let code: Int32
-
-        /// The text of strerror(3): `No such file or directory`.
-        var text: String { unsafe String(cString: strerror(code)) }
-
-        static func last() -> Failure { Failure(code: errno) }
-    }
+    typealias Failure = SystemError
 
     /// The whole content of a file, at most `limit` bytes of it.
     static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .last() }
-        defer { close(descriptor) }
-        var content: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while content.count < limit {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count == 0 { break }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw .last()
-            }
-            content.append(contentsOf: buffer[..<count])
-        }
-        return content
+        try FileBytes.read(path, upTo: limit)
     }
 
     /// Writes all bytes to a descriptor; false if that fails.
     @discardableResult
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                return false
-            }
-            rest = rest.dropFirst(count)
-        }
-        return true
+        FileBytes.write(bytes, to: descriptor)
     }
 
     /// Replaces a small file in one step, so that a crash leaves the old content or the new.
@@ -88,16 +59,7 @@ enum Files {
 
     /// The names in a directory besides `.` and `..`, in no order.
     static func names(in path: String) throws(Failure) -> [String] {
-        guard let directory = unsafe opendir(path) else { throw .last() }
-        defer { unsafe _ = closedir(directory) }
-        var names: [String] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        try Directory.entries(at: path).map(\.name)
     }
 
     /// Whether a path is a directory and no link to one.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Posix
 
 /// Asks for a line on the terminal without showing it.
 enum HiddenPrompt {

@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import Posix
 
 /// `rankfs status --watch`: what a mount is doing, until Ctrl-C or until it is unmounted.
 enum WatchCommand {

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Posix
 import Synchronization
 
 /// What happens to a watcher.
