@@ -19,7 +19,11 @@ enum Capabilities {
     private static let unwanted = FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_WRITEBACK_CACHE
 
     /// The largest read-ahead, in bytes: a larger first request only delays the first byte of a cold file.
-    private static let readAhead: UInt32 = 128 * 1024
+    ///
+    /// A little more than the 64 KiB that previewers and sniffers read: of their look the kernel makes one request of this
+    /// size, and at 64 KiB it would wait for the next one besides (page_cache_sync_ra and page_cache_async_ra in the kernel's
+    /// mm/readahead.c). Who reads in larger steps is not bounded by it.
+    private static let readAhead: UInt32 = 80 * 1024
 
     /// Chooses, in libfuse's init callback.
     ///

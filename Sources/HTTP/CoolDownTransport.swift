@@ -112,6 +112,8 @@ package final class CoolDownTransport: Transport {
         return state.withLock { $0.hosts.compactMapValues { $0.closedUntil(wall: wall) } }
     }
 
+    package var slots: TransferSlots { transport.slots }
+
     package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         guard request.purpose != .api else { return transport.start(request, sink: sink) }
         let id = change { state, wall in

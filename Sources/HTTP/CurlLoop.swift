@@ -11,8 +11,6 @@ final class CurlLoop {
     private static let hopsLimit = 3
     /// Easy handles kept for reuse; more were made only in a burst.
     private static let spareLimit = 64
-    /// Bulk connections to one host: more than any server allows one client.
-    private static let mostConnections = 256
     /// The longest sleep, so that libcurl can tidy its connections up.
     private static let longestSleep = Duration.seconds(60)
     /// The longest sleep while an old pool has something under way, since libcurl 7.88 waits for one multi handle only.
@@ -47,9 +45,9 @@ final class CurlLoop {
         _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
         ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt
     ) {
-        let limits = TransferQueue.Limits(bulk: min(max(1, configuration.connections), Self.mostConnections))
+        let limits = TransferQueue.Limits(bulk: configuration.slots)
         // Those of one host.
-        idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
+        idleConnections = transferClass == .bulk ? limits.bulk.all : limits.metadata
         guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
         self.transferClass = transferClass

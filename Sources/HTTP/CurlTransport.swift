@@ -42,7 +42,15 @@ package final class CurlTransport: Transport {
             self.stallTimeout = stallTimeout
             self.certificates = certificates
         }
+
+        /// What may be under way at once.
+        var slots: TransferSlots { TransferSlots(all: min(connections, Self.mostConnections)) }
+
+        /// Bulk connections to one host: more than any server allows one client.
+        private static let mostConnections = 256
     }
+
+    package let slots: TransferSlots
 
     /// Bodies: HTTP/1.1 only, a connection each.
     private let bulk: CurlWorker
@@ -62,6 +70,7 @@ package final class CurlTransport: Transport {
     init(_ configuration: Configuration, resolver: NameResolver) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
+        slots = configuration.slots
         let (ledger, doubt) = (ledger, ConnectionDoubt())
         func worker(_ transferClass: TransferClass) throws(HTTPError) -> CurlWorker {
             try CurlWorker(

@@ -6,6 +6,9 @@
 package struct OfflineNetwork: Transport, RequestGate {
     package init() {}
 
+    /// Of no consequence: nothing is ever under way.
+    package var slots: TransferSlots { TransferSlots(all: 1) }
+
     package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         sink.finish(.failure(.offline))
         return EndedTransfer()

@@ -2,8 +2,8 @@
 ///
 /// The rule, which holds for each lane (one origin, one class) by itself:
 ///
-/// 1. At most `slots` transfers are under way.
-/// 2. Preloads start only while fewer than `max(1, slots - 1)` preloads are under way, and never before a waiting reader.
+/// 1. At most `slots.all` transfers are under way.
+/// 2. Preloads start only while fewer than `slots.ahead` preloads are under way, and never before a waiting reader.
 /// 3. A reader that finds no slot free takes that of the preload that started last, which is *preempted*.
 ///
 /// So a reader waits for readers only, whatever the number of slots; rule 2 makes rule 3 rare, because a preempted transfer
@@ -26,7 +26,7 @@ struct TransferQueue {
     /// Slots of a lane by what it carries.
     struct Limits {
         /// Bulk transfers, each on a connection of its own.
-        var bulk: Int
+        var bulk: TransferSlots
         /// Metadata on connections of their own, as long as the origin has not been seen to speak HTTP/2.
         var metadata = 32
         /// Metadata as streams of one connection: nginx's limit, which the image host has.
@@ -107,10 +107,12 @@ struct TransferQueue {
         return actions
     }
 
-    private func slots(of lane: Lane) -> Int {
+    private func slots(of lane: Lane) -> (all: Int, ahead: Int) {
         switch lane.transferClass {
-        case .bulk: max(1, limits.bulk)
-        case .metadata: multiplexedOrigins.contains(lane.origin) ? limits.multiplexed : limits.metadata
+        case .bulk: return (limits.bulk.all, limits.bulk.ahead)
+        case .metadata:
+            let all = multiplexedOrigins.contains(lane.origin) ? limits.multiplexed : limits.metadata
+            return (all, max(1, all - 1))
         }
     }
 
@@ -118,11 +120,11 @@ struct TransferQueue {
         let slots = slots(of: lane)
         while let id = lanes[lane]?.waiting.first, let item = items[id], let state = lanes[lane] {
             let preloads = state.running.filter { items[$0]?.priority == .preload }
-            if state.running.count >= slots {
+            if state.running.count >= slots.all {
                 guard item.priority > .preload, let victim = preloads.max(by: startedEarlier) else { return }
                 remove(victim)
                 actions.append(.preempt(victim))
-            } else if item.priority == .preload, preloads.count >= max(1, slots - 1) {
+            } else if item.priority == .preload, preloads.count >= slots.ahead {
                 return
             }
             starts += 1

@@ -4,6 +4,9 @@
 ///
 /// Any thread may call. Sinks are called on the transport's own thread, one call at a time for one request.
 package protocol Transport: Sendable {
+    /// How many bodies go at once; what is sent beyond that waits for its turn.
+    var slots: TransferSlots { get }
+
     /// Queues a request and returns at once.
     ///
     /// The sink gets `head` at most once, then `body` any number of times, then `finish` exactly once, also after `cancel`.
@@ -50,7 +53,7 @@ package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
 package enum TransferClass: Sendable {
     /// API answers and HEADs: one multiplexed connection where the server offers HTTP/2.
     case metadata
-    /// Pictures: at most `TransportConfiguration.connections` at once to one host, HTTP/1.1, kept alive.
+    /// Pictures: at most `Transport.slots` at once to one host, HTTP/1.1, kept alive.
     case bulk
 }
 

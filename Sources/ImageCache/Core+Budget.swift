@@ -8,25 +8,25 @@ extension Core {
     ///
     /// - Returns: Whether so many bytes more fit now. Readers go on regardless: what is open may exceed the budget.
     @discardableResult
-    mutating func makeRoom(for bytes: Int64, isPreload: Bool, actions: inout [Action]) -> Bool {
-        while parked.count > Self.mostPartials { dropPartial(actions: &actions) }
+    mutating func makeRoom(for bytes: Int64, isPreload: Bool) -> Bool {
+        while parked.count > Self.mostPartials { dropPartial() }
         var excess = committedBytes + bytes - configuration.budget
         if excess <= 0 { return true }
         // What cannot be kept must not push out what is, nor a preload what another preload just brought.
         if bytes > 0, evictableBytes(sparesUnread: isPreload) + parked.values.reduce(0, +) < excess { return false }
         while excess > 0, !parked.isEmpty {
-            dropPartial(actions: &actions)
+            dropPartial()
             excess = committedBytes + bytes - configuration.budget
         }
-        evict(excess, sparesUnread: isPreload, actions: &actions)
+        evict(excess, sparesUnread: isPreload)
         return committedBytes + bytes <= configuration.budget
     }
 
     /// Counts what a download will take; one that cannot be kept takes nothing, and is served all the same.
-    mutating func reserve(_ bytes: Int64, for key: FileKey, actions: inout [Action]) {
+    mutating func reserve(_ bytes: Int64, for key: FileKey) {
         guard let isRead = downloads[key]?.flight.isRead else { return }
         downloads[key]?.reserved = 0
-        if diskLack <= 0, makeRoom(for: bytes, isPreload: !isRead, actions: &actions) {
+        if diskLack <= 0, makeRoom(for: bytes, isPreload: !isRead) {
             downloads[key]?.reserved = bytes
         }
     }
@@ -34,17 +34,17 @@ extension Core {
     /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
     ///
     /// - Returns: What is to be removed at once.
-    mutating func giveWay(to key: FileKey, actions: inout [Action]) -> [FileKey] {
+    mutating func giveWay(to key: FileKey) -> [FileKey] {
         guard let flight = downloads[key]?.flight else { return [] }
         let missing = max(0, (flight.total ?? Self.assumedLength) - flight.received)
-        return giveWay(missing, sparesUnread: !flight.isRead, actions: &actions)
+        return giveWay(missing, sparesUnread: !flight.isRead)
     }
 
     /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
-    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> [FileKey] {
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [FileKey] {
         let wanted = bytes + Self.roomBeside
         guard evictableBytes(sparesUnread: sparesUnread) >= wanted else { return [] }
-        return evictNow(wanted, sparesUnread: sparesUnread, actions: &actions)
+        return evictNow(wanted, sparesUnread: sparesUnread)
     }
 
     /// What a new picture's row and directory take beside it, in bytes.
@@ -60,34 +60,34 @@ extension Core {
     }
 
     /// The disk has so many bytes free: evicts down to the floor.
-    mutating func diskHas(free: Int64, actions: inout [Action]) {
+    mutating func diskHas(free: Int64) {
         let lacking = configuration.freeFloor - free
-        let evicted = evict(lacking, sparesUnread: false, actions: &actions)
+        let evicted = evict(lacking, sparesUnread: false)
         let wasLow = diskLack > 0
         diskLack = max(0, lacking - evicted)
         if diskLack > 0 {
-            queued = []
-            refused("the disk has less than \(configuration.freeFloor) bytes free", actions: &actions)
+            wishes = []
+            refused("the disk has less than \(configuration.freeFloor) bytes free")
         } else if wasLow {
-            stores(actions: &actions)
+            stores()
         }
     }
 
     /// Evicts what became free to go when a reader left.
-    mutating func trim(actions: inout [Action]) {
-        makeRoom(for: 0, isPreload: false, actions: &actions)
-        diskLack -= evict(diskLack, sparesUnread: false, actions: &actions)
+    mutating func trim() {
+        makeRoom(for: 0, isPreload: false)
+        diskLack -= evict(diskLack, sparesUnread: false)
         diskLack = max(0, diskLack)
     }
 
     @discardableResult
-    private mutating func evict(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> Int64 {
+    private mutating func evict(_ bytes: Int64, sparesUnread: Bool) -> Int64 {
         let before = index.bytes
-        _ = evictNow(bytes, sparesUnread: sparesUnread, actions: &actions)
+        _ = evictNow(bytes, sparesUnread: sparesUnread)
         return before - index.bytes
     }
 
-    private mutating func evictNow(_ bytes: Int64, sparesUnread: Bool, actions: inout [Action]) -> [FileKey] {
+    private mutating func evictNow(_ bytes: Int64, sparesUnread: Bool) -> [FileKey] {
         guard bytes > 0 else { return [] }
         let open = openCounts
         let downloading = Set(downloads.keys)
@@ -97,27 +97,27 @@ extension Core {
         guard !victims.isEmpty else { return [] }
         let freed = victims.reduce(Int64(0)) { $0 + $1.entry.cost }
         evictedCount += victims.count
-        actions.append(.remove(victims.map(\.key)))
-        actions.append(.report(.evicted(count: victims.count, bytes: freed)))
+        effects.append(.remove(victims.map(\.key)))
+        effects.append(.report(.evicted(count: victims.count, bytes: freed)))
         return victims.map(\.key)
     }
 
-    private mutating func dropPartial(actions: inout [Action]) {
+    private mutating func dropPartial() {
         guard let key = parked.keys.first else { return }
         parked[key] = nil
-        actions.append(.removePartial(key))
+        effects.append(.removePartial(key))
     }
 
     /// The disk refused; told once until it takes pictures again.
-    mutating func refused(_ reason: String, actions: inout [Action]) {
+    mutating func refused(_ reason: String) {
         guard isStoring else { return }
         isStoring = false
-        actions.append(.report(.notStoring(reason: reason)))
+        effects.append(.report(.notStoring(reason: reason)))
     }
 
-    mutating func stores(actions: inout [Action]) {
+    mutating func stores() {
         guard !isStoring else { return }
         isStoring = true
-        actions.append(.report(.storingAgain))
+        effects.append(.report(.storingAgain))
     }
 }

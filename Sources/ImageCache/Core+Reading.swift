@@ -13,7 +13,8 @@ extension Core {
     }
 
     mutating func open(
-        _ picture: PictureRequest, neighbours: Neighbours?, now: ContinuousClock.Instant, actions: inout [Action]
+        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?,
+        now: ContinuousClock.Instant
     ) -> Result<UInt64, ImageCacheError> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
@@ -21,24 +22,24 @@ extension Core {
         if !isStored, let failure = failure(of: key, now: now), failure == .gone { return .failure(failure) }
         let id = makeID()
         handles[id] = Handle(
-            key: key, picture: picture, neighbours: neighbours, opened: now, wasThere: isStored)
+            key: key, picture: picture, neighbours: neighbours, onRead: onRead, opened: now, wasThere: isStored)
         openCounts[key, default: 0] += 1
         // The kernel lets one of several readers ask for a page and the others wait for it, unheard.
         if downloads[key] != nil, openCounts[key] == 2 {
             downloads[key]?.flight.isShared = true
-            pump(now: now, actions: &actions)
+            pump(now: now)
         }
         return .success(id)
     }
 
     /// Looks for bytes; joins a download that is under way, but begins none.
     mutating func find(
-        _ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant, actions: inout [Action]
+        _ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant
     ) -> Found {
         guard let handle = handles[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
         if let file = handle.file, let length = handle.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now, actions: &actions))
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
         }
         let key = handle.key
         guard downloads[key] != nil else {
@@ -47,13 +48,13 @@ extension Core {
                 if let mismatch = Self.mismatch(of: handle, with: version) { return .failed(mismatch) }
                 return .stored(verify: !entry.isVerified)
             }
-            if share(id) { return find(id, offset: offset, count: count, now: now, actions: &actions) }
+            if share(id) { return find(id, offset: offset, count: count, now: now) }
             if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
             return .wait
         }
-        if let mismatch = join(id, now: now, actions: &actions) { return .failed(mismatch) }
+        if let mismatch = join(id, now: now) { return .failed(mismatch) }
         if let file = handles[id]?.file, let length = handles[id]?.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now, actions: &actions))
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
         }
         guard let download = downloads[key], let total = download.flight.total else { return .wait }
         let lower = min(offset, total)
@@ -62,14 +63,14 @@ extension Core {
         guard download.flight.canRelease(range), let file = download.file.current else { return .wait }
         downloads[key]?.flight.hasReleased = true
         return .bytes(
-            give(file, offset, count, length: total, download.flight, to: id, now: now, actions: &actions))
+            give(file, offset, count, length: total, download.flight, to: id, now: now))
     }
 
     /// Makes an open picture one of a download's readers.
     ///
     /// - Returns: Why it cannot be one.
     private mutating func join(
-        _ id: UInt64, now: ContinuousClock.Instant, actions: inout [Action]
+        _ id: UInt64, now: ContinuousClock.Instant
     ) -> ImageCacheError? {
         guard let handle = handles[id], let download = downloads[handle.key],
             !download.flight.handles.contains(id)
@@ -85,7 +86,7 @@ extension Core {
             }
             // Only told to a preload so far, by whatever answered: this reader's own request must show it.
             downloads[handle.key]?.flight.handles.insert(id)
-            restart(handle.key, actions: &actions)
+            restart(handle.key)
         }
         downloads[handle.key]?.flight.handles.insert(id)
         if handle.version != nil {
@@ -93,11 +94,11 @@ extension Core {
             downloads[handle.key]?.flight.hasReleased = true
             downloads[handle.key]?.flight.validator = download.flight.validator ?? handle.validator
         }
-        updatePriority(handle.key, actions: &actions)
+        updatePriority(handle.key)
         if download.flight.phase == .complete { hand(handle.key, to: id) }
         if let size = handle.picture.size {
             let change = downloads[handle.key]?.flight.learned(total: size)
-            apply(change, to: handle.key, now: now, actions: &actions)
+            apply(change, to: handle.key, now: now)
             if case .failed(let error, _) = change?.outcome { return error }
         }
         return nil
@@ -164,50 +165,53 @@ extension Core {
     /// Bytes for a reader, and what follows from its having read so far.
     mutating func give(
         _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ flight: Flight?, to id: UInt64,
-        now: ContinuousClock.Instant, actions: inout [Action]
+        now: ContinuousClock.Instant
     ) -> PictureBytes {
         guard offset < length, count > 0 else { return .end }
         let available = Int(min(Int64(count), length - offset))
         if let flight { bind(id, to: flight) }
-        noteRead(id, offset: offset, count: available, length: length, now: now, actions: &actions)
+        noteRead(id, offset..<offset + Int64(available), of: length, now: now)
         return .file(file, offset: offset, count: available)
     }
 
-    /// Counts a read, so that a reader can be told from one who only sniffs.
-    mutating func noteRead(
-        _ id: UInt64, offset: Int64, count: Int, length: Int64, now: ContinuousClock.Instant, actions: inout [Action]
+    /// Counts a read, and does what follows from it.
+    private mutating func noteRead(
+        _ id: UInt64, _ range: Range<Int64>, of length: Int64, now: ContinuousClock.Instant
     ) {
         guard var handle = handles[id] else { return }
-        handle.readBytes += Int64(count)
-        let passes = !handle.hasPassed && (handle.readBytes > Self.sniffedBytes || handle.readBytes * 2 > length)
-        if passes { handle.hasPassed = true }
-        handles[id] = handle
-        if passes {
+        let before = handle.measure
+        handle.measure.note(range, of: length)
+        handles[id]?.measure = handle.measure
+        if handle.measure.isReal, !before.isReal { reallyRead(handle) }
+        if handle.measure.isThrough, !before.isThrough {
             downloads[handle.key]?.flight.isDemanded = true
-            let isComplete = handle.file != nil
-            if let neighbours = handle.neighbours {
-                let decision = preload.passed(
-                    neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
-                    wasThere: handle.wasThere, isComplete: isComplete, isBulk: neighbours.isBulk)
-                follow(decision, neighbours, actions: &actions)
-            }
-            pump(now: now, actions: &actions)
+            pump(now: now)
         }
-        if offset + Int64(count) >= length, let neighbours = handle.neighbours {
+        if range.upperBound >= length, let neighbours = handle.neighbours {
             preload.finished(neighbours.index, in: neighbours.directory, now: now)
         }
     }
 
+    private mutating func reallyRead(_ handle: Handle) {
+        if let onRead = handle.onRead { effects.append(.tell(onRead)) }
+        guard let neighbours = handle.neighbours else { return }
+        follow(
+            preload.passed(
+                neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
+                wasThere: handle.wasThere, isComplete: handle.file != nil, isBulk: neighbours.isBulk),
+            neighbours)
+    }
+
     /// What opening a stored file gave.
     mutating func opened(
-        _ id: UInt64, _ result: Store.Opened, actions: inout [Action]
+        _ id: UInt64, _ result: Store.Opened
     ) -> ImageCacheError? {
         guard let handle = handles[id] else { return .cancelled }
         switch result {
         case .file(let file, let length):
             if let size = handle.picture.size, size != length {
-                forget(handle.key, actions: &actions)
-                actions.append(
+                forget(handle.key)
+                effects.append(
                     .report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)")))
                 return nil
             }
@@ -215,55 +219,55 @@ extension Core {
             if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
             let version = storedVersion(of: handle.key)
             if let mismatch = Self.mismatch(of: handle, with: version) { return mismatch }
-            touch(handle.key, actions: &actions)
+            touch(handle.key)
             handles[id]?.file = file
             handles[id]?.length = length
             handles[id]?.version = handle.version ?? version
         case .missing:
-            forget(handle.key, actions: &actions)
+            forget(handle.key)
         case .broken(let reason):
-            forget(handle.key, actions: &actions)
-            actions.append(.report(.removedBroken(handle.picture.id, reason: reason)))
+            forget(handle.key)
+            effects.append(.report(.removedBroken(handle.picture.id, reason: reason)))
         case .failed(let error):
             // It may be good: what is wrong may be the number of open files.
             handles[id]?.avoidsStore = true
-            refused("a stored picture cannot be opened (\(error.text))", actions: &actions)
+            refused("a stored picture cannot be opened (\(error.text))")
         }
         return nil
     }
 
     /// Takes note of a use; many are written at once, and few after a while.
-    private mutating func touch(_ key: FileKey, actions: inout [Action]) {
+    private mutating func touch(_ key: FileKey) {
         index.touch(key, now: configuration.now())
         touches += 1
-        if touches == 1 { actions.append(.writeIndexLater) }
-        if touches == Self.touchesTogether { actions.append(.writeIndex) }
+        if touches == 1 { effects.append(.writeIndexLater) }
+        if touches == Self.touchesTogether { effects.append(.writeIndex) }
     }
 
-    private mutating func forget(_ key: FileKey, actions: inout [Action]) {
+    private mutating func forget(_ key: FileKey) {
         guard index.remove(key) != nil else { return }
-        actions.append(.remove([key]))
+        effects.append(.remove([key]))
     }
 
     /// Lets a reader wait for bytes, with a download begun if there is none.
     mutating func wait(
         _ waiterID: UInt64, _ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant,
-        continuation: CheckedContinuation<WaitResult, Never>, actions: inout [Action]
+        continuation: CheckedContinuation<WaitResult, Never>
     ) {
-        switch find(id, offset: offset, count: count, now: now, actions: &actions) {
-        case .bytes(let bytes): return actions.append(.resume(continuation, .bytes(bytes)))
-        case .failed(let error): return actions.append(.resume(continuation, .failed(error)))
-        case .stored: return actions.append(.resume(continuation, .again))
+        switch find(id, offset: offset, count: count, now: now) {
+        case .bytes(let bytes): return effects.append(.resume(continuation, .bytes(bytes)))
+        case .failed(let error): return effects.append(.resume(continuation, .failed(error)))
+        case .stored: return effects.append(.resume(continuation, .again))
         case .wait: break
         }
         guard let handle = handles[id], !isClosed else {
-            return actions.append(.resume(continuation, .failed(.cancelled)))
+            return effects.append(.resume(continuation, .failed(.cancelled)))
         }
-        if downloads[handle.key] == nil, let error = begin(handle.picture, isPreload: false, now: now, &actions) {
-            return actions.append(.resume(continuation, .failed(error)))
+        if downloads[handle.key] == nil, let error = begin(handle.picture, isPreload: false, now: now) {
+            return effects.append(.resume(continuation, .failed(error)))
         }
-        if let mismatch = join(id, now: now, actions: &actions) {
-            return actions.append(.resume(continuation, .failed(mismatch)))
+        if let mismatch = join(id, now: now) {
+            return effects.append(.resume(continuation, .failed(mismatch)))
         }
         let range = offset..<max(offset, offset &+ Int64(count))
         waiters[waiterID] = Waiter(
@@ -272,31 +276,34 @@ extension Core {
         addNeed(
             .bytes(range.clamped(to: 0..<(downloads[handle.key]?.flight.total ?? .max))), of: waiterID, to: handle.key,
             now)
-        pump(now: now, actions: &actions)
+        downloads[handle.key]?.flight.noteNeed(range)
+        // Who copies wants all of it.
+        if handle.neighbours?.isBulk == true { downloads[handle.key]?.flight.isDemanded = true }
+        pump(now: now)
     }
 
     /// Lets somebody wait for a picture's length.
     mutating func waitForLength(
         _ waiterID: UInt64, of picture: PictureRequest, now: ContinuousClock.Instant,
-        continuation: CheckedContinuation<WaitResult, Never>, actions: inout [Action]
+        continuation: CheckedContinuation<WaitResult, Never>
     ) {
         let key = FileKey(picture.id)
-        if let entry = index[key] { return actions.append(.resume(continuation, .length(entry.length))) }
+        if let entry = index[key] { return effects.append(.resume(continuation, .length(entry.length))) }
         if let error = failure(of: key, now: now), error == .gone {
-            return actions.append(.resume(continuation, .failed(error)))
+            return effects.append(.resume(continuation, .failed(error)))
         }
-        guard !isClosed else { return actions.append(.resume(continuation, .failed(.cancelled))) }
-        if downloads[key] == nil, let error = begin(picture, isPreload: false, now: now, &actions) {
-            return actions.append(.resume(continuation, .failed(error)))
+        guard !isClosed else { return effects.append(.resume(continuation, .failed(.cancelled))) }
+        if downloads[key] == nil, let error = begin(picture, isPreload: false, now: now) {
+            return effects.append(.resume(continuation, .failed(error)))
         }
         if let download = downloads[key], download.flight.phase == .complete, let total = download.flight.total {
-            return actions.append(.resume(continuation, .length(total)))
+            return effects.append(.resume(continuation, .length(total)))
         }
         waiters[waiterID] = Waiter(
             key: key, handle: nil, range: 0..<0, deadline: now + configuration.timeout, continuation: continuation)
         addNeed(.length, of: waiterID, to: key, now)
-        updatePriority(key, actions: &actions)
-        pump(now: now, actions: &actions)
+        updatePriority(key)
+        pump(now: now)
     }
 
     private mutating func addNeed(_ need: Need, of waiter: UInt64, to key: FileKey, _ now: ContinuousClock.Instant) {
@@ -305,9 +312,9 @@ extension Core {
     }
 
     /// A waiter gives up; the last one ends a download that nothing else wants.
-    mutating func leave(_ waiterID: UInt64, now: ContinuousClock.Instant, actions: inout [Action]) {
+    mutating func leave(_ waiterID: UInt64, now: ContinuousClock.Instant) {
         guard let waiter = waiters.removeValue(forKey: waiterID) else { return }
-        actions.append(.resume(waiter.continuation, .failed(.cancelled)))
+        effects.append(.resume(waiter.continuation, .failed(.cancelled)))
         downloads[waiter.key]?.flight.waiters[waiterID] = nil
         // An interrupted reader rarely comes back: its download ends although it still has the picture open.
         if let handle = waiter.handle, let flight = downloads[waiter.key]?.flight, flight.waiters.isEmpty,
@@ -315,10 +322,10 @@ extension Core {
         {
             downloads[waiter.key]?.flight.handles = []
         }
-        release(waiter.key, now: now, actions: &actions)
+        release(waiter.key, now: now)
     }
 
-    mutating func close(_ id: UInt64, now: ContinuousClock.Instant, actions: inout [Action]) {
+    mutating func close(_ id: UInt64, now: ContinuousClock.Instant) {
         guard let handle = handles.removeValue(forKey: id) else { return }
         let count = (openCounts[handle.key] ?? 1) - 1
         openCounts[handle.key] = count > 0 ? count : nil
@@ -326,10 +333,10 @@ extension Core {
         for (waiterID, waiter) in waiters where waiter.handle == id {
             waiters[waiterID] = nil
             downloads[handle.key]?.flight.waiters[waiterID] = nil
-            actions.append(.resume(waiter.continuation, .failed(.cancelled)))
+            effects.append(.resume(waiter.continuation, .failed(.cancelled)))
         }
         downloads[handle.key]?.flight.handles.remove(id)
-        release(handle.key, now: now, actions: &actions)
-        trim(actions: &actions)
+        release(handle.key, now: now)
+        trim()
     }
 }

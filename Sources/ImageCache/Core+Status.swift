@@ -16,10 +16,10 @@ extension Core {
                     picture: $0.picture.id, received: $0.flight.received, total: $0.flight.total,
                     isRead: $0.flight.isRead, isQueued: $0.flight.isQueued)
             },
-            queued: queued.map { .init(picture: $0.picture.id) },
+            queued: wishes.map { .init(picture: $0.picture.id) },
             receivedBytes: receivedBytes, preloaded: preloadedCount, evicted: evictedCount,
             isStoring: isStoring)
-        return (status, Paths(downloads: running.map(\.picture.path), queued: queued.map(\.picture.path)))
+        return (status, Paths(downloads: running.map(\.picture.path), queued: wishes.map(\.picture.path)))
     }
 }
 

@@ -1,35 +1,35 @@
 extension Core {
     /// Ends waits whose time is over and goes on with downloads whose pause is.
-    mutating func tick(now: ContinuousClock.Instant, actions: inout [Action]) {
+    mutating func tick(now: ContinuousClock.Instant) {
         for (id, waiter) in waiters where waiter.deadline <= now {
             waiters[id] = nil
             downloads[waiter.key]?.flight.waiters[id] = nil
-            actions.append(.resume(waiter.continuation, .failed(.timedOut)))
-            release(waiter.key, now: now, actions: &actions)
+            effects.append(.resume(waiter.continuation, .failed(.timedOut)))
+            release(waiter.key, now: now)
         }
         for (key, download) in downloads where download.flight.phase == .running {
             if !download.flight.waiters.isEmpty, now - download.flight.lastProgress >= configuration.networkTimeout {
-                fail(key, .timedOut, keepsPartial: true, now: now, actions: &actions)
+                fail(key, .timedOut, keepsPartial: true, now: now)
             } else if downloads[key]?.flight.wake(now: now) == true {
-                release(key, now: now, actions: &actions)
+                release(key, now: now)
             }
         }
-        pump(now: now, actions: &actions)
+        pump(now: now)
     }
 
     /// Ends everything; what came so far is kept for resuming.
-    mutating func shutDown(now: ContinuousClock.Instant, actions: inout [Action]) {
+    mutating func shutDown(now: ContinuousClock.Instant) {
         isClosed = true
-        queued = []
+        wishes = []
         for (id, waiter) in waiters {
             waiters[id] = nil
             downloads[waiter.key]?.flight.waiters[id] = nil
-            actions.append(.resume(waiter.continuation, .failed(.cancelled)))
+            effects.append(.resume(waiter.continuation, .failed(.cancelled)))
         }
         for key in downloads.keys {
             downloads[key]?.flight.handles = []
             downloads[key]?.flight.isPreload = false
-            release(key, now: now, actions: &actions)
+            release(key, now: now)
         }
     }
 }

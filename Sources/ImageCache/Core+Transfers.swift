@@ -17,18 +17,15 @@ extension Core {
     }
 
     mutating func answered(
-        _ head: HTTPHead, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant, actions: inout [Action]
+        _ head: HTTPHead, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
     ) -> Bool {
         guard downloads[key]?.flight.segments[segment] != nil else { return false }
         let change = downloads[key]?.flight.answered(head, to: segment, now: now)
-        apply(change, to: key, now: now, actions: &actions)
+        apply(change, to: key, now: now)
         let goesOn = downloads[key]?.flight.segments[segment] != nil
-        if !goesOn { pump(now: now, actions: &actions) }
-        if let total = downloads[key]?.flight.total, downloads[key]?.reserved != total {
-            reserve(total, for: key, actions: &actions)
-            // A large one is worth more connections.
-            pump(now: now, actions: &actions)
-        }
+        if let total = downloads[key]?.flight.total, downloads[key]?.reserved != total { reserve(total, for: key) }
+        // What is known now may be worth more connections.
+        pump(now: now)
         return goesOn
     }
 
@@ -42,22 +39,22 @@ extension Core {
 
     mutating func wrote(
         _ bytes: UnsafeRawBufferPointer, _ acceptance: Acceptance, from segment: UInt64, of key: FileKey,
-        now: ContinuousClock.Instant, actions: inout [Action]
+        now: ContinuousClock.Instant
     ) -> Written {
         guard downloads[key]?.flight.segments[segment] != nil else { return Written(goesOn: false) }
         let total = downloads[key]?.flight.total
         unsafe downloads[key]?.flight.edges.note(bytes, at: acceptance.offset, total: total)
         if acceptance.isTooLong {
-            apply(downloads[key]?.flight.overran(), to: key, now: now, actions: &actions)
+            apply(downloads[key]?.flight.overran(), to: key, now: now)
             return Written(goesOn: false)
         }
         let change = downloads[key]?.flight.wrote(acceptance, from: segment, now: now)
         downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
-        apply(change, to: key, now: now, actions: &actions)
+        apply(change, to: key, now: now)
         guard let download = downloads[key] else { return Written(goesOn: false) }
         // A whole picture's request is left to end by itself, which keeps its connection.
         if download.flight.phase == .complete { return Written(goesOn: acceptance.goesOn) }
-        if change?.outcome != nil { pump(now: now, actions: &actions) }
+        if change?.outcome != nil { pump(now: now) }
         var state: (total: Int64?, validator: String?, present: RangeSet)?
         if download.unnoted >= PartialState.interval, download.flight.phase == .running {
             downloads[key]?.unnoted = 0
@@ -67,32 +64,30 @@ extension Core {
     }
 
     mutating func finished(
-        _ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant,
-        actions: inout [Action]
+        _ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
     ) {
         guard downloads[key]?.flight.segments[segment] != nil else {
             // It belonged to a download that is over; its connection is free for others.
-            return pump(now: now, actions: &actions)
+            return pump(now: now)
         }
         downloads[key]?.transfers[segment] = nil
         let change = downloads[key]?.flight.finished(segment, result, now: now)
-        apply(change, to: key, now: now, actions: &actions)
+        apply(change, to: key, now: now)
         _ = downloads[key]?.flight.wake(now: now)
         // Nobody waited for its end, and it did not come: keep what is there.
-        release(key, now: now, actions: &actions)
+        release(key, now: now)
     }
 
     /// Neither disk nor memory takes the bytes.
     mutating func cannotWrite(
-        _ error: FileError, from segment: UInt64, of key: FileKey, now: ContinuousClock.Instant,
-        actions: inout [Action]
+        _ error: FileError, from segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
     ) {
         // A download that is over concerns nobody, least of all the next one of the same picture.
         guard downloads[key]?.flight.segments[segment] != nil else { return }
-        refused(error.text, actions: &actions)
+        refused(error.text)
         fail(
             key,
             .unusable("the picture can neither be stored nor kept in memory (\(error.text)); make room on the disk"),
-            keepsPartial: false, now: now, actions: &actions)
+            keepsPartial: false, now: now)
     }
 }

@@ -1,49 +1,9 @@
 internal import HTTP
 internal import Rankings
 
-/// Something to do outside the lock, in order.
-enum Action: Sendable {
-    /// Make a request for a part of a picture.
-    case start(FileKey, SegmentStart, HTTPRequest)
-    case cancel(any Transfer)
-    case setPriority(any Transfer, TransferPriority)
-    case resume(CheckedContinuation<WaitResult, Never>, WaitResult)
-    /// Look at the partial file of an earlier download.
-    case reopen(FileKey, FlightFile)
-    /// Keep a partial file for later.
-    case park(FlightFile, total: Int64?, validator: String?, present: RangeSet)
-    case discard(FlightFile)
-    /// Write what changed in the index: now, or with what else changes in the next seconds.
-    case writeIndex
-    case writeIndexLater
-    /// Keep the bytes only for those who have them open.
-    case unlink(FlightFile)
-    case removePartial(FileKey)
-    /// A download has ended, or what it was told is void.
-    case settled([CheckedContinuation<Void, Never>])
-    /// Move a whole picture to its place.
-    case commit(FileKey, FlightFile, length: Int64)
-    /// Compare the free disk with its floor.
-    case checkDisk
-    /// Remove stored files and their rows.
-    case remove([FileKey])
-    /// Ask the neighbours for the pictures at these places and queue them.
-    case planPreloads(Neighbours, [Int])
-    case report(ImageCacheEvent)
-}
-
-/// What a waiter is told.
-enum WaitResult: Sendable {
-    case bytes(PictureBytes)
-    case length(Int64)
-    /// Things changed: look again.
-    case again
-    case failed(ImageCacheError)
-}
-
 /// Everything that the cache knows, behind one lock.
 ///
-/// It decides; what it decides is done outside.
+/// It decides; what it decides is collected in `effects` and done outside, by `ImageCache.run`.
 struct Core: Sendable {
     /// A download and what belongs to it.
     struct Download {
@@ -65,6 +25,7 @@ struct Core: Sendable {
         let key: FileKey
         let picture: PictureRequest
         let neighbours: Neighbours?
+        let onRead: (@Sendable () -> Void)?
         let opened: ContinuousClock.Instant
         let wasThere: Bool
         /// The whole picture, once it is whole.
@@ -78,9 +39,7 @@ struct Core: Sendable {
         /// Whether the stored file could not be opened, so that the picture comes from the network.
         var avoidsStore = false
         var failure: ImageCacheError?
-        /// Bytes read so far; tells sniffing from reading.
-        var readBytes: Int64 = 0
-        var hasPassed = false
+        var measure = ReadMeasure()
     }
 
     struct Waiter {
@@ -97,16 +56,12 @@ struct Core: Sendable {
         var until: ContinuousClock.Instant
     }
 
-    /// Reads up to here are sniffing: a file manager looks at the beginning.
-    static let sniffedBytes: Int64 = 128 << 10
     /// How long a picture that the service does not have is not asked for again.
     static let goneFor: Duration = .seconds(600)
     /// How long a preload that failed is not tried again; readers try at once.
     static let failedPreloadFor: Duration = .seconds(60)
     /// How long no preloads start after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
-    /// Connections that large preloads leave idle, for the reader who comes next; the transport keeps one from all preloads.
-    static let connectionsForReaders = 1
     /// Failures remembered at most.
     static let mostFailures = 4096
     /// Assumed for a preload whose length nobody asked.
@@ -117,6 +72,7 @@ struct Core: Sendable {
     static let mostPartials = 256
 
     let configuration: ImageCache.Configuration
+    let scheduler: DownloadScheduler
     let store: Store
     let spare = SpareMemory()
     var index: StoredIndex
@@ -130,7 +86,8 @@ struct Core: Sendable {
     /// Partial files on disk that no download uses, with their bytes.
     var parked: [FileKey: Int64] = [:]
     var preload: PreloadPolicy
-    var queued: [(directory: UInt64, picture: PictureRequest)] = []
+    /// Pictures to preload, the first one next.
+    var wishes: [(directory: UInt64, picture: PictureRequest)] = []
     var preloadsRestUntil: ContinuousClock.Instant?
     var isStoring = true
     /// Bytes that the disk lacks to its floor and that eviction could not free.
@@ -142,18 +99,30 @@ struct Core: Sendable {
     var preloadedCount = 0
     var evictedCount = 0
     var nextID: UInt64 = 1
+    /// What was decided and is not done yet, in order; empty whenever the lock is free.
+    var effects: [Effect] = []
 
-    init(_ configuration: ImageCache.Configuration, store: Store, index: StoredIndex, parked: [FileKey: Int64]) {
+    init(
+        _ configuration: ImageCache.Configuration, slots: TransferSlots, store: Store, index: StoredIndex,
+        parked: [FileKey: Int64]
+    ) {
         self.configuration = configuration
+        scheduler = DownloadScheduler(slots: slots)
         self.store = store
         self.index = index
         self.parked = parked
-        preload = PreloadPolicy(ordinary: configuration.preload)
+        preload = PreloadPolicy(ordinary: configuration.preload, slots: slots)
     }
 
     mutating func makeID() -> UInt64 {
         defer { nextID += 1 }
         return nextID
+    }
+
+    /// What is to be done outside the lock now, which from here on counts as done.
+    mutating func takeEffects() -> [Effect] {
+        defer { effects = [] }
+        return effects
     }
 
     func isOpen(_ key: FileKey) -> Bool {

@@ -16,8 +16,6 @@ struct Flight: Sendable {
     }
 
     let format: PictureFormat
-    /// Bulk connections that the transport has.
-    let connections: Int
     var phase: Phase = .running
     /// The picture's length, from `stat` or the first answer.
     var total: Int64?
@@ -51,10 +49,9 @@ struct Flight: Sendable {
     /// The last time that anything came from the network, or that somebody began to wait.
     var lastProgress: ContinuousClock.Instant
 
-    init(format: PictureFormat, total: Int64?, connections: Int, now: ContinuousClock.Instant) {
+    init(format: PictureFormat, total: Int64?, now: ContinuousClock.Instant) {
         self.format = format
         self.total = total
-        self.connections = max(1, connections)
         lastProgress = now
     }
 

@@ -4,22 +4,20 @@ internal import HTTP
 enum FlightLimits {
     /// A read this close behind a running segment waits for it: 64 ms at 4 MiB/s, as long as a request of its own takes.
     static let near: Int64 = 256 << 10
-    /// Pictures up to here always come with one plain GET, whatever order they are read in.
-    static let alwaysWhole: Int64 = 1 << 20
-    /// Pictures above this come in bounded ranges, so that several connections share them and a close wastes none.
+    /// What a look at the beginning is given at least: type sniffers and previewers read so much, and then know enough.
+    static let head: Int64 = 64 << 10
+    /// What the kernel asks for at most for such a look; who wants more goes through the picture.
     ///
-    /// One connection brings so much in 0.4 s at 4 MiB/s: longer than people look at a picture before they turn the page.
-    static let splitAbove: Int64 = 3 << 19
-    /// The smallest range worth a request of its own: at 4 MiB/s, 60 ms of latency cost a third of it.
-    static let smallestChunk: Int64 = 1 << 19
-    /// The largest range while every other connection is busy: larger ones would keep those that become idle from helping.
-    static let largestChunk: Int64 = 2 << 20
+    /// The read-ahead that `Fuse` agrees on with the kernel, in bytes.
+    static let look: Int64 = 80 << 10
+    /// Pictures up to here come whole if they are read anywhere but at their beginning, whatever order they are read in.
+    static let alwaysWhole: Int64 = 1 << 20
+    /// What is fetched at once for a reader that goes backwards.
+    static let stepBack: Int64 = 1 << 19
     /// What a far seek asks for at once, bounded so that a look at the end costs what it needs.
     static let seekWindow: Int64 = 512 << 10
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
-    /// Chunks are multiples of this.
-    static let chunkGrain: Int64 = 64 << 10
     /// The largest picture taken when nobody told its length.
     static let largestUnknown: Int64 = 64 << 20
     /// A download this near its end is finished although its last reader left.

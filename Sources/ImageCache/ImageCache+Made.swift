@@ -43,15 +43,15 @@ extension ImageCache {
         let length = Int64(bytes.count)
         // Made by a task that outlived the mount: the directory may be another process's by now.
         guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
-        let hasRoom = run { core, actions in
-            core.makeRoom(for: length, isPreload: false, actions: &actions) && core.diskLack <= 0
+        let hasRoom = run { core in
+            core.makeRoom(for: length, isPreload: false) && core.diskLack <= 0
         }
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(owning: try Files.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         do throws(FileError) {
             let giveWay = {
                 self.removeNow(
-                    self.run { core, actions in core.giveWay(length, sparesUnread: false, actions: &actions) })
+                    self.run { core in core.giveWay(length, sparesUnread: false) })
             }
             try Files.write(giveWay: giveWay) { () throws(FileError) in
                 try Files.write(bytes, to: file.descriptor, at: 0)

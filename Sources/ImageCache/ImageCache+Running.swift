@@ -5,31 +5,30 @@ internal import SQLite
 internal import Synchronization
 
 extension ImageCache {
-    /// Decides under the lock, then acts outside it.
+    /// Decides under the lock, then does what was decided outside it.
     @discardableResult
-    func run<Value: Sendable>(_ decide: (inout Core, inout [Action]) -> Value) -> Value {
-        var actions: [Action] = []
-        let (value, isBusy) = core.withLock { core in
-            let value = decide(&core, &actions)
-            return (value, !core.downloads.isEmpty)
+    func run<Value: Sendable>(_ decide: (inout Core) -> Value) -> Value {
+        let (value, effects, isBusy) = core.withLock { core in
+            let value = decide(&core)
+            return (value, core.takeEffects(), !core.downloads.isEmpty)
         }
-        for action in actions { perform(action) }
+        for effect in effects { perform(effect) }
         if isBusy { startTicking() }
         return value
     }
 
-    private func perform(_ action: Action) {
-        switch action {
+    private func perform(_ effect: Effect) {
+        switch effect {
         case .start(let key, let start, let request):
             let transfer = transport.start(request, sink: SegmentSink(self, key: key, segment: start.id))
-            run { core, actions in core.started(start.id, of: key, transfer, actions: &actions) }
+            run { core in core.started(start.id, of: key, transfer) }
         case .cancel(let transfer): transfer.cancel()
         case .setPriority(let transfer, let priority): transfer.setPriority(priority)
         case .resume(let continuation, let result): continuation.resume(returning: result)
         case .reopen(let key, let file):
             let found = file.resume()
             let now = configuration.monotonicNow()
-            run { core, actions in core.reopened(key, file, found, now: now, actions: &actions) }
+            run { core in core.reopened(key, file, found, now: now) }
         case .park(let file, let total, let validator, let present):
             file.note(total: total, validator: validator, present: present)
         case .settled(let waiting): for continuation in waiting { continuation.resume() }
@@ -46,10 +45,11 @@ extension ImageCache {
         case .planPreloads(let neighbours, let places):
             let pictures = places.compactMap { neighbours.picture($0) }
             let now = configuration.monotonicNow()
-            run { core, actions in
-                core.enqueue(pictures, directory: neighbours.directory, now: now, actions: &actions)
+            run { core in
+                core.wish(pictures, directory: neighbours.directory, now: now)
             }
         case .report(let event): report(event)
+        case .tell(let opener): opener()
         }
     }
 
@@ -59,7 +59,7 @@ extension ImageCache {
     func wait(
         _ begin: @Sendable (ImageCache, UInt64, CheckedContinuation<WaitResult, Never>) -> Void
     ) async -> WaitResult {
-        let waiter = core.withLock { $0.makeID() }
+        let waiter = lastWaiter.add(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 begin(self, waiter, continuation)
@@ -73,7 +73,7 @@ extension ImageCache {
 
     private func leave(_ waiter: UInt64) {
         let now = configuration.monotonicNow()
-        run { core, actions in core.leave(waiter, now: now, actions: &actions) }
+        run { core in core.leave(waiter, now: now) }
     }
 
     // MARK: - Deadlines
@@ -102,7 +102,7 @@ extension ImageCache {
     /// Looks after deadlines and pauses that have passed.
     package func tick() {
         let now = configuration.monotonicNow()
-        run { core, actions in core.tick(now: now, actions: &actions) }
+        run { core in core.tick(now: now) }
     }
 
     // MARK: - Disk
@@ -121,9 +121,9 @@ extension ImageCache {
                 try? store.reopen()
             }
             let now = configuration.monotonicNow()
-            run { core, actions in core.committed(key, file, failure, now: now, actions: &actions) }
+            run { core in core.committed(key, file, failure, now: now) }
             let isWritten = writeIndex()
-            if failure == nil, isWritten { run { core, actions in core.stores(actions: &actions) } }
+            if failure == nil, isWritten { run { core in core.stores() } }
             checkDisk()
         }
     }
@@ -132,7 +132,7 @@ extension ImageCache {
     ///
     /// - Returns: Whether anything went.
     func giveWay(to key: FileKey) -> Bool {
-        removeNow(run { core, actions in core.giveWay(to: key, actions: &actions) })
+        removeNow(run { core in core.giveWay(to: key) })
     }
 
     func removeNow(_ keys: [FileKey]) -> Bool {
@@ -169,9 +169,9 @@ extension ImageCache {
             return true
         } catch {
             removedRows.withLock { $0 += gone }
-            run { core, actions in
+            run { core in
                 core.index.keepUnwritten(changed.keys)
-                core.refused("the index cannot be written (\(error.description))", actions: &actions)
+                core.refused("the index cannot be written (\(error.description))")
             }
             return false
         }
@@ -180,7 +180,7 @@ extension ImageCache {
     /// Compares the free disk with its floor; runs on the disk queue.
     func checkDisk() {
         guard let free = store.freeBytes else { return }
-        run { core, actions in core.diskHas(free: free, actions: &actions) }
+        run { core in core.diskHas(free: free) }
     }
 
     /// Makes the index from the files' footers.

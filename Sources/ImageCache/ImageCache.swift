@@ -29,8 +29,6 @@ package final class ImageCache: Sendable {
         package var networkTimeout: Duration
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
-        /// Bulk connections that the transport has; large pictures are shared among them.
-        package var connections = 8
         /// The monotonic clock that deadlines and pauses are measured by.
         package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
         /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
@@ -68,6 +66,8 @@ package final class ImageCache: Sendable {
     /// Commits, the index and deadlines; may wait for the disk.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
     let isTicking = Mutex(false)
+    /// Numbers those who wait.
+    let lastWaiter = Atomic<UInt64>(0)
     /// Removed rows that the next write of the index deletes.
     let removedRows = Mutex<[FileKey]>([])
 
@@ -95,8 +95,8 @@ package final class ImageCache: Sendable {
         let isEmpty = stored.entries.isEmpty
         if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }
         let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
-        core = Mutex(Core(configuration, store: store, index: stored, parked: parked))
-        run { core, actions in core.makeRoom(for: 0, isPreload: false, actions: &actions) }
+        core = Mutex(Core(configuration, slots: transport.slots, store: store, index: stored, parked: parked))
+        run { core in core.makeRoom(for: 0, isPreload: false) }
         if suspicion != nil, !isEmpty { disk.async { [self] in reconcile() } }
         disk.async { [self] in checkDisk() }
     }
@@ -116,7 +116,7 @@ package final class ImageCache: Sendable {
                 return .downloading(received: flight.received, total: flight.total)
             }
             if let entry = core.index[key] { return .stored(length: entry.length) }
-            if core.queued.contains(where: { $0.picture.id == picture }) { return .queued }
+            if core.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
             return core.failure(of: key, now: now).map { .failed(reason: $0.text) } ?? .absent
         }
     }
@@ -144,9 +144,9 @@ package final class ImageCache: Sendable {
 
     /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
-        run { core, actions in
+        run { core in
             core.index.setPinned(isPinned, FileKey(picture))
-            actions.append(.writeIndexLater)
+            core.effects.append(.writeIndexLater)
         }
     }
 
@@ -166,11 +166,11 @@ package final class ImageCache: Sendable {
     /// - Returns: Whether it was stored and nobody else has it open.
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
         let key = FileKey(picture)
-        return run { core, actions in
+        return run { core in
             guard core.openCounts[key] ?? 0 <= openers, core.downloads[key] == nil, core.index.remove(key) != nil else {
                 return false
             }
-            actions.append(.remove([key]))
+            core.effects.append(.remove([key]))
             return true
         }
     }
@@ -191,12 +191,15 @@ package final class ImageCache: Sendable {
     /// - Parameters:
     ///   - picture: What to read; its `size` is the one that `stat` showed and that the download must have.
     ///   - neighbours: The pictures around it for preloading, or nil.
+    ///   - onRead: Told once, when more of it is read than a look takes, and before those bytes are given out.
     /// - Returns: The open picture, which its owner closes.
     /// - Throws: `.gone` if the service said so within the last ten minutes.
-    package func open(_ picture: PictureRequest, neighbours: Neighbours?) throws(ImageCacheError) -> OpenPicture {
+    package func open(
+        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)? = nil
+    ) throws(ImageCacheError) -> OpenPicture {
         let now = configuration.monotonicNow()
-        let opened = run { core, actions in
-            core.open(picture, neighbours: neighbours, now: now, actions: &actions)
+        let opened = run { core in
+            core.open(picture, neighbours: neighbours, onRead: onRead, now: now)
         }
         return OpenPicture(cache: self, id: try opened.get(), key: picture.id.key)
     }
@@ -205,8 +208,8 @@ package final class ImageCache: Sendable {
     package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
         let result = await wait { cache, waiter, continuation in
             let now = cache.configuration.monotonicNow()
-            cache.run { core, actions in
-                core.waitForLength(waiter, of: picture, now: now, continuation: continuation, actions: &actions)
+            cache.run { core in
+                core.waitForLength(waiter, of: picture, now: now, continuation: continuation)
             }
         }
         switch result {
@@ -221,7 +224,7 @@ package final class ImageCache: Sendable {
     /// Cancels every download, keeps partial ones for resuming, writes the index and unlocks.
     package func close() async {
         let now = configuration.monotonicNow()
-        run { core, actions in core.shutDown(now: now, actions: &actions) }
+        run { core in core.shutDown(now: now) }
         await withCheckedContinuation { continuation in
             disk.async { [self] in
                 // Rows that could not be written are found by the next start, if it knows to look.

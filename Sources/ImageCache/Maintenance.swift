@@ -107,7 +107,7 @@ extension ImageCache {
     package func prune() async {
         // What an unclean end left is found on the disk queue; it must be known before it can go.
         await settleDisk()
-        run { core, actions in core.trim(actions: &actions) }
+        run { core in core.trim() }
         disk.async { [self] in checkDisk() }
         await settleDisk()
     }

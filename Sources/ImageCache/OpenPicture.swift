@@ -33,8 +33,8 @@ package final class OpenPicture: Sendable {
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let now = cache.configuration.monotonicNow()
-            let found = cache.run { core, actions in
-                core.find(id, offset: offset, count: count, now: now, actions: &actions)
+            let found = cache.run { core in
+                core.find(id, offset: offset, count: count, now: now)
             }
             switch found {
             case .bytes(let bytes): return bytes
@@ -42,7 +42,7 @@ package final class OpenPicture: Sendable {
             case .wait: return nil
             case .stored(let verify):
                 let opened = cache.store.open(FileKey(key: key), key: key, verify: verify)
-                let error = cache.run { core, actions in core.opened(id, opened, actions: &actions) }
+                let error = cache.run { core in core.opened(id, opened) }
                 if let error { throw error }
             }
         }
@@ -58,19 +58,17 @@ package final class OpenPicture: Sendable {
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
         while true {
-            if let bytes = try availableBytes(offset: offset, count: count) { return bytes }
             let result = await cache.wait { [id] cache, waiter, continuation in
                 let now = cache.configuration.monotonicNow()
-                cache.run { core, actions in
-                    core.wait(
-                        waiter, id, offset: offset, count: count, now: now, continuation: continuation,
-                        actions: &actions)
+                cache.run { core in
+                    core.wait(waiter, id, offset: offset, count: count, now: now, continuation: continuation)
                 }
             }
             switch result {
             case .bytes(let bytes): return bytes
             case .failed(let error): throw error
-            case .again, .length: continue
+            case .again, .length:
+                if let bytes = try availableBytes(offset: offset, count: count) { return bytes }
             }
         }
     }
@@ -83,6 +81,6 @@ package final class OpenPicture: Sendable {
         }
         guard isFirst else { return }
         let now = cache.configuration.monotonicNow()
-        cache.run { core, actions in core.close(id, now: now, actions: &actions) }
+        cache.run { core in core.close(id, now: now) }
     }
 }

@@ -1,3 +1,5 @@
+internal import HTTP
+
 /// Decides which pictures to download ahead of readers: the next two, in the direction of the walk, more for a bulk walk.
 ///
 /// A pure state machine over what readers did; it knows neither files nor network. Each directory is a walk of its own.
@@ -8,10 +10,6 @@
 struct PreloadPolicy: Sendable {
     /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
-    /// The window that a bulk walk comes to at once: as many as there are connections.
-    static let wide = 8
-    /// The largest window: while a large picture holds up the reader, the connections that are done with the next ones find work.
-    static let widest = 24
     /// Quick steps in a row that make a bulk walk even where every picture was there already.
     static let stepsOfABulkWalk = 2
     /// Directories remembered; a walk is some 100 bytes, and its order 8 a picture, shared with the listing.
@@ -63,14 +61,20 @@ struct PreloadPolicy: Sendable {
 
     /// Pictures ahead of an ordinary reader; 0 is off.
     let ordinary: Int
+    /// The window that a bulk walk comes to at once: a picture for each slot that preloads may use.
+    let wide: Int
+    /// The largest window: while a large picture holds up the reader, the slots that are done with the next ones find work.
+    let widest: Int
     private var walks: [UInt64: Walk] = [:]
     private var events: UInt64 = 0
 
-    init(ordinary: Int) {
-        self.ordinary = min(max(0, ordinary), Self.widest)
+    init(ordinary: Int, slots: TransferSlots) {
+        wide = slots.ahead
+        widest = 3 * wide
+        self.ordinary = min(max(0, ordinary), widest)
     }
 
-    /// How many preloads of a directory may be under way.
+    /// How many pictures of a directory are preloaded now.
     func width(of directory: UInt64) -> Int {
         walks[directory]?.width ?? ordinary
     }
@@ -161,11 +165,11 @@ struct PreloadPolicy: Sendable {
             return
         }
         walk.quickSteps += 1
-        if isBulk { walk.width = max(walk.width, Self.wide) }
+        if isBulk { walk.width = max(walk.width, wide) }
         // Catching up with the preloads proves that they are too few; otherwise it takes a second quick step.
         if isBulk || !wasThere || walk.quickSteps >= Self.stepsOfABulkWalk {
             // Beyond that never more ahead than were read in a row, for nobody tells how long the walk is.
-            walk.width = min(walk.width * 2, max(Self.wide, walk.quickSteps), Self.widest)
+            walk.width = min(walk.width * 2, max(wide, walk.quickSteps), widest)
         }
     }
 

@@ -19,8 +19,8 @@ final class SegmentSink: ResponseSink {
 
     func head(_ head: HTTPHead) -> Bool {
         let now = cache.configuration.monotonicNow()
-        return cache.run { core, actions in
-            core.answered(head, to: segment, of: key, now: now, actions: &actions)
+        return cache.run { core in
+            core.answered(head, to: segment, of: key, now: now)
         }
     }
 
@@ -39,15 +39,15 @@ final class SegmentSink: ResponseSink {
             }
         } catch {
             let now = cache.configuration.monotonicNow()
-            cache.run { core, actions in
-                core.cannotWrite(error, from: segment, of: key, now: now, actions: &actions)
+            cache.run { core in
+                core.cannotWrite(error, from: segment, of: key, now: now)
             }
             return false
         }
         let now = cache.configuration.monotonicNow()
-        let written = cache.run { core, actions in
-            if let refusal { core.refused(refusal.text, actions: &actions) }
-            return unsafe core.wrote(bytes, accepted.acceptance, from: segment, of: key, now: now, actions: &actions)
+        let written = cache.run { core in
+            if let refusal { core.refused(refusal.text) }
+            return unsafe core.wrote(bytes, accepted.acceptance, from: segment, of: key, now: now)
         }
         if let state = written.state {
             accepted.file.note(total: state.total, validator: state.validator, present: state.present)
@@ -57,8 +57,8 @@ final class SegmentSink: ResponseSink {
 
     func finish(_ result: Result<Void, HTTPError>) {
         let now = cache.configuration.monotonicNow()
-        cache.run { core, actions in
-            core.finished(segment, of: key, result, now: now, actions: &actions)
+        cache.run { core in
+            core.finished(segment, of: key, result, now: now)
         }
     }
 }

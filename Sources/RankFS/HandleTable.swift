@@ -14,12 +14,7 @@ final class PictureHandle: Sendable {
     let isDirect: Bool
     /// Whether reading it puts it in front of `recent/`.
     let isNoted: Bool
-    private let use = Mutex(Use.none)
-
-    /// What was read of it so far.
-    private enum Use {
-        case none, beginning, real
-    }
+    private let wasAsked = Atomic(false)
 
     init(_ picture: OpenPicture, node: Node, size: Int64, isAnnounced: Bool, isDirect: Bool, isNoted: Bool) {
         self.picture = picture
@@ -31,17 +26,11 @@ final class PictureHandle: Sendable {
     }
 
     /// Whether nothing was read: by whoever got everything from the kernel's pages.
-    var isUnread: Bool { use.withLock { $0 == .none } }
+    var isUnread: Bool { !wasAsked.load(ordering: .relaxed) }
 
-    /// Whether a read up to this place is the first that is more than a look at the beginning.
-    ///
-    /// Programs that only sniff the type or the pixels (PCManFM, lf, identify(1)) stop within the first 64 KiB.
-    func isFirstReal(readTo end: Int64) -> Bool {
-        let isReal = end > min(Limits.sniffedBytes, size / 2)
-        return use.withLock { use in
-            defer { if use != .real { use = isReal ? .real : .beginning } }
-            return isReal && use != .real
-        }
+    /// Bytes of it were given out.
+    func noteRead() {
+        if isUnread { wasAsked.store(true, ordering: .relaxed) }
     }
 }
 

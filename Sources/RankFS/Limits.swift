@@ -50,9 +50,6 @@ enum Limits {
     /// Stored listings read from the database to find an inode by its number: each takes some milliseconds.
     static let listingsSearched = 64
 
-    /// A read up to here is a look at the beginning, not reading.
-    static let sniffedBytes: Int64 = 128 << 10
-
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 

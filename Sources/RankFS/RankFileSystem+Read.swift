@@ -65,10 +65,20 @@ extension RankFileSystem {
             id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
             path: { node.path })
         do throws(ImageCacheError) {
-            return try cache.open(picture, neighbours: neighbours(listing, index, isBulk: request.isBulk))
+            return try cache.open(
+                picture, neighbours: neighbours(listing, index, isBulk: request.isBulk),
+                onRead: noting(picture.id, node.path, request.caller))
         } catch {
             throw .picture(error)
         }
+    }
+
+    /// What puts a picture in front of `recent/` once it is really read; nil for one that is not listed there.
+    private func noting(_ picture: PictureID, _ path: String, _ caller: Caller) -> (@Sendable () -> Void)? {
+        guard configuration.notesRecent, Rendition.ofListings.contains(picture.rendition),
+            !cameByRecent(to: path, caller)
+        else { return nil }
+        return { [catalog] in catalog.noteRecent(path) }
     }
 
     /// Answers with an open picture.
@@ -202,18 +212,8 @@ extension RankFileSystem {
         guard handle.isDirect || handle.picture.version.map({ pages.admits($0, to: inode) }) ?? false else {
             throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
-        // Before the reader can look.
-        noteRecent(handle, readTo: offset + Int64(given))
+        handle.noteRead()
         withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: given) }
-    }
-
-    /// Notes a picture of which more than the beginning is read.
-    private func noteRecent(_ handle: PictureHandle, readTo end: Int64) {
-        guard handle.isNoted, case .picture(let listing, let index) = handle.node,
-            handle.isFirstReal(readTo: end), let entry = listing.entry(at: Int(index)),
-            Rendition.ofListings.contains(entry.picture.rendition)
-        else { return }
-        catalog.noteRecent(handle.node.path)
     }
 
     /// What the kernel keeps of a size that turned out wrong is asked again, and of bytes it is dropped at the next open.

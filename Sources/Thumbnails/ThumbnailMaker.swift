@@ -65,6 +65,9 @@ package final class ThumbnailMaker: Sendable {
         self.time = time
     }
 
+    /// What the image host may be asked at once.
+    var slots: TransferSlots { client.transport.slots }
+
     /// Makes what is missing of one picture in the user's own store.
     package func make(_ job: ThumbnailJob) async -> Outcome {
         guard let home else { return .useless }

@@ -23,8 +23,6 @@ package actor ThumbnailSeeder {
     static let screenful = 100
     /// How long a look may wait for it; file managers show an empty window meanwhile.
     static let patience: Duration = .seconds(2)
-    /// Previews asked for at once: the image host's eight connections less those of a reader.
-    static let atOnce = 6
     /// Pictures behind the first screenful that are worked off before another directory's turn may come.
     static let atATurn = 24
     /// How long a file manager may take to note that its thumbnailer failed.
@@ -32,6 +30,8 @@ package actor ThumbnailSeeder {
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
+    /// Previews asked for at once: one less than what nobody reads may take, so that a preload need not wait for all of them.
+    let atOnce: Int
     private let maker: ThumbnailMaker
     private let time: TimeSource
     private let mayAsk: @Sendable () -> Bool
@@ -62,6 +62,7 @@ package actor ThumbnailSeeder {
         report: @escaping @Sendable (String) -> Void
     ) {
         self.maker = maker
+        atOnce = max(1, maker.slots.ahead - 1)
         self.time = time
         self.mayAsk = mayAsk
         self.report = report
@@ -101,7 +102,7 @@ package actor ThumbnailSeeder {
             return
         }
         turns.expect(jobs)
-        let screen = Task { await run(jobs.prefix(Self.screenful), of: directory, atOnce: Self.atOnce) }
+        let screen = Task { await run(jobs.prefix(Self.screenful), of: directory) }
         screens[directory] = screen
         let isFine = await screen.value
         screens[directory] = nil
@@ -205,7 +206,7 @@ package actor ThumbnailSeeder {
 
     private func workOff() async {
         while let (directory, jobs) = rests.last, !isClosed {
-            let isFine = await run(jobs.prefix(Self.atATurn), of: directory, atOnce: Self.atOnce)
+            let isFine = await run(jobs.prefix(Self.atATurn), of: directory)
             // The directory may have been looked at again meanwhile, and others with it.
             if let index = rests.firstIndex(where: { $0.directory == directory && $0.jobs.first == jobs.first }) {
                 rests[index].jobs = rests[index].jobs.dropFirst(Self.atATurn)
@@ -219,8 +220,8 @@ package actor ThumbnailSeeder {
 
     // MARK: - Some pictures
 
-    /// Makes the thumbnails of some pictures, in order, so many at once; false if the network is in trouble or not to be asked.
-    private func run(_ jobs: ArraySlice<ThumbnailJob>, of directory: String, atOnce: Int) async -> Bool {
+    /// Makes the thumbnails of some pictures, in order, some at once; false if the network is in trouble or not to be asked.
+    private func run(_ jobs: ArraySlice<ThumbnailJob>, of directory: String) async -> Bool {
         defer { turns.passed(jobs) }
         guard mayAsk() else { return false }
         var failures = 0

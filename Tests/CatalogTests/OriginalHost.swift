@@ -42,6 +42,8 @@ final class OriginalHost: Transport {
         state.withLock { $0.usual = usual }
     }
 
+    var slots: TransferSlots { TransferSlots(all: 8) }
+
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         let path = String(request.url.dropFirst("https://images.test/".count))
         let manner = state.withLock { state in

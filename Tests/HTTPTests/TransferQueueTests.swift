@@ -9,7 +9,7 @@ struct TransferQueueTests {
     private let metadata = TransferQueue.Lane(origin: "https://a:443", transferClass: .metadata)
 
     private func queue(slots: Int) -> TransferQueue {
-        TransferQueue(limits: TransferQueue.Limits(bulk: slots, metadata: 3, multiplexed: 5))
+        TransferQueue(limits: TransferQueue.Limits(bulk: TransferSlots(all: slots), metadata: 3, multiplexed: 5))
     }
 
     @Test func firstComeFirstServedAmongEquals() {

@@ -1,3 +1,4 @@
+import HTTP
 import Rankings
 import TestSupport
 import Testing
@@ -23,7 +24,7 @@ import Testing
 
     /// A policy and the time that its walks take.
     struct Walker {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         var now = ContinuousClock.now
 
         /// Reads pictures whole, one after the other, with a pause before each; returns what each planned.
@@ -71,7 +72,7 @@ import Testing
         #expect(others.walk([50], nil) == [.plan([51, 52])])
         // Who copies goes by name, or by inode number, which is the same.
         let now = ContinuousClock.now
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let plan = policy.passed(
             here, in: 1, byTime: Self.spread, opened: now, wasThere: false, isComplete: false, isBulk: true)
         #expect(plan == .plan([here + 1, here + 2]))

@@ -1,3 +1,4 @@
+import HTTP
 import Testing
 
 @testable import ImageCache
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test func theNextTwoInTheDirectionOfTheWalk() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         #expect(
             walk([1, 2, 3, 2, 1], pause: .seconds(1), policy: &policy) == [
                 .plan([2, 3]), .plan([3, 4]), .plan([4, 5]), .plan([1, 0]), .plan([0, -1]),
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test func nothingBeforeThePictureItselfIsComplete() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         #expect(policy.passed(5, in: 1, opened: start, wasThere: false, isComplete: false) == .nothing)
         #expect(policy.completed(4, in: 1) == .nothing)
         #expect(policy.completed(5, in: 1) == .plan([6, 7]))
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func aBulkWalkWidensStepByStepAndAPauseEndsIt() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
         #expect(
             quick.map(width) == [2, 4, 8, 8, 8])
@@ -50,24 +51,24 @@ import Testing
     }
 
     @Test func aLongWalkLooksAsFarAheadAsItHasCome() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let widths = walk(Array(1...40), pause: .milliseconds(5), wasThere: false, policy: &policy).map(width)
         #expect(widths.prefix(9) == [2, 4, 8, 8, 8, 8, 8, 8, 8])
         #expect(widths[12] == 12 && widths[20] == 20)
-        #expect(widths.max() == PreloadPolicy.widest && widths.last == PreloadPolicy.widest)
+        #expect(widths.max() == policy.widest && widths.last == policy.widest)
     }
 
     @Test func aQuickStepOntoAPreloadedPictureIsNoBulkWalkYet() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let steps = walk([1, 2, 3, 4], pause: .milliseconds(5), policy: &policy)
         #expect(steps.map(width) == [2, 2, 4, 8])
     }
 
     @Test func whoIsKnownToLookAtNothingNeedNotShowIt() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let first = policy.passed(1, in: 1, opened: start, wasThere: false, isComplete: false, isBulk: true)
         #expect(first == .plan([2, 3]), "one file that is copied alone costs no more than one that is looked at")
-        policy = PreloadPolicy(ordinary: 2)
+        policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         #expect(
             walk(Array(1...12), pause: .milliseconds(5), isBulk: true, policy: &policy).map(width)
                 == [2, 8, 8, 8, 8, 8, 8, 8, 8, 9, 10, 11])
@@ -76,14 +77,14 @@ import Testing
     }
 
     @Test func aJumpDropsWhatWasPlanned() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         _ = walk([1, 2], pause: .seconds(1), policy: &policy)
         #expect(policy.passed(90, in: 1, opened: start, wasThere: false, isComplete: false) == .drop)
         #expect(policy.completed(90, in: 1) == .plan([91, 92]))
     }
 
     @Test func walksInTwoDirectoriesAreSeparate() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         _ = walk([1, 2, 3], pause: .milliseconds(5), directory: 1, policy: &policy)
         #expect(walk([7, 6], pause: .seconds(1), directory: 2, policy: &policy) == [.plan([8, 9]), .plan([5, 4])])
         #expect(policy.width(of: 1) == 4)
@@ -91,12 +92,12 @@ import Testing
     }
 
     @Test func noneIsOff() {
-        var policy = PreloadPolicy(ordinary: 0)
+        var policy = PreloadPolicy(ordinary: 0, slots: TransferSlots(all: 16))
         #expect(walk([1, 2, 3], pause: .zero, policy: &policy) == [.nothing, .nothing, .nothing])
     }
 
     @Test func walksRememberedAreBounded() {
-        var policy = PreloadPolicy(ordinary: 2)
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         for directory in 0..<1000 { _ = walk([1], pause: .seconds(1), directory: UInt64(directory), policy: &policy) }
         #expect(policy.completed(1, in: 0) == .nothing)
     }

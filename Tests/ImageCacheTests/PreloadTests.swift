@@ -49,7 +49,7 @@ import Testing
     /// What is there in part is worth more to who comes than the beginning of what lies behind it.
     @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
         let bench = try Bench(preload: 2, connections: 2)
-        let size = Int(FlightLimits.largestChunk) * 2
+        let size = Int(DownloadScheduler.largestUnread) * 2
         let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(size)) }
         try await bench.store(Sample.picture(1, size: Int64(Self.size)), Self.bytes(1))
         let first = try bench.open(Sample.picture(1, size: Int64(Self.size)), neighbours: neighbours)

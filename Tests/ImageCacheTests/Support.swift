@@ -61,7 +61,7 @@ final class Bench: Sendable {
     static let imageHeaders = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
 
     let scratch: Scratch
-    let transport = HeldTransport()
+    let transport: HeldTransport
     let clock = ManualClock()
     let events = Events()
     let cache: ImageCache
@@ -71,10 +71,10 @@ final class Bench: Sendable {
         freeFloor: Int64 = 0, connections: Int = 8
     ) throws {
         self.scratch = scratch
+        transport = HeldTransport(slots: connections)
         var configuration = ImageCache.Configuration(
             directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
-        configuration.connections = connections
         configuration.hasTimer = false
         let clock = clock
         configuration.monotonicNow = { clock.now }
@@ -102,6 +102,17 @@ final class Bench: Sendable {
         for _ in 0..<3 {
             await withCheckedContinuation { continuation in cache.disk.async { continuation.resume() } }
         }
+    }
+
+    /// Answers request after request until every byte of a picture was asked for; returns what each asked for.
+    func answerAll(_ bytes: [UInt8], from first: Int = 0, butFor known: Int = 0) async -> [Range<Int64>] {
+        var asked: [Range<Int64>] = []
+        while asked.reduce(known, { $0 + $1.count }) < bytes.count {
+            let request = await transport.waitForRequest(at: first + asked.count)
+            asked.append(request.request.range.map { $0.first..<(($0.last ?? 0) + 1) } ?? 0..<Int64(bytes.count))
+            request.answer(bytes)
+        }
+        return asked
     }
 
     /// Stores a picture as a reader would.

@@ -21,7 +21,7 @@ import Testing
     @Test func onlyWhatIsReadCounts() async throws {
         try await Workbench.with { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5))
-            let start = Int(Limits.sniffedBytes)
+            let start = 128 << 10
             try await read(bench, path(1), 0, start)
             #expect(bench.catalog.recentPictures.isEmpty, "a look at the beginning")
             try await read(bench, path(2), 0, start + 1)

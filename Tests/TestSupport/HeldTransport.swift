@@ -29,7 +29,12 @@ package final class HeldTransport: Transport {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "HeldTransport")
 
-    package init() {}
+    package let slots: TransferSlots
+
+    /// A transport that claims to carry so many bodies at once.
+    package init(slots: Int = 8) {
+        self.slots = TransferSlots(all: slots)
+    }
 
     /// Every request so far, oldest first.
     package var requests: [HeldRequest] { state.withLock { $0.requests } }

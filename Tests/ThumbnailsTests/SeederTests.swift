@@ -7,6 +7,9 @@ import Testing
 
 @testable import Thumbnails
 
+/// What a transport with eight slots leaves to previews.
+private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
+
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
@@ -14,7 +17,7 @@ import Testing
     let clock = ManualClock()
     private let shelf = MemoryShelf()
     /// Requests to a network in trouble: the first two failures are each followed by another try; the third ends it.
-    let tries = ThumbnailSeeder.atOnce + ThumbnailSeeder.mostFailures - 1
+    let tries = previewsAtOnce + ThumbnailSeeder.mostFailures - 1
     let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
@@ -120,17 +123,17 @@ import Testing
 
     @Test func theFirstScreenfulComesFirstAndNotAllAtOnce() async {
         let seeder = seeder()
-        let all = jobs(ThumbnailSeeder.screenful + ThumbnailSeeder.atOnce + 3)
+        let all = jobs(ThumbnailSeeder.screenful + previewsAtOnce + 3)
         async let seeding: Void = seeder.seed("day", all)
-        await transport.waitForRequests(ThumbnailSeeder.atOnce)
-        #expect(Set(transport.urls) == Set(all.prefix(ThumbnailSeeder.atOnce).map(\.preview.url)))
+        await transport.waitForRequests(previewsAtOnce)
+        #expect(Set(transport.urls) == Set(all.prefix(previewsAtOnce).map(\.preview.url)))
         await answer(ThumbnailSeeder.screenful)
         await seeding
         #expect(
             Set(transport.urls.prefix(ThumbnailSeeder.screenful))
                 == Set(all.prefix(ThumbnailSeeder.screenful).map(\.preview.url)))
-        await transport.waitForRequests(ThumbnailSeeder.screenful + ThumbnailSeeder.atOnce)
-        #expect(transport.requests.count == ThumbnailSeeder.screenful + ThumbnailSeeder.atOnce)
+        await transport.waitForRequests(ThumbnailSeeder.screenful + previewsAtOnce)
+        #expect(transport.requests.count == ThumbnailSeeder.screenful + previewsAtOnce)
         await answer(all.count, from: ThumbnailSeeder.screenful)
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)))
     }

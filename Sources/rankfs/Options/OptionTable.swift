@@ -187,7 +187,7 @@ enum OptionTable {
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
         OptionDefinition(
-            "connections", "N", standard: "8", help: "picture downloads at once, 1 to 32"
+            "connections", "N", standard: "16", help: "picture downloads at once, 1 to 32"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.connections = try ValueParsers.integer(text, in: 1...32)
         },

@@ -34,7 +34,7 @@ struct Settings: Hashable, Sendable {
     /// API requests a second once the burst is spent; nil for the default of the source.
     var rate: Double?
     /// Picture connections to one host.
-    var connections = 8
+    var connections = 16
     /// When every request has been answered.
     var timeout: Duration = .seconds(30)
     var apiURL: OriginURL?

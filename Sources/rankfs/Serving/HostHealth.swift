@@ -53,6 +53,8 @@ final class HostHealth: Transport {
         table.withLock { Array($0.values) }.sorted { ($0.since, $0.sentence) < ($1.since, $1.sentence) }
     }
 
+    var slots: TransferSlots { transport.slots }
+
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         transport.start(request, sink: Listener(Self.host(of: request.url), sink: sink, health: self))
     }

@@ -154,7 +154,6 @@ final class Parts: Sendable {
             budget: place.isInMemory ? min(settings.cacheSize, CachePlace.mostInMemory) : settings.cacheSize,
             freeFloor: place.isInMemory ? 0 : settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
-        configuration.connections = settings.connections
         configuration.mayPreload = mayPreload
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0

@@ -23,6 +23,8 @@ final class RequestLog: Transport {
         self.init(transport, isOn: { log.isDebug }, write: { line in log.debug(line) })
     }
 
+    var slots: TransferSlots { transport.slots }
+
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         guard isOn() else { return transport.start(request, sink: sink) }
         return transport.start(request, sink: Listener(request, sink: sink, write: write))

@@ -119,6 +119,8 @@ final class PictureHost: Transport {
         }
     }
 
+    var slots: TransferSlots { TransferSlots(all: 8) }
+
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         let name = String(request.url.split(separator: "/").last ?? "")
         let whole = state.withLock { $0.files[name] } ?? Self.picture(Self.work(request.url), name)

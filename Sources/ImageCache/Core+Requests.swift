@@ -1,0 +1,101 @@
+internal import HTTP
+internal import Rankings
+
+extension Core {
+    /// Carries out what the scheduler orders until nothing is left to do.
+    mutating func pump(now: ContinuousClock.Instant) {
+        guard !isClosed else { return }
+        reviewWishes(now: now)
+        while true {
+            let demands = downloads.map { $0.value.flight.demand($0.key, number: $0.value.number) }
+            guard let order = scheduler.next(demands, wishes: mayBegin(now: now) ? wishes.count : 0) else { return }
+            switch order {
+            case .request(let key, let piece): request(piece, of: key, now: now)
+            case .begin: beginWish(now: now)
+            }
+        }
+    }
+
+    private mutating func request(_ piece: Piece, of key: FileKey, now: ContinuousClock.Instant) {
+        let id = makeID()
+        guard let start = downloads[key]?.flight.begin(piece, id: id), let download = downloads[key] else { return }
+        let range = start.asked.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
+        let location = download.picture.location
+        effects.append(
+            .start(
+                key, start,
+                HTTPRequest(
+                    url: location.url, headers: location.headers, range: range, ifRange: start.ifRange,
+                    priority: download.priority, transferClass: .bulk, deadline: now + FlightLimits.requestDeadline,
+                    bodyLimit: PictureLimits.largest)))
+    }
+
+    /// A request has been handed to the transport.
+    mutating func started(_ segment: UInt64, of key: FileKey, _ transfer: any Transfer) {
+        guard downloads[key]?.flight.segments[segment] != nil else { return effects.append(.cancel(transfer)) }
+        downloads[key]?.transfers[segment] = transfer
+        if let priority = downloads[key]?.priority { effects.append(.setPriority(transfer, priority)) }
+    }
+
+    mutating func updatePriority(_ key: FileKey) {
+        guard let download = downloads[key] else { return }
+        let priority: TransferPriority = download.flight.isRead ? .reader : .preload
+        guard priority != download.priority else { return }
+        downloads[key]?.priority = priority
+        for transfer in download.transfers.values { effects.append(.setPriority(transfer, priority)) }
+    }
+
+    // MARK: - Wishes
+
+    /// Carries out what the preload policy decided.
+    mutating func follow(_ decision: PreloadPolicy.Decision, _ neighbours: Neighbours) {
+        switch decision {
+        case .nothing: break
+        case .drop: wishes.removeAll { $0.directory == neighbours.directory }
+        case .plan(let places): effects.append(.planPreloads(neighbours, places))
+        }
+    }
+
+    /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
+    mutating func wish(_ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant) {
+        wishes.removeAll { $0.directory == directory }
+        wishes += pictures.map { (directory, $0) }
+        pump(now: now)
+    }
+
+    /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
+    private mutating func reviewWishes(now: ContinuousClock.Instant) {
+        guard !wishes.isEmpty else { return }
+        guard configuration.mayPreload() else {
+            wishes = []
+            return
+        }
+        wishes = wishes.filter { wish in
+            let key = FileKey(wish.picture.id)
+            return index[key] == nil && downloads[key] == nil && failure(of: key, now: now) == nil
+        }
+    }
+
+    private func mayBegin(now: ContinuousClock.Instant) -> Bool {
+        isStoring && preloadsRestUntil.map { $0 <= now } ?? true
+    }
+
+    /// Begins a download for the first wish, unless there is no room for it.
+    private mutating func beginWish(now: ContinuousClock.Instant) {
+        guard !wishes.isEmpty else { return }
+        let picture = wishes.removeFirst().picture
+        // Another directory may have wished for the same one.
+        guard downloads[FileKey(picture.id)] == nil else { return }
+        guard makeRoom(for: picture.size ?? Self.assumedLength, isPreload: true) else { return }
+        _ = begin(picture, isPreload: true, now: now)
+    }
+}
+
+extension Flight {
+    /// What the scheduler is told of it.
+    func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Download {
+        DownloadScheduler.Download(
+            key: key, number: number, requests: segments.count, isRead: isRead, isAwaited: !waiters.isEmpty,
+            hasAnswer: hasAnswer, awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
+    }
+}

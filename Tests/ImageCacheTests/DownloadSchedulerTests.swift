@@ -1,0 +1,188 @@
+import HTTP
+import Testing
+
+@testable import ImageCache
+
+/// What is asked for next, told what there is: exhaustively, for it needs nothing else.
+@Suite struct DownloadSchedulerTests {
+    typealias Download = DownloadScheduler.Download
+
+    static func key(_ number: UInt64) -> FileKey { FileKey(high: 0, low: number) }
+
+    /// A download of which nothing is there yet.
+    static func download(
+        _ number: UInt64, total: Int64, isRead: Bool = false, isAwaited: Bool = false, hasAnswer: Bool = false
+    ) -> Download {
+        var download = Download(key: key(number), number: number)
+        download.isRead = isRead || isAwaited
+        download.isAwaited = isAwaited
+        download.hasAnswer = hasAnswer
+        download.wanted = Piece(gap: 0..<total)
+        download.total = total
+        return download
+    }
+
+    /// The pieces asked for until nothing is left to do, and how many wishes were begun.
+    static func run(
+        slots: Int, _ downloads: [Download], wishes: Int = 0
+    ) -> (pieces: [(number: UInt64, piece: Range<Int64>)], begun: Int) {
+        let scheduler = DownloadScheduler(slots: TransferSlots(all: slots))
+        var downloads = downloads
+        var pieces: [(number: UInt64, piece: Range<Int64>)] = []
+        var begun = 0
+        while let order = scheduler.next(downloads, wishes: wishes - begun) {
+            switch order {
+            case .begin:
+                begun += 1
+                downloads.append(download(1000 + UInt64(begun), total: 1 << 20))
+            case .request(let key, let piece):
+                guard let index = downloads.firstIndex(where: { $0.key == key }) else { return (pieces, begun) }
+                pieces.append((downloads[index].number, piece.gap))
+                downloads[index].requests += 1
+                if downloads[index].awaited?.gap.lowerBound == piece.gap.lowerBound { downloads[index].awaited = nil }
+                guard let wanted = downloads[index].wanted, wanted.gap.lowerBound == piece.gap.lowerBound else {
+                    continue
+                }
+                let rest = piece.gap.upperBound..<wanted.gap.upperBound
+                downloads[index].wanted =
+                    rest.isEmpty ? nil : Piece(gap: rest, isDivisible: wanted.isDivisible)
+            }
+        }
+        return (pieces, begun)
+    }
+
+    @Test func nothingIsAskedForWhereNothingIsWanted() {
+        var idle = Self.download(1, total: 1 << 20)
+        idle.wanted = nil
+        #expect(Self.run(slots: 8, [idle]).pieces.isEmpty)
+        #expect(Self.run(slots: 8, []).pieces.isEmpty)
+    }
+
+    @Test(arguments: 1...16) func aWaitingReadIsAskedForWithoutAFreeSlotToo(slots: Int) {
+        var others = (2..<40).map { Self.download($0, total: 3 << 20, isRead: true, hasAnswer: true) }
+        for index in others.indices { others[index].requests = 1 }
+        var waiting = Self.download(1, total: 3 << 20, isAwaited: true)
+        waiting.wanted = nil
+        waiting.awaited = Piece(gap: 4096..<8192, isDivisible: false)
+        let pieces = Self.run(slots: slots, others + [waiting]).pieces
+        #expect(pieces.count == 1 && pieces.first?.number == 1 && pieces.first?.piece == 4096..<8192)
+    }
+
+    @Test(arguments: [1, 2, 3, 8, 12, 16, 32]) func pieceByPieceTheWholeComesOnce(slots: Int) {
+        for total in [1, 4096, 300_000, 1 << 20, 3 << 19, (3 << 19) + 1, 3 << 20, 12 << 20] as [Int64] {
+            for (isRead, isAwaited) in [(false, false), (true, false), (true, true)] {
+                let download = Self.download(1, total: total, isRead: isRead, isAwaited: isAwaited, hasAnswer: true)
+                let pieces = Self.run(slots: slots, [download]).pieces.map(\.piece)
+                #expect(pieces.first?.lowerBound == 0)
+                #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
+                #expect(pieces.count <= (isRead ? slots : TransferSlots(all: slots).ahead))
+                let least = isRead ? DownloadScheduler.smallestRead : DownloadScheduler.smallestUnread
+                #expect(pieces.dropLast().allSatisfy { $0.count >= least })
+            }
+        }
+    }
+
+    @Test func aPictureThatIsReadHasAQuarterOfTheFreeSlotsUntilItsFirstAnswer() {
+        for (hasAnswer, count) in [(false, 4), (true, 16)] {
+            let download = Self.download(1, total: 12 << 20, isRead: true, hasAnswer: hasAnswer)
+            #expect(Self.run(slots: 16, [download]).pieces.count == count)
+        }
+        // Those who come at one moment all find one.
+        var downloads: [Download] = []
+        var granted: [Int] = []
+        for number in 1...8 as ClosedRange<UInt64> {
+            downloads.append(Self.download(number, total: 12 << 20, isAwaited: true))
+            let count = Self.run(slots: 16, downloads).pieces.count
+            granted.append(count)
+            downloads[downloads.count - 1].requests = count
+        }
+        #expect(granted == [4, 3, 3, 2, 1, 1, 1, 1])
+    }
+
+    @Test func thoseWhoWaitGoFirstThenTheOlderOnesThenWhatNobodyReads() {
+        let waiting = Self.download(9, total: 200_000, isAwaited: true, hasAnswer: true)
+        let open = Self.download(5, total: 200_000, isRead: true, hasAnswer: true)
+        let older = Self.download(3, total: 200_000, isRead: true, hasAnswer: true)
+        let unread = Self.download(1, total: 200_000)
+        let pieces = Self.run(slots: 8, [unread, open, waiting, older]).pieces
+        #expect(pieces.map(\.number) == [9, 3, 5, 1])
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 8, 16, 32]) func whatNobodyReadsLeavesSlotsToReaders(slots: Int) {
+        let unread = (1...40).map { Self.download($0, total: 200_000) }
+        let ahead = TransferSlots(all: slots).ahead
+        #expect(Self.run(slots: slots, unread).pieces.count == ahead)
+        #expect(ahead == max(1, min(slots - 1, max(7, slots / 2))))
+        var reader = Self.download(99, total: 200_000, isRead: true)
+        reader.requests = slots
+        reader.wanted = nil
+        #expect(Self.run(slots: slots, unread + [reader]).pieces.isEmpty, "nor takes what readers need")
+    }
+
+    @Test func wishesAreBegunInTheSlotsThatAreLeft() {
+        #expect(Self.run(slots: 16, [], wishes: 24).begun == 8)
+        #expect(Self.run(slots: 16, [], wishes: 3).begun == 3)
+        #expect(Self.run(slots: 1, [], wishes: 3).begun == 1)
+        var busy = Self.download(1, total: 1 << 20)
+        busy.wanted = nil
+        busy.requests = 8
+        #expect(Self.run(slots: 16, [busy], wishes: 3).begun == 0)
+        // What is there in part comes first.
+        let pieces = Self.run(slots: 2, [Self.download(1, total: 8 << 20)], wishes: 3)
+        #expect(pieces.begun == 0 && pieces.pieces.map(\.number) == [1])
+    }
+
+    /// A large picture is shared among the slots that are idle, and asked for piece by piece while none is.
+    @Test func aLargePictureThatNobodyReadsIsSharedAmongIdleSlots() {
+        let total: Int64 = 3 << 20
+        func plan(slots: Int, wishes: Int = 0, total: Int64 = total) -> [Range<Int64>] {
+            Self.run(slots: slots, [Self.download(1, total: total)], wishes: wishes).pieces
+                .filter { $0.number == 1 }.map(\.piece)
+        }
+        #expect(plan(slots: 2) == [0..<DownloadScheduler.largestUnread])
+        #expect(plan(slots: 3) == [0..<(3 << 19), (3 << 19)..<total])
+        #expect(plan(slots: 8).count == 6, "never below the smallest piece")
+        #expect(plan(slots: 8, total: DownloadScheduler.wholeUnread) == [0..<DownloadScheduler.wholeUnread])
+        #expect(plan(slots: 8, wishes: 5).count == 2, "others wait for the rest")
+        let largest = DownloadScheduler.largestUnread
+        #expect(plan(slots: 3, wishes: 9) == [0..<largest, largest..<total])
+    }
+
+    /// Idle slots help a request that was made before the length was known, but only those that nobody else needs.
+    @Test func theEndOfAPlainRequestIsWorthIdleSlotsOnly() {
+        var plain = Self.download(1, total: 12 << 20, hasAnswer: true)
+        plain.wanted = nil
+        plain.requests = 1
+        plain.spare = Piece(gap: 1 << 20..<12 << 20, cut: 7)
+        let scheduler = DownloadScheduler(slots: TransferSlots(all: 8))
+        guard case .request(_, let piece) = scheduler.next([plain], wishes: 0) else {
+            Issue.record("it is left to its one request")
+            return
+        }
+        #expect(piece.cut == 7 && piece.gap.lowerBound == 1 << 20)
+        #expect(scheduler.next([plain], wishes: 9) == .begin)
+        plain.requests = 8
+        #expect(scheduler.next([plain], wishes: 0) == nil)
+    }
+
+    /// Any downloads, any number of slots: it ends, keeps to the slots, and leaves none idle that could do something.
+    @Test(arguments: 0..<40) func itEndsAndKeepsToTheSlots(seed: Int) {
+        var dice = FlightTests.Dice(state: UInt64(seed))
+        let slots = Int.random(in: 1...20, using: &dice)
+        let downloads = (1...12 as ClosedRange<UInt64>).map { number -> Download in
+            let isRead = Bool.random(using: &dice)
+            return Self.download(
+                number, total: Int64.random(in: 1...(16 << 20), using: &dice), isRead: isRead,
+                isAwaited: isRead && Bool.random(using: &dice), hasAnswer: Bool.random(using: &dice))
+        }
+        let (pieces, begun) = Self.run(slots: slots, downloads, wishes: 30)
+        let read = Set(downloads.filter(\.isRead).map(\.number))
+        // Each read picture has one request, whatever the slots.
+        #expect(read.isSubset(of: Set(pieces.map(\.number))))
+        #expect(pieces.count <= max(slots, read.count))
+        let (unread, ahead) = (pieces.count { !read.contains($0.number) }, TransferSlots(all: slots).ahead)
+        #expect(unread <= ahead)
+        #expect(unread == ahead || pieces.count >= slots, "with so many wishes no slot is left idle")
+        #expect(begun <= unread)
+    }
+}
