@@ -1,3 +1,4 @@
+import HTTP
 import Rankings
 internal import Synchronization
 
@@ -15,7 +16,8 @@ extension Catalog {
             switch key {
             case .ranking(let mode, let day):
                 RankingPages(
-                    mode: mode, day: day, top: view.top, source: source, timeout: timeout)
+                    mode: mode, day: day, top: view.top, source: source, timeout: timeout,
+                    onOpening: { [warm] in warm?.make() })
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
             case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
             case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)

@@ -48,6 +48,8 @@ package final class Catalog: Sendable {
     let configuration: Configuration
     let source: any RankingSource
     let probe: SizeProbe
+    /// Connections for the pictures of a day that somebody lists.
+    let warm: WarmConnections?
     let report: @Sendable (CatalogEvent) -> Void
     let store: Store
     let loaded = LoadedListings(bound: Catalog.loadedBound)
@@ -94,6 +96,7 @@ package final class Catalog: Sendable {
         self.report = report
         self.store = store
         self.known = known
+        warm = source.imageHost.map { WarmConnections(transport, to: $0.url, headers: $0.headers) }
         probe = SizeProbe(client: HTTPClient(transport: transport), timeout: configuration.timeout)
         outbox = Outbox(
             store: store,

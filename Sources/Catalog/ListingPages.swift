@@ -47,6 +47,8 @@ struct RankingPages: ListingPages {
     let top: Int?
     let source: any RankingSource
     let timeout: Duration
+    /// Told when somebody waits for the first page, whose pictures are likely to be read next.
+    var onOpening: @Sendable () -> Void = {}
 
     var window: PageWindow {
         var window = PageWindow.ranking
@@ -56,6 +58,7 @@ struct RankingPages: ListingPages {
     }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
+        if number == 1, !Errand.isNobodys { onOpening() }
         let page = try await source.rankingPage(mode, day: day, page: number, deadline: ContinuousClock.now + timeout)
         return try content(of: page, number: number)
     }

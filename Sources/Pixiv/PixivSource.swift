@@ -157,6 +157,8 @@ package struct PixivSource: RankingSource {
         "https://www.pixiv.net/users/\(author.rawValue)"
     }
 
+    package var imageHost: PictureLocation? { location("/", fileExtension: "") }
+
     private func location(_ path: String, fileExtension: String) -> PictureLocation {
         PictureLocation(url: images + path, headers: [WebAPI.referer], fileExtension: fileExtension)
     }

@@ -94,6 +94,9 @@ package protocol RankingSource: Sendable {
     /// - Returns: Nil for what the reference does not tell, and for withheld works.
     func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation?
 
+    /// An address on the image host that costs it nothing, for making connections; nil if there is no use in that.
+    var imageHost: PictureLocation? { get }
+
     /// Where the picture of an author is, with its upload time in Unix seconds.
     func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)?
 
@@ -102,4 +105,8 @@ package protocol RankingSource: Sendable {
 
     /// The web page of an author, for people.
     func webPage(of author: UserID) -> String
+}
+
+extension RankingSource {
+    package var imageHost: PictureLocation? { nil }
 }
