@@ -31,7 +31,7 @@ func tests(
 
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
-    "Rankings", "HTTP", "Pixiv", "ImageCache", "Media", "Thumbnails", "RankFS", "rankfs",
+    "Rankings", "HTTP", "Pixiv", "ImageCache", "Render", "Media", "Thumbnails", "RankFS", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
@@ -50,6 +50,7 @@ let package = Package(
     name: "rankfs",
     products: [
         .executable(name: "rankfs", targets: ["rankfs"]),
+        .executable(name: "rankfs-render", targets: ["rankfs-render"]),
         .executable(name: "rankfs-origin", targets: ["rankfs-origin"]),
         .executable(name: "rankfs-bench", targets: ["rankfs-bench"]),
     ],
@@ -69,24 +70,30 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
 
         library("Rankings", []),
-        library("Posix", []),
+        library("Posix", ["CLinux"]),
         library("HTTP", ["CCurl"]),
         library("SQLite", ["CSQLite"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "SQLite"]),
         library("ImageCache", ["Posix", "Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
-        library("Media", ["CTurboJPEG", "CWebP"]),
-        library("Thumbnails", ["Posix", "Rankings", "HTTP", "Media", "CPNG"]),
+        library("Render", ["Posix"]),
+        library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
+        library("Thumbnails", ["Posix", "Rankings", "HTTP", "Render"]),
         library("Fuse", ["Posix", "CFuse3"]),
-        library("RankFS", ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"]),
+        .target(
+            name: "RankFS",
+            dependencies: ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
+            // Drawn once; the program encodes no pictures.
+            resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         library("Origin", ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo"]),
         program(
             "rankfs",
             [
-                "Posix", "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
-                "Origin",
-                "CSystemd", "CLinux",
+                "Rankings", "Posix", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Render",
+                "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
+        .executableTarget(
+            name: "rankfs-render", dependencies: ["Media", "Render", "Posix", "CLinux"], swiftSettings: settings),
         .executableTarget(name: "rankfs-bench", dependencies: ["Posix", "CLinux"], swiftSettings: settings),
         // Mounted by FuseTests in a process of its own, and an example of the library.
         .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
@@ -94,7 +101,8 @@ let package = Package(
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
-            name: "TestSupport", dependencies: ["HTTP", "CLinux", "CThreadSanitizer"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["HTTP", "Render", "CLinux", "CThreadSanitizer"],
+            path: "Tests/TestSupport",
             swiftSettings: settings),
         tests("ArchitectureTests", []),
         tests("PosixTests", ["Posix"]),
@@ -104,16 +112,26 @@ let package = Package(
         tests("PixivTests", ["Pixiv", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
-        tests("MediaTests", ["Media"]),
-        tests("ThumbnailsTests", ["Thumbnails", "Rankings", "HTTP", "Media", "TestSupport"]),
+        tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
+        tests("MediaTests", ["Media", "Render"]),
+        tests(
+            "ThumbnailsTests", ["Thumbnails", "Rankings", "HTTP", "Media", "Render", "rankfs-render", "TestSupport"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
         tests(
-            "RankFSTests", ["RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Fuse", "HTTP", "TestSupport"]),
+            "RankFSTests",
+            [
+                "RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Render", "Fuse", "HTTP", "rankfs-render",
+                "TestSupport",
+            ]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
         tests(
-            "ProgramTests", ["rankfs", "Rankings", "Pixiv", "Fuse", "HTTP", "ImageCache", "Thumbnails", "TestSupport"]),
+            "ProgramTests",
+            [
+                "rankfs", "Rankings", "Posix", "Render", "Pixiv", "Fuse", "HTTP", "ImageCache", "Thumbnails",
+                "TestSupport",
+            ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
-        tests("MountTests", ["CLinux", "rankfs", "rankfs-origin", "TestSupport"]),
+        tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "TestSupport"]),
     ]
 )
 

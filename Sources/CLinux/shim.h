@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -18,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -123,6 +128,88 @@ static inline int rankfs_has_no_capability(void) {
         if (data[i].effective || data[i].permitted || data[i].inheritable) return 0;
     }
     return 1;
+}
+
+// Gives the process namespaces of its own, CLONE_NEW… added up; returns 0, or -1 with errno (unshare(2)).
+static inline int rankfs_unshare(unsigned long namespaces) {
+    return (int)syscall(SYS_unshare, namespaces);
+}
+
+enum {
+    RANKFS_NEW_USERS = 0x10000000,  // CLONE_NEWUSER, which glibc hides without _GNU_SOURCE, as the others
+    RANKFS_NEW_NETWORK = 0x40000000,
+    RANKFS_NEW_IPC = 0x08000000,
+    RANKFS_NEW_NAMES = 0x04000000,
+};
+
+// Makes an open folder the root directory of the process; returns 0, or -1 with errno (chroot(2)).
+static inline int rankfs_change_root(int folder) {
+    if (fchdir(folder) != 0 || syscall(SYS_chroot, ".") != 0) return -1;
+    return chdir("/");
+}
+
+// Lets every thread of the process that is started from now on make the calls of a filter only; returns 0, or -1 with errno
+// (seccomp(2)). Needs PR_SET_NO_NEW_PRIVS.
+static inline int rankfs_filter_calls(struct sock_filter *filter, unsigned short count) {
+    struct sock_fprog program = {count, filter};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0ul, 0ul);
+}
+
+// What a filter sees of the machine: the number of its architecture (linux/audit.h); 0 where none is known here.
+static inline unsigned rankfs_architecture(void) {
+#if defined(__x86_64__)
+    return AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+    return AUDIT_ARCH_AARCH64;
+#else
+    return 0;
+#endif
+}
+
+// Sends bytes and, unless it is negative, a descriptor with them (unix(7), SCM_RIGHTS); returns what sendmsg(2) does.
+static inline ssize_t rankfs_send(int socket, const void *bytes, size_t count, int descriptor, int flags) {
+    struct iovec part = {(void *)bytes, count};
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {0};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (descriptor >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control.space;
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        __builtin_memcpy(CMSG_DATA(&control.head), &descriptor, sizeof(int));
+    }
+    return sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+}
+
+// Receives bytes and the descriptor that came with them, -1 if none did; with a null pointer none is taken. Returns what
+// recvmsg(2) does.
+static inline ssize_t rankfs_receive(int socket, void *bytes, size_t count, int *descriptor, int flags) {
+    struct iovec part = {bytes, count};
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {0};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (descriptor) {
+        *descriptor = -1;
+        message.msg_control = &control;
+        // Not the whole space, in which there is room for two.
+        message.msg_controllen = CMSG_LEN(sizeof(int));
+    }
+    ssize_t received = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+    if (received < 0 || !descriptor) return received;
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
+        __builtin_memcpy(descriptor, CMSG_DATA(head), sizeof(int));
+    return received;
 }
 
 // The program will start without the descriptors from `first` on; returns 0 or an error number. Declared here because

@@ -1,3 +1,5 @@
+import Render
+
 /// An animation as a WebP file, made from JPEG frames.
 ///
 /// Only what changed from one frame to the next is compressed; each frame stays a frame of its own with its delay. The

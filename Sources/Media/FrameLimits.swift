@@ -1,9 +1,11 @@
+import Render
+
 /// Bounds of an animation, whatever it is made into.
 package enum FrameLimits {
     /// Most frames of an animation.
     ///
     /// The service takes 150 from its users; the rest is room for what it may take one day.
-    package static let count = 2000
+    package static let count = Film.mostFrames
     /// Shortest time that a frame is shown, in milliseconds.
     ///
     /// Two frames must not begin at the same time: players drop one of them or stop there. 10 ms is GIF's unit of time

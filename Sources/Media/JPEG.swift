@@ -1,4 +1,5 @@
 import CTurboJPEG
+package import Render
 
 /// JPEG files made and read with libjpeg-turbo.
 ///

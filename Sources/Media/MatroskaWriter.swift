@@ -1,3 +1,5 @@
+import Render
+
 /// Writes the elements of a Matroska file around frames of which only the lengths are known.
 ///
 /// The order is header, what to find where, description, tracks, cues, clusters: lengths are known beforehand, so the

@@ -1,3 +1,5 @@
+import Render
+
 /// The chunks of an animated WebP file (RFC 9649, section 2.7).
 struct WebPContainer {
     /// Longest side of a picture, in pixels: VP8 has 14 bits for it (RFC 6386, 9.1).

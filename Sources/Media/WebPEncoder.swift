@@ -1,4 +1,5 @@
 import CWebP
+import Render
 
 /// One lossy WebP picture, made with libwebp.
 enum WebPEncoder {

@@ -1,3 +1,5 @@
+package import Render
+
 /// Where the files of a zip archive lie that stores them as they are, without compression.
 ///
 /// Nothing but the layout is known here: whoever has the archive reads its tail, then its directory, then the files.

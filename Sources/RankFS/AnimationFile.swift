@@ -1,7 +1,7 @@
 import Glibc
 import ImageCache
-import Media
 import Rankings
+import Render
 
 /// An animation whose frames are read from its archive as they are asked for, laid out as one Matroska file.
 ///
@@ -9,34 +9,30 @@ import Rankings
 ///
 /// Any thread may call any method at any time.
 final class AnimationFile: Sendable {
-    let layout: Matroska.Layout
+    let layout: FilmLayout
     /// Where each frame lies in the archive.
     private let frames: [Range<Int64>]
     private let archive: OpenPicture
+    /// Bytes of the archive.
+    private let length: Int64
+
+    /// How often the renderer may ask for more of the archive: its end, its directory, headers, and twice for the first frame.
+    private static let mostRounds = 6
 
     /// Takes over the open archive, also when it throws.
     ///
     /// Reads the archive's directory at its end and the beginning of its first frame, nothing else.
-    init(_ archive: OpenPicture, length: Int64, record: AnimationRecord, title: String) async throws(Failure) {
+    init(
+        _ archive: OpenPicture, length: Int64, record: AnimationRecord, title: String, renderer: any Rendering
+    ) async throws(Failure) {
         self.archive = archive
+        self.length = length
         do throws(Failure) {
-            let archived = try await Self.directory(of: archive, length: length)
-            var frames: [Range<Int64>] = []
-            for frame in record.frames {
-                guard let entry = archived.entry(named: frame.file) else {
-                    throw .media(.archive("it lacks the frame \(frame.file)"))
-                }
-                frames.append(try await Self.data(of: entry, archived, archive))
-            }
-            guard let first = frames.first, let size = try await Self.size(ofFrame: first, archive) else {
-                throw .media(.picture("the first frame does not tell its size"))
-            }
-            self.frames = frames
-            do throws(MediaError) {
-                layout = try Matroska.Layout(
-                    width: size.width, height: size.height,
-                    frames: zip(frames, record.frames).map { (size: Int64($0.count), delay: $1.delay) }, title: title)
-            } catch { throw .media(error) }
+            let film = try await Self.film(
+                RenderJob.FilmRequest(frames: record.renderFrames, title: title, length: length),
+                archive, renderer)
+            layout = film.layout
+            frames = film.frames
         } catch {
             archive.close()
             throw error
@@ -58,9 +54,19 @@ final class AnimationFile: Sendable {
         return bytes
     }
 
-    /// The JPEG of a frame.
-    func frame(_ index: Int) async throws(Failure) -> [UInt8] {
-        try await Self.read(archive, frames[index].lowerBound, count: frames[index].count)
+    /// The whole archive, once it is there: a file that can be read and nothing else, and where the archive lies in it.
+    func wholeArchive() async throws(Failure) -> (file: StoredFile, place: Range<Int64>) {
+        let found: PictureBytes
+        do throws(ImageCacheError) {
+            found = try await archive.bytes(offset: 0, count: Int(length))
+        } catch { throw .picture(error) }
+        guard case .file(let file, let place, let count) = found, count == length else {
+            throw .picture(.damaged("the archive ends before its announced length"))
+        }
+        // The cache may have opened it to write to it.
+        let descriptor = unsafe open("/proc/self/fd/\(file.descriptor)", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .picture(.unusable("a stored archive cannot be opened; check the disk")) }
+        return (StoredFile(owning: descriptor), place..<place + length)
     }
 
     func close() {
@@ -69,43 +75,31 @@ final class AnimationFile: Sendable {
 
     // MARK: - Reading the archive
 
-    private static func directory(of archive: OpenPicture, length: Int64) async throws(Failure) -> ZipArchive {
-        let start = max(0, length - ZipArchive.tailLength)
-        let tail = try await read(archive, start, count: Int(length - start))
-        let place = try made { () throws(MediaError) in
-            try ZipArchive.directoryPlace(inTail: tail, length: length)
+    /// Has the film laid out, and reads what is asked for of the archive until that is done.
+    private static func film(
+        _ request: RenderJob.FilmRequest, _ archive: OpenPicture, _ renderer: any Rendering
+    ) async throws(Failure) -> Film {
+        var request = request
+        for _ in 0..<mostRounds {
+            let answer: RenderAnswer
+            do throws(MediaError) { answer = try await renderer.perform(.film(request), with: nil) } catch {
+                throw .media(error)
+            }
+            switch answer {
+            case .film(let film): return film
+            case .needs(let ranges):
+                guard ranges.reduce(0, { $0 + $1.count }) <= RenderJob.longest / 2 else { throw .media(tooMuch) }
+                for range in ranges {
+                    let bytes = try await read(archive, range.lowerBound, count: range.count)
+                    request.stretches.append(RenderJob.Stretch(offset: range.lowerBound, bytes: bytes))
+                }
+            case .files, .refused: throw .media(tooMuch)
+            }
         }
-        let bytes =
-            place.lowerBound >= start
-            ? Array(tail[Int(place.lowerBound - start)..<Int(place.upperBound - start)])
-            : try await read(archive, place.lowerBound, count: place.count)
-        return try made { () throws(MediaError) in try ZipArchive(directory: bytes, at: place) }
+        throw .media(tooMuch)
     }
 
-    private static func data(
-        of entry: ZipArchive.Entry, _ zip: ZipArchive, _ archive: OpenPicture
-    ) async throws(Failure) -> Range<Int64> {
-        if let range = zip.data(of: entry) { return range }
-        let header = try await read(archive, entry.header, count: Int(ZipArchive.localHeaderLength))
-        let start = try made { () throws(MediaError) in try zip.dataOffset(of: entry, localHeader: header) }
-        return start..<start + entry.size
-    }
-
-    private static func made<Value>(_ make: () throws(MediaError) -> Value) throws(Failure) -> Value {
-        do throws(MediaError) { return try make() } catch { throw .media(error) }
-    }
-
-    /// The pixels of a frame, from as little of it as tells them.
-    private static func size(
-        ofFrame frame: Range<Int64>, _ archive: OpenPicture
-    ) async throws(Failure) -> (width: Int, height: Int)? {
-        let beginning = try await read(archive, frame.lowerBound, count: min(frame.count, beginningLength))
-        if let size = JPEG.size(of: beginning) { return size }
-        return JPEG.size(of: try await read(archive, frame.lowerBound, count: frame.count))
-    }
-
-    /// Tables stand in front of a frame's size, 600 bytes as a rule; a thumbnail would fit too.
-    private static let beginningLength = 32 << 10
+    private static let tooMuch = MediaError.archive("finding its frames takes too much of it")
 
     private static func read(_ archive: OpenPicture, _ offset: Int64, count: Int) async throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -136,5 +130,12 @@ final class AnimationFile: Sendable {
         }
         guard done == count else { throw .picture(.unusable("a stored archive cannot be read; check the disk")) }
         return bytes
+    }
+}
+
+extension AnimationRecord {
+    /// The frames as a job has them.
+    var renderFrames: [RenderJob.Frame] {
+        frames.map { RenderJob.Frame(file: $0.file, delay: $0.delay) }
     }
 }

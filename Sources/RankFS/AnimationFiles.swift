@@ -1,29 +1,29 @@
 import Catalog
-import Dispatch
 import ImageCache
-import Media
 import Rankings
+import Render
 import Synchronization
 
 /// Makes Matroska and WebP of animations: the one laid out anew for each reader, the other encoded once and stored.
 ///
 /// ## Concurrency
 ///
-/// Any task may call. Encoding runs on a queue of its own, one animation at a time, and goes on when who asked has left.
+/// Any task may call. The renderer encodes one animation at a time, and goes on when who asked has left.
 final class AnimationFiles: Sendable {
     private let source: any RankingSource
     private let catalog: Catalog
     private let cache: ImageCache
-    private let queue = DispatchQueue(label: "rankfs.animations", qos: .utility)
+    private let renderer: any Rendering
     private let encoding = Mutex<[PictureID: Task<Result<[UInt8], Failure>, Never>]>([:])
 
     /// Bytes of an animation that is made; the largest archives served have some 40 MB.
     private static let bound = 64 << 20
 
-    init(source: any RankingSource, catalog: Catalog, cache: ImageCache) {
+    init(source: any RankingSource, catalog: Catalog, cache: ImageCache, renderer: any Rendering) {
         self.source = source
         self.catalog = catalog
         self.cache = cache
+        self.renderer = renderer
     }
 
     /// The identity of what is made of a work's animation; nil if the listing has none.
@@ -57,7 +57,8 @@ final class AnimationFiles: Sendable {
                 neighbours: nil)
         } catch { throw .picture(error) }
         let title = await catalog.storedWork(work)?.title ?? ""
-        let file = try await AnimationFile(archive, length: length, record: record, title: title)
+        let file = try await AnimationFile(
+            archive, length: length, record: record, title: title, renderer: renderer)
         if let picture = Self.picture(.matroska, in: listing) { catalog.setSize(file.layout.length, of: picture) }
         return file
     }
@@ -121,9 +122,7 @@ final class AnimationFiles: Sendable {
             }
             // The frames are all but the whole of it.
             guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
-            var frames: [[UInt8]] = []
-            for index in record.frames.indices { frames.append(try await file.frame(index)) }
-            let bytes = try await encode(frames, delays: record.frames.map(\.delay))
+            let bytes = try await encode(file, record)
             catalog.setSize(Int64(bytes.count), of: picture)
             // Not stored, it is made again for the next reader.
             try? await cache.keep(bytes, as: picture)
@@ -131,17 +130,12 @@ final class AnimationFiles: Sendable {
         } catch { return .failure(error) }
     }
 
-    private func encode(_ frames: [[UInt8]], delays: [Int]) async throws(Failure) -> [UInt8] {
-        let result: Result<[UInt8], Failure> = await withCheckedContinuation { continuation in
-            queue.async {
-                do {
-                    continuation.resume(
-                        returning: .success(try AnimatedWebP.encode(delays: delays, bound: Self.bound) { frames[$0] }))
-                } catch {
-                    continuation.resume(returning: .failure(.media(error as? MediaError ?? .noMemory)))
-                }
-            }
-        }
-        return try result.get()
+    private func encode(_ file: AnimationFile, _ record: AnimationRecord) async throws(Failure) -> [UInt8] {
+        let (archive, place) = try await file.wholeArchive()
+        defer { withExtendedLifetime(archive) {} }
+        let request = RenderJob.WebPRequest(frames: record.renderFrames, place: place, bound: Self.bound)
+        do throws(MediaError) {
+            return try await renderer.files(.webP(request), with: archive.descriptor).first ?? []
+        } catch { throw .media(error) }
     }
 }

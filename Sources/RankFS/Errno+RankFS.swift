@@ -2,8 +2,8 @@ import Catalog
 import Fuse
 import Glibc
 import ImageCache
-import Media
 import Rankings
+import Render
 
 /// Why a request fails.
 ///

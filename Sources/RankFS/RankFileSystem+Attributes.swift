@@ -1,6 +1,5 @@
 import Catalog
 package import Fuse
-import Media
 import Rankings
 import Synchronization
 import Thumbnails

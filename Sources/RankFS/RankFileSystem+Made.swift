@@ -1,8 +1,8 @@
 import Catalog
 import Fuse
 import ImageCache
-import Media
 import Rankings
+import Render
 import Synchronization
 
 /// Files that are made of what the service tells.

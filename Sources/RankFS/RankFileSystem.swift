@@ -4,6 +4,7 @@ package import Fuse
 import Glibc
 package import ImageCache
 package import Rankings
+package import Render
 import Synchronization
 package import Thumbnails
 
@@ -113,13 +114,14 @@ package final class RankFileSystem: FileSystem {
     let liveLengths = Mutex<[HelperFile: Int]>([:])
 
     package init(
-        _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache
+        _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
+        renderer: any Rendering
     ) {
         self.configuration = configuration
         self.source = source
         self.catalog = catalog
         self.cache = cache
-        animations = AnimationFiles(source: source, catalog: catalog, cache: cache)
+        animations = AnimationFiles(source: source, catalog: catalog, cache: cache, renderer: renderer)
         memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)
         reporter = Reporter(now: configuration.now, later: configuration.later, say: configuration.report)
     }

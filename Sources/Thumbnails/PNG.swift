@@ -1,7 +1,4 @@
-import CPNG
-package import Media
-
-/// PNG files with texts, as thumbnails are (PNG specification, second edition; libpng-manual, "simplified API").
+/// The texts of PNG files, by which thumbnails tell whose they are (PNG specification, second edition).
 package enum PNG {
     /// A file with texts, keywords and values without NUL, in the place of those right behind its header; nil if it is no PNG
     /// file.
@@ -52,40 +49,10 @@ package enum PNG {
     private static let headerEnd = 33
     /// Length, type and checksum of a chunk (PNG specification, 5.3).
     private static let chunkFrame = 12
-    /// Bytes of a pixel as it is handed to libpng.
-    private static let samples = 3
 
     /// The length of a chunk's data, of which its first four bytes tell.
     private static func length(of chunk: ArraySlice<UInt8>) -> Int {
         chunk.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-    }
-
-    /// Compresses a picture, eight bits for each of red, green and blue; nil without memory.
-    package static func encode(_ pixels: Pixels) -> [UInt8]? {
-        var rows = [UInt8](repeating: 0, count: pixels.width * pixels.height * samples)
-        var from = 0
-        var to = 0
-        while to < rows.count {
-            rows[to] = pixels.bytes[from]
-            rows[to + 1] = pixels.bytes[from + 1]
-            rows[to + 2] = pixels.bytes[from + 2]
-            from += Pixels.pixelBytes
-            to += samples
-        }
-        var image = unsafe png_image()
-        unsafe image.version = png_uint_32(PNG_IMAGE_VERSION)
-        unsafe image.width = png_uint_32(pixels.width)
-        unsafe image.height = png_uint_32(pixels.height)
-        unsafe image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_BGR)
-        // A screenful is waited for: less time is worth a file that is a third larger.
-        unsafe image.flags = png_uint_32(PNG_IMAGE_FLAG_FAST)
-        defer { unsafe png_image_free(&image) }
-        // What does not compress grows by some bytes for each 16 KiB (RFC 1951), plus chunks: a sixteenth is ample.
-        var size = rows.count + rows.count / 16 + pixels.height + 4096
-        var file = [UInt8](repeating: 0, count: size)
-        guard unsafe png_image_write_to_memory(&image, &file, &size, 0, rows, 0, nil) != 0 else { return nil }
-        file.removeSubrange(size...)
-        return file
     }
 
     /// Text in Latin-1, and in UTF-8 (PNG specification, 11.3.4.3 and 11.3.4.5).

@@ -1,7 +1,7 @@
 import Dispatch
 package import HTTP
-import Media
 import Rankings
+package import Render
 import Synchronization
 
 /// Makes the thumbnails of one picture that are missing: asks for its preview once, and stores what is made of it.
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// ## Concurrency
 ///
-/// Any task may call. Looking, scaling and writing run on a queue of their own: they keep a thread busy for some 20 ms.
+/// Any task may call. Looking and writing run on a queue of their own; decoding and scaling are the renderer's.
 package final class ThumbnailMaker: Sendable {
     /// What came of a picture.
     package enum Outcome: Hashable, Sendable {
@@ -45,23 +45,26 @@ package final class ThumbnailMaker: Sendable {
     let home: HomeThumbnails?
     private let shelf: ThumbnailShelf
     private let client: HTTPClient
+    private let renderer: any Rendering
     private let time: TimeSource
     private let queue = DispatchQueue(label: "rankfs.thumbnails", qos: .userInitiated, attributes: .concurrent)
     private let known = Mutex(Known())
 
     /// Bytes of a preview: 480 x 960 pixels have 150 KB at most.
     private static let longestPreview: Int64 = 1 << 20
-    /// Pixels of a preview that is decoded: twice those of the largest that the service makes.
-    private static let mostPixels = 1 << 20
     /// A preview that takes longer is of no use to somebody who looks.
     private static let patience: Duration = .seconds(10)
     /// Remembered of each kind, a few MB; when there are more, files are looked at again.
     private static let mostKnown = 20_000
 
-    package init(home: HomeThumbnails?, shelf: ThumbnailShelf, client: HTTPClient, time: TimeSource = .system) {
+    package init(
+        home: HomeThumbnails?, shelf: ThumbnailShelf, client: HTTPClient, renderer: any Rendering,
+        time: TimeSource = .system
+    ) {
         self.home = home
         self.shelf = shelf
         self.client = client
+        self.renderer = renderer
         self.time = time
     }
 
@@ -137,23 +140,23 @@ package final class ThumbnailMaker: Sendable {
         case 429, 500...: return Asked()
         default: return Asked(outcome: refuse(job))
         }
-        let images = await onQueue { Self.images(of: response.body) }
-        guard let images else { return Asked(outcome: refuse(job)) }
-        return Asked(images: images, received: response.body.count)
+        do throws(MediaError) {
+            return Asked(images: try await images(of: response.body), received: response.body.count)
+        } catch {
+            switch error {
+            // Nothing is wrong with the preview.
+            case .unavailable, .cancelled: return Asked()
+            // It would end that process again.
+            case .lost, .archive, .picture, .animation, .tooLarge, .noMemory: return Asked(outcome: refuse(job))
+            }
+        }
     }
 
-    /// The preview in every size; nil if it is no picture.
-    private static func images(of preview: [UInt8]) -> Images? {
-        let largest = ThumbnailSize.large
-        guard let decoded = try? JPEG.decode(preview, limit: mostPixels, covering: largest.edge) else { return nil }
-        // The smaller is made from the larger: a fifth of the work, and no difference to the eye.
-        let pixels = Scaling.fit(decoded, within: largest.edge)
-        var images: Images = [:]
-        for size in ThumbnailSize.allCases {
-            guard let image = PNG.encode(Scaling.fit(pixels, within: size.edge)) else { return nil }
-            images[size] = image
-        }
-        return images
+    /// The preview in every size.
+    private func images(of preview: [UInt8]) async throws(MediaError) -> Images {
+        let sizes = ThumbnailSize.allCases
+        let files = try await renderer.files(.thumbnails(preview: preview, edges: sizes.map(\.edge)))
+        return Images(uniqueKeysWithValues: zip(sizes, files))
     }
 
     private func refuse(_ job: ThumbnailJob) -> Outcome {

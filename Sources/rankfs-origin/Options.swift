@@ -4,6 +4,8 @@ import Origin
 /// The command line of `rankfs-origin`.
 struct Options {
     var configuration: OriginServer.Configuration
+    /// A socket to the program that this one serves, and ends with.
+    var parent: Int32?
 
     /// Why the command line cannot be used, or that only help was asked for.
     enum Problem: Error {
@@ -23,7 +25,7 @@ struct Options {
                 configuration.chunks = false
             case "--large":
                 configuration.large = true
-            case "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now":
+            case "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now", "--parent":
                 guard let value = rest.popFirst() else { throw .usage("\(option) needs a value: see --help.") }
                 try set(option, to: value)
             default:
@@ -40,6 +42,7 @@ struct Options {
         case "--port": configuration.port = try number(option, value)
         case "--seed": configuration.seed = try number(option, value)
         case "--latency": configuration.latency = Int(try number(option, value) as UInt32)
+        case "--parent": parent = try number(option, value)
         case "--rate": configuration.rate = Int(max(1, try number(option, value) as UInt32))
         default: configuration.now = Self.clock(startingAt: Int64(try number(option, value) as UInt32))
         }
@@ -77,6 +80,7 @@ struct Options {
                          what is posted to /_control; POST /_control/expire-sessions and
                          /_control/renew-sessions make all sessions invalid and valid
           --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
+          --parent FD    tell it on this descriptor, not on standard output, and end when its other end is closed
           --no-chunked   tell the length of every picture (else one in ten comes without)
           --large        1200-pixel renditions of 0.1 to 12 MB, 1.5 MB on average, as benchmarks want them
 

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Origin
 
-/// The program `rankfs-origin`: the embedded origin by itself, for tests and benchmarks.
+/// The program `rankfs-origin`: the embedded origin by itself, for `rankfs demo`, tests and benchmarks.
 @main
 struct OriginProgram {
     static func main() {
@@ -27,22 +27,46 @@ struct OriginProgram {
                 exit(EX_USAGE)
             }
         }
+        if let parent = options.parent { leaveCaller(for: parent) }
         let server: OriginServer
         do {
             server = try OriginServer(options.configuration)
         } catch {
-            write("rankfs-origin: \(error.message)\n", to: STDERR_FILENO)
+            write("rankfs-origin: \(error.message)\n", to: options.parent ?? STDERR_FILENO)
             exit(EX_CANTCREAT)
         }
-        write("listening on \(server.url)\n", to: STDOUT_FILENO)
+        write("listening on \(server.url)\n", to: options.parent ?? STDOUT_FILENO)
+        if let parent = options.parent { endWithOtherEnd(of: parent) }
         var received: Int32 = 0
-        unsafe sigwait(&signals, &received)
+        repeat { unsafe sigwait(&signals, &received) } while options.parent != nil && received == SIGINT
         server.stop()
     }
 
     /// sysexits.h, which Glibc's module leaves out.
     private static let EX_USAGE: Int32 = 64
     private static let EX_CANTCREAT: Int32 = 73
+
+    /// Belongs to no terminal and keeps neither a folder nor a pipe of the caller's busy: its parent may serve in the background.
+    private static func leaveCaller(for parent: Int32) {
+        signal(SIGHUP, SIG_IGN)
+        signal(SIGQUIT, SIG_IGN)
+        unsafe _ = chdir("/")
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+        if null >= 0 { dup2(null, STDERR_FILENO) }
+    }
+
+    /// Ends the program when nobody holds the other end of a socket any more, however that came.
+    private static func endWithOtherEnd(of parent: Int32) {
+        DispatchQueue.global().async {
+            var byte: UInt8 = 0
+            while true {
+                let count = unsafe read(parent, &byte, 1)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { break }
+            }
+            kill(getpid(), SIGTERM)
+        }
+    }
 
     private static func write(_ text: String, to descriptor: Int32) {
         let bytes = Array(text.utf8)

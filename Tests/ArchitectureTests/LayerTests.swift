@@ -6,21 +6,23 @@ import Testing
     /// What a module may import besides the toolchain modules in `everywhere`.
     static let allowed: [String: Set<String>] = [
         "Rankings": [],
-        "Posix": [],
+        "Posix": ["CLinux"],
         "HTTP": ["CCurl", "FoundationEssentials"],
         "SQLite": ["CSQLite"],
         "Pixiv": ["Posix", "Rankings", "HTTP", "FoundationEssentials"],
         "Catalog": ["Rankings", "HTTP", "SQLite", "FoundationEssentials"],
         "ImageCache": ["Posix", "Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"],
-        "Media": ["CTurboJPEG", "CWebP"],
-        "Thumbnails": ["Posix", "Rankings", "HTTP", "Media", "CPNG"],
+        "Render": ["Posix"],
+        "Media": ["Render", "CTurboJPEG", "CWebP", "CPNG"],
+        "Thumbnails": ["Posix", "Rankings", "HTTP", "Render"],
         "Fuse": ["Posix", "CFuse3"],
-        "RankFS": ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Media", "Thumbnails"],
+        "RankFS": ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
         "Origin": ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "FoundationEssentials"],
         "rankfs": [
-            "Posix", "Rankings", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Thumbnails", "RankFS",
-            "Origin", "CSystemd", "CLinux", "FoundationEssentials",
+            "Rankings", "Posix", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Render", "Thumbnails",
+            "RankFS", "CSystemd", "CLinux", "FoundationEssentials",
         ],
+        "rankfs-render": ["Media", "Render", "Posix", "CLinux"],
         "rankfs-origin": ["Origin", "Rankings", "FoundationEssentials"],
         "rankfs-bench": ["Posix", "Rankings", "CLinux", "FoundationEssentials"],
         "fuse-example": ["Fuse"],
@@ -39,6 +41,19 @@ import Testing
                 }
             }
         }
+    }
+
+    /// The process that has the session neither decodes nor draws nor serves HTTP.
+    @Test func theProgramReachesNoDecoder() {
+        var reached: Set<String> = []
+        var rest: Set<String> = ["rankfs"]
+        while let module = rest.popFirst() {
+            guard reached.insert(module).inserted else { continue }
+            rest.formUnion(Self.allowed[module] ?? [])
+        }
+        #expect(reached.isSuperset(of: ["RankFS", "Render", "CFuse3"]))
+        #expect(
+            reached.isDisjoint(with: ["Media", "Origin", "CTurboJPEG", "CWebP", "CPNG", "CCairo", "CMicroHTTPD"]))
     }
 
     @Test func aCLibraryHasOneOwner() throws {

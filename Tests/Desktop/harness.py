@@ -64,7 +64,7 @@ def main():
             # What is built meanwhile changes nothing of this run.
             programs = place.path("programs")
             os.mkdir(programs)
-            for program in ("rankfs", "rankfs-origin"):
+            for program in ("rankfs", "rankfs-render", "rankfs-origin"):
                 shutil.copy2(os.path.join(parts.PROGRAMS, program), programs)
             parts.PROGRAMS = programs
             run = Run(place, options)

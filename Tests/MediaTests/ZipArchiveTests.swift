@@ -1,3 +1,4 @@
+import Render
 import Testing
 
 @testable import Media

@@ -1,3 +1,5 @@
+import Render
+
 @testable import Media
 
 /// A zip archive made by hand, so that each field can be wrong.

@@ -137,10 +137,12 @@ extension MountSuite {
                 // The way to the build may be closed to others.
                 let program = workplace.directory.appending(path: "program").path
                 try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let origin = workplace.directory.appending(path: "rankfs-origin").path
+                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs-origin", toPath: origin)
                 let helper = workplace.directory.appending(path: "fusermount3").path
                 try "#!/bin/sh\necho 'fusermount3: failed to open /etc/mtab: No such file or directory' >&2\nexit 1\n"
                     .write(toFile: helper, atomically: true, encoding: .utf8)
-                for path in [program, helper, workplace.directory.path] { chmod(path, 0o755) }
+                for path in [program, origin, helper, workplace.directory.path] { chmod(path, 0o755) }
                 for path in [folder, cache] { try workplace.run("chown", "nobody:", path) }
                 let nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
                 // In a mount namespace of its own, whose end also takes away what is left.

@@ -1,4 +1,5 @@
 import Foundation
+import Render
 import Testing
 
 @testable import rankfs
@@ -38,6 +39,11 @@ import Testing
         #expect(Finding.allowOther(isWanted: false, isAllowed: false, isRoot: false) == nil)
         #expect(Finding.allowOther(isWanted: true, isAllowed: false, isRoot: true) == nil)
         expect(.versions(kernel: "6.1", library: "3.14"), .ok, "6.1", "3.14")
+        expect(.decoding(.success(.all)), .ok, "filtered system calls", "an empty root directory")
+        expect(
+            .decoding(.success([.calls, .limits])), .note, "filtered system calls", "does not allow a user namespace")
+        expect(.decoding(.success([])), .note, "with nothing;", "filtered system calls")
+        expect(.decoding(.failure(.unavailable("it is missing"))), .wrong, "it is missing")
     }
 
     @Test(arguments: [

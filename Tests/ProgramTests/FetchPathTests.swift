@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import Posix
 import Rankings
 import Testing
 

@@ -1,4 +1,5 @@
 import Fuse
+import Posix
 import Testing
 
 @testable import rankfs

@@ -3,6 +3,8 @@ import Foundation
 import Fuse
 import Media
 import Rankings
+import Render
+import TestSupport
 import Testing
 
 @testable import RankFS
@@ -181,14 +183,14 @@ import Testing
         var bytes = film.archive
         let files = zip(film.record.frames.map(\.file), film.frames).map { (name: $0, bytes: $1) }
         switch fault {
-        case .lacksAFrame: bytes = Film.packed(Array(files.dropLast()))
+        case .lacksAFrame: bytes = StoredArchive.packed(Array(files.dropLast()))
         case .directoryLies: bytes[bytes.count - 6] ^= 0x10
         case .noEndRecord: bytes.replaceSubrange((bytes.count - 10)..<bytes.count, with: repeatElement(0xFF, count: 10))
         case .overlap:
             // The first frame's length in the directory: longer than what lies before the next one.
             let directory = bytes.count - 22 - 3 * (46 + 10)
             bytes[directory + 24 + 2] = 0x7F
-        case .notAPicture: bytes = Film.packed(files.map { ($0.name, [UInt8](repeating: 7, count: 900)) })
+        case .notAPicture: bytes = StoredArchive.packed(files.map { ($0.name, [UInt8](repeating: 7, count: 900)) })
         }
         try await Workbench.with { [bytes] bench in
             bench.add(film)

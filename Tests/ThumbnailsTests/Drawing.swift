@@ -8,7 +8,7 @@ import Synchronization
 extension Thumbnail {
     /// The file, made of a picture of any size.
     func file(of pixels: Pixels) -> [UInt8]? {
-        PNG.encode(Scaling.fit(pixels, within: size.edge)).flatMap { file(of: $0) }
+        PNGEncoder.encode(Scaling.fit(pixels, within: size.edge)).flatMap { file(of: $0) }
     }
 }
 

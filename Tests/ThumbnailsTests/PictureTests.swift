@@ -50,7 +50,7 @@ import TestSupport
 
     /// A thumbnail of one store becomes one of the other by its texts alone.
     @Test func textsAreReplaced() throws {
-        let image = try #require(PNG.encode(picture(300, 200)))
+        let image = try #require(PNGEncoder.encode(picture(300, 200)))
         let shared = Thumbnail(uri: "./x.jpg", size: .normal, modified: 5, length: nil)
         let file = try #require(thumbnail.file(of: image).flatMap { shared.file(of: $0) })
         #expect(file == shared.file(of: image))
@@ -62,7 +62,7 @@ import TestSupport
 
     /// Qt reads tEXt as Latin-1 and iTXt as UTF-8 (PNG specification, 11.3.4).
     @Test func textsOutsideOfASCIIAreInternational() throws {
-        let image = try #require(PNG.encode(picture(3, 3)))
+        let image = try #require(PNGEncoder.encode(picture(3, 3)))
         let texts = [(key: "Thumb::URI", value: "file:///猫.jpg"), (key: "Thumb::MTime", value: "5")]
         let once = try #require(PNG.setting(texts, areInternational: true, of: image))
         #expect(PNG.texts(of: once) == ["Thumb::URI": "file:///猫.jpg", "Thumb::MTime": "5"])

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Media
 import Rankings
+import Render
 import TestSupport
 import Testing
 
@@ -16,6 +17,7 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
     let transport = HeldTransport()
     let clock = ManualClock()
     private let shelf = MemoryShelf()
+    private let renderer = TestPrograms.renderer()
     /// Requests to a network in trouble: the first two failures are each followed by another try; the third ends it.
     let tries = previewsAtOnce + ThumbnailSeeder.mostFailures - 1
     let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
@@ -23,6 +25,7 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
 
     deinit {
+        renderer.close()
         for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }
     }
 
@@ -33,7 +36,8 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
         let home = HomeThumbnails(
             user: 1000, directory: ThumbnailDirectory(path: place ?? directory.path, ledger: ledger), mountPoint: "/m n"
         )
-        let maker = ThumbnailMaker(home: home, shelf: shelf.shelf, client: client, time: time)
+        let maker = ThumbnailMaker(
+            home: home, shelf: shelf.shelf, client: client, renderer: renderer, time: time)
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Render
 
 /// What mounting needs of the system.
 extension Finding {
@@ -71,6 +72,24 @@ extension Finding {
 
     static func versions(kernel: String, library: String) -> Finding {
         .ok("versions", "rankfs \(Version.text), libfuse \(library), Linux \(kernel).")
+    }
+
+    /// - Parameter look: What protects this system from the process that decodes pictures, or why there is none.
+    /// - Returns: One line of what is in force.
+    static func decoding(_ look: Result<Protection, MediaError>) -> Finding {
+        switch look {
+        case .failure(let error):
+            return .wrong("decoding", "there will be no thumbnails and animations: \(error.text).")
+        case .success(let protection):
+            let missing = Protection.all.subtracting(protection)
+            let there = "pictures are decoded with \(list(protection.names))"
+            guard !missing.isEmpty else { return .ok("decoding", "\(there).") }
+            return .note("decoding", "\(there); this kernel or container does not allow \(list(missing.names)).")
+        }
+    }
+
+    private static func list(_ words: [String]) -> String {
+        words.isEmpty ? "nothing" : words.joined(separator: ", ")
     }
 
     // MARK: - Mounts

@@ -1,5 +1,6 @@
 import Fuse
 import Glibc
+import Render
 
 /// Looks at what mounting needs of the system, and at what is mounted.
 enum SystemProbe {
@@ -18,7 +19,7 @@ enum SystemProbe {
             .versions(
                 kernel: text("/proc/sys/kernel/osrelease").map { String($0.prefix { $0 != "\n" }) } ?? "unknown",
                 library: FuseLibrary.version),
-            .locate(configuration: text("/etc/updatedb.conf")),
+            .decoding(decoding()), .locate(configuration: text("/etc/updatedb.conf")),
         ].compactMap { $0 } + Finding.indexers(running: programs())
     }
 
@@ -39,6 +40,10 @@ enum SystemProbe {
                 path: path, isSetuidRoot: status.st_uid == 0 && status.st_mode & S_ISUID != 0)
         }
         return nil
+    }
+
+    private static func decoding() -> Result<Protection, MediaError> {
+        Result { () throws(MediaError) in try Renderer.look(at: Renderer.Configuration.standard.program()) }
     }
 
     /// The names of running processes, as far as this user may know.

@@ -1,3 +1,4 @@
+import Posix
 import Rankings
 
 /// Where a path leads: a mount, and the way below it.

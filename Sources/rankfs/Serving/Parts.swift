@@ -3,10 +3,10 @@ import Catalog
 import Glibc
 import HTTP
 import ImageCache
-import Origin
 import Pixiv
 import RankFS
 import Rankings
+import Render
 
 /// Everything below a mount, wired together: the one place where sources, limits and directories meet.
 ///
@@ -29,8 +29,10 @@ final class Parts: Sendable {
     let source: PixivSource
     let catalog: Catalog
     let cache: ImageCache
+    /// Decodes what comes from outside, in processes of its own.
+    let renderer: Renderer
     /// The embedded origin, for the source `demo`.
-    let origin: OriginServer?
+    let origin: EmbeddedOrigin?
     /// API requests a second once the burst is spent.
     let rate: Double
 
@@ -48,12 +50,13 @@ final class Parts: Sendable {
     private static let stallBound: Duration = .seconds(8)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
-        origin = name == .demo && settings.apiURL == nil ? try Self.startOrigin() : nil
+        origin = name == .demo && settings.apiURL == nil ? try EmbeddedOrigin() : nil
         let apiURL = settings.apiURL?.text ?? origin?.url
         let imageURL = settings.imageURL?.text ?? origin?.url
         let bound = min(Self.networkBound, settings.timeout / 2)
         transport = try Self.makeTransport(settings, origin: origin?.url, network: bound)
         isOffline = settings.isOffline
+        renderer = Renderer(.standard)
         let meter = MeteredNetwork(settings.metered) { isMetered in
             log.info(
                 isMetered ? "the network is metered: nothing is downloaded ahead" : "the network is metered no longer")
@@ -128,14 +131,6 @@ final class Parts: Sendable {
         return SessionKeeper(
             places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
             expired: { notices.show(.sessionExpired) })
-    }
-
-    private static func startOrigin() throws(ProgramError) -> OriginServer {
-        do throws(OriginError) {
-            return try OriginServer(OriginServer.Configuration(now: WallClock.now))
-        } catch {
-            throw ProgramError(.unavailable, error.message)
-        }
     }
 
     /// The origins that the user named, and the embedded one; a proxy is no origin.
@@ -215,6 +210,7 @@ final class Parts: Sendable {
             await catalog.close()
             await cache.close()
         }
+        renderer.close()
         meter.close()
         transport.shutdown()
         origin?.stop()

@@ -115,7 +115,7 @@ struct Service {
         configuration.thumbnails = thumbnails
         configuration.giveMemoryBack = FreeMemory.giveBack
         let fileSystem = RankFileSystem(
-            configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache)
+            configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache, renderer: parts.renderer)
         try guardian?.makeMount()
         var mounting = Session.Configuration(
             mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,

@@ -21,7 +21,8 @@ extension ThumbnailSeeder {
             // Without room they are made again for the next who asks.
             keep: { try? await cache.keep($0, as: $1) })
         self.init(
-            maker: ThumbnailMaker(home: store, shelf: shelf, client: HTTPClient(transport: parts.network)),
+            maker: ThumbnailMaker(
+                home: store, shelf: shelf, client: HTTPClient(transport: parts.network), renderer: parts.renderer),
             mayAsk: parts.maySpend, report: { log.debug($0) })
     }
 }

@@ -87,8 +87,13 @@ enum Files {
 
     /// Where an open file or folder is now; nil if it has no path, or `/proc` is missing.
     static func target(ofDescriptor descriptor: Int32) -> String? {
+        link("/proc/self/fd/\(descriptor)")
+    }
+
+    /// What a symbolic link holds; nil if it is none.
+    static func link(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+        let count = unsafe readlink(path, &buffer, buffer.count)
         guard count > 0, count < buffer.count else { return nil }
         return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

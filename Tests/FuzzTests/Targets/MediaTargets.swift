@@ -1,4 +1,5 @@
 @testable import Media
+@testable import Render
 @testable import Thumbnails
 
 /// Pictures and archives, read by libraries in C.
@@ -35,7 +36,7 @@ extension FuzzTarget {
             for edge in [256, 128] {
                 let small = Scaling.fit(decoded, within: edge)
                 try hold(max(small.width, small.height) <= edge, "a thumbnail is larger than its square")
-                guard let png = PNG.encode(small) else { throw BrokenProperty(description: "no PNG was made") }
+                guard let png = PNGEncoder.encode(small) else { throw BrokenProperty(description: "no PNG was made") }
                 try hold(PNG.texts(of: png) == [:], "a new PNG has texts")
             }
         },
@@ -61,6 +62,23 @@ extension FuzzTarget {
             guard let file = thumbnail.file(of: bytes) else { return }
             try hold(thumbnail.isValid(file), "a thumbnail that is not valid")
             try hold(file.count <= bytes.count + 512, "texts of nobody")
+        },
+        FuzzTarget(name: "answer", longest: 4096, seeds: []) { bytes in
+            let film = RenderJob.FilmRequest(frames: [.init(file: "0.jpg", delay: 40)], title: "", length: 1000)
+            for job in [RenderJob.film(film), .thumbnails(preview: [], edges: [256, 128])] {
+                switch RenderAnswer(message: bytes, to: job) {
+                case .film(let film):
+                    try hold(film.frames.allSatisfy { $0.upperBound <= 1000 }, "a frame outside of the archive")
+                    let parts = film.layout.pieces(covering: 0..<Int64.max)
+                    try hold(
+                        parts.reduce(0) { $0 + $1.length } == film.layout.length, "a film is not as long as it says")
+                case .needs(let ranges): try hold(ranges.allSatisfy { $0.upperBound <= 1000 }, "more than there is")
+                case .files(let files): try hold(files.count == 2, "not as many files as asked for")
+                case .refused, nil: break
+                }
+            }
+            _ = RenderJob(message: bytes)
+            _ = Protection(greeting: bytes)
         },
     ]
 

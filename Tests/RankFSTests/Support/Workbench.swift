@@ -4,7 +4,9 @@ import Fuse
 import HTTP
 import ImageCache
 import Rankings
+import Render
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RankFS
@@ -25,6 +27,7 @@ final class Workbench: Sendable {
     let catalog: Catalog
     let cache: ImageCache
     let fileSystem: RankFileSystem
+    let renderer = TestPrograms.renderer()
     private let lines: Lines
 
     private final class Lines: Sendable {
@@ -80,7 +83,8 @@ final class Workbench: Sendable {
         configuration.notesRecent = wishes.notesRecent
         configuration.keepsOwners = wishes.keepsOwners
         configuration.isOffline = wishes.isOffline
-        fileSystem = RankFileSystem(configuration, source: source, catalog: catalog, cache: cache)
+        fileSystem = RankFileSystem(
+            configuration, source: source, catalog: catalog, cache: cache, renderer: renderer)
     }
 
     /// Runs a test on a new file system, and leaves nothing behind.
@@ -97,6 +101,7 @@ final class Workbench: Sendable {
         do { result = .success(try await body(bench)) } catch { result = .failure(error) }
         bench.source.letPagesCome()
         bench.host.answerHeld()
+        bench.renderer.close()
         await bench.cache.close()
         await bench.catalog.close()
         try? FileManager.default.removeItem(at: bench.directory)

@@ -11,6 +11,10 @@ package enum MediaError: Error, Hashable, Sendable {
     /// There is no memory for it.
     case noMemory
     case cancelled
+    /// The process that makes it ended, hung or answered nonsense; it is started again for the next one.
+    case lost(String)
+    /// That process cannot be started now.
+    case unavailable(String)
 }
 
 extension MediaError {
@@ -24,6 +28,8 @@ extension MediaError {
             "the animation would be larger than \(bound) bytes; read the archive of frames instead"
         case .noMemory: "there is not enough memory to make the animation"
         case .cancelled: "making the animation was given up"
+        case .lost(let reason): "the process that decodes pictures \(reason)"
+        case .unavailable(let reason): "no process that decodes pictures can be started: \(reason)"
         }
     }
 }

@@ -1,5 +1,3 @@
-package import Media
-
 /// Makes pictures smaller.
 package enum Scaling {
     /// The size that fits a square: the proportions are kept, and nothing gets larger.

@@ -1,20 +1,23 @@
+import CLinux
 import Glibc
-import Posix
 
-/// Starts programs with posix_spawn(3): in a child forked after any task ran, no task ever runs.
-enum ChildProcess {
-    /// Starts a program by its path, with the present environment.
+/// Starts programs without forking: a task never runs in a forked child.
+package enum ChildProcess {
+    /// Starts a program by its path.
+    ///
+    /// Besides the standard streams it has the descriptors that it is given and no other one.
     ///
     /// - Parameters:
     ///   - path: The program; no search.
     ///   - arguments: With argument 0.
     ///   - inheriting: Descriptors that become 3, 4 and so on.
     ///   - errors: What becomes the standard error stream; inherited unless it is given.
+    ///   - environment: `NAME=value` each; this process's unless they are given.
     /// - Returns: The process id.
     /// - Throws: the errno of posix_spawn(3).
-    static func start(
-        _ path: String, _ arguments: [String], inheriting: [Int32], errors: Int32? = nil
-    ) throws(Files.Failure) -> pid_t {
+    package static func start(
+        _ path: String, _ arguments: [String], inheriting: [Int32], errors: Int32? = nil, environment: [String]? = nil
+    ) throws(SystemError) -> Int32 {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe _ = posix_spawn_file_actions_destroy(&actions) }
@@ -28,34 +31,64 @@ enum ChildProcess {
         for (index, copy) in copies.enumerated() {
             unsafe posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index))
         }
-        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
-        unsafe pointers.append(nil)
-        defer { unsafe pointers.forEach { unsafe free($0) } }
+        unsafe _ = rankfs_spawn_without_descriptors(&actions, 3 + Int32(copies.count))
+        let words = Words(arguments)
+        let variables = environment.map { Words($0) }
+        defer {
+            words.free()
+            variables?.free()
+        }
         var process: pid_t = 0
-        let code = unsafe posix_spawn(&process, path, &actions, nil, pointers, environ)
-        guard code == 0 else { throw Files.Failure(code: code) }
+        let code = unsafe posix_spawn(
+            &process, path, &actions, nil, words.pointers, unsafe variables?.pointers ?? environ)
+        guard code == 0 else { throw SystemError(code: code) }
         return process
     }
 
+    /// Texts as C programs get them, with a null pointer behind the last.
+    @safe private struct Words {
+        let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+        private let count: Int
+
+        init(_ texts: [String]) {
+            count = texts.count
+            unsafe pointers = .allocate(capacity: count + 1)
+            for (index, text) in texts.enumerated() {
+                unsafe (pointers + index).initialize(to: strdup(text))
+            }
+            unsafe (pointers + count).initialize(to: nil)
+        }
+
+        func free() {
+            for index in 0..<count { unsafe Glibc.free(pointers[index]) }
+            unsafe pointers.deallocate()
+        }
+    }
+
     /// How a program ended.
-    struct End: Hashable {
+    package struct End: Hashable {
         /// Nil if a signal ended it.
-        var status: Int32?
+        package var status: Int32?
         /// The beginning of what it wrote to its standard error stream.
-        var errors: String
+        package var errors: String
+
+        package init(status: Int32?, errors: String) {
+            self.status = status
+            self.errors = errors
+        }
     }
 
     /// Bytes of a program's complaints that are kept.
     private static let longestErrors = 4096
 
     /// Runs a program to its end.
-    static func run(_ path: String, _ arguments: [String]) throws(Files.Failure) -> End {
+    package static func run(_ path: String, _ arguments: [String]) throws(SystemError) -> End {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw .last() }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let process: pid_t
-        do throws(Files.Failure) {
+        do throws(SystemError) {
             process = try start(path, arguments, inheriting: [], errors: ends[1])
         } catch {
             close(ends[1])
@@ -77,7 +110,7 @@ enum ChildProcess {
     /// Waits for a child's end.
     ///
     /// - Returns: Its exit status, or nil with the number of the signal that ended it.
-    static func wait(for process: pid_t) -> (status: Int32?, signal: Int32) {
+    package static func wait(for process: Int32) -> (status: Int32?, signal: Int32) {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0 {
             guard errno == EINTR else { return (nil, 0) }

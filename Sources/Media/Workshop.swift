@@ -1,0 +1,124 @@
+import Glibc
+package import Render
+
+/// Does the jobs of `Render`, in the process that is made for them.
+///
+/// ## Concurrency
+///
+/// One job at a time keeps its thread busy until it is done.
+package enum Workshop {
+    /// Pixels of a preview that is decoded: twice those of the largest that the service makes.
+    private static let mostPixels = 1 << 20
+
+    /// Does a job.
+    ///
+    /// - Parameters:
+    ///   - job: What to do.
+    ///   - descriptor: The file that came with it.
+    /// - Returns: What came of it.
+    package static func perform(_ job: RenderJob, on descriptor: Int32?) -> RenderAnswer {
+        do throws(MediaError) {
+            switch job {
+            case .thumbnails(let preview, let edges): return .files(try thumbnails(of: preview, edges))
+            case .film(let request): return try film(request)
+            case .webP(let request): return .files([try webP(request, descriptor ?? -1)])
+            }
+        } catch { return .refused(error) }
+    }
+
+    /// Uses each library once.
+    package static func warmUp() {
+        let pixels = Pixels(width: 16, height: 16)
+        guard let frame = JPEG.encode(pixels, quality: 80) else { return }
+        _ = try? thumbnails(of: frame, [8])
+        _ = try? AnimatedWebP.encode(delays: [10], bound: 1 << 16) { _ in frame }
+    }
+
+    /// A preview within each square.
+    private static func thumbnails(of preview: [UInt8], _ edges: [Int]) throws(MediaError) -> [[UInt8]] {
+        guard let largest = edges.max(), edges.allSatisfy((1...FrameLimits.longestSide).contains) else { return [] }
+        let decoded = try JPEG.decode(preview, limit: mostPixels, covering: largest)
+        // The smaller is made from the larger: a fifth of the work, and no difference to the eye.
+        let pixels = Scaling.fit(decoded, within: largest)
+        var files: [[UInt8]] = []
+        for edge in edges {
+            guard let file = PNGEncoder.encode(Scaling.fit(pixels, within: edge)) else { throw .noMemory }
+            files.append(file)
+        }
+        return files
+    }
+
+    // MARK: - Animations
+
+    private static func film(_ request: RenderJob.FilmRequest) throws(MediaError) -> RenderAnswer {
+        let found = try FramePlaces.find(request.frames.map(\.file), inArchiveOf: request.length) { wanted in
+            request.bytes(of: wanted)
+        }
+        switch found {
+        case .needs(let ranges): return .needs(ranges)
+        case .places(let places):
+            let frames = zip(places.frames, request.frames).map { (size: Int64($0.count), delay: $1.delay) }
+            let layout = try Matroska.Layout(
+                width: places.width, height: places.height, frames: frames, title: request.title)
+            guard let film = Film(pieces: layout.layout, frames: places.frames, archive: request.length) else {
+                throw .animation("its title is too long")
+            }
+            return .film(film)
+        }
+    }
+
+    private static func webP(_ request: RenderJob.WebPRequest, _ descriptor: Int32) throws(MediaError) -> [UInt8] {
+        let archive = ArchiveFile(descriptor: descriptor, place: request.place)
+        let found = try FramePlaces.find(
+            request.frames.map(\.file), inArchiveOf: Int64(request.place.count)
+        ) { wanted throws(MediaError) in try archive.bytes(wanted) }
+        guard case .places(let places) = found else { throw .archive("it ends too early") }
+        // The frames are all but the whole of it.
+        guard places.frames.reduce(Int64(0), { $0 + Int64($1.count) }) <= request.bound else {
+            throw .tooLarge(bound: request.bound)
+        }
+        do {
+            return try AnimatedWebP.encode(delays: request.frames.map(\.delay), bound: request.bound) { index in
+                try archive.bytes(places.frames[index])
+            }
+        } catch { throw error as? MediaError ?? .noMemory }
+    }
+}
+
+extension RenderJob.FilmRequest {
+    /// Bytes of the archive as far as they are known: nil unless one stretch has them all.
+    fileprivate func bytes(of wanted: Range<Int64>) -> [UInt8]? {
+        for stretch in stretches where stretch.offset <= wanted.lowerBound {
+            let (begin, isTooFar) = wanted.lowerBound.subtractingReportingOverflow(stretch.offset)
+            guard !isTooFar, begin <= stretch.bytes.count, wanted.count <= stretch.bytes.count - Int(begin) else {
+                continue
+            }
+            return Array(stretch.bytes[Int(begin)..<Int(begin) + wanted.count])
+        }
+        return nil
+    }
+}
+
+/// An archive that lies in an open file.
+private struct ArchiveFile {
+    let descriptor: Int32
+    let place: Range<Int64>
+
+    func bytes(_ wanted: Range<Int64>) throws(MediaError) -> [UInt8] {
+        guard wanted.lowerBound >= 0, wanted.upperBound <= place.count else { throw .archive("it ends too early") }
+        var done = 0
+        let start = Int(place.lowerBound + wanted.lowerBound)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: wanted.count) { buffer, filled in
+            while done < wanted.count {
+                let got = unsafe pread(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + done }, wanted.count - done, start + done)
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { break }
+                done += got
+            }
+            filled = done
+        }
+        guard done == wanted.count else { throw .archive("it cannot be read") }
+        return bytes
+    }
+}

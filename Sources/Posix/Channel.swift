@@ -1,0 +1,142 @@
+import CLinux
+import Glibc
+
+/// One end of a stream socket between two processes, over which messages go: four bytes of length, lowest first, then so many bytes.
+///
+/// ## Concurrency
+///
+/// One thread at a time uses it.
+package struct Channel: Sendable {
+    package let descriptor: Int32
+
+    /// Why a message did not go through; the channel is of no use any more.
+    package enum Failure: Error, Hashable {
+        /// Nobody holds the other end.
+        case ended
+        /// The deadline passed.
+        case tooSlow
+        /// A message is told to be longer than allowed.
+        case tooLong
+        case system(SystemError)
+    }
+
+    /// Until when a message must be through; nil for as long as it takes.
+    package typealias Deadline = ContinuousClock.Instant?
+
+    package init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Two ends, which programs that are started do not inherit by themselves.
+    package static func pair() throws(SystemError) -> (Channel, Channel) {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .last() }
+        return (Channel(ends[0]), Channel(ends[1]))
+    }
+
+    package func close() {
+        Glibc.close(descriptor)
+    }
+
+    /// Sends a message, and a copy of a descriptor with it.
+    package func send(_ message: [UInt8], with passed: Int32? = nil, by deadline: Deadline = nil) throws(Failure) {
+        let head = (0..<4).map { UInt8(truncatingIfNeeded: message.count >> (8 * $0)) }
+        try sendAll(head[...], with: passed, by: deadline)
+        try sendAll(message[...], with: nil, by: deadline)
+    }
+
+    /// Receives a message; what came with it is not taken.
+    ///
+    /// Memory grows with the bytes that arrive, not with what is told of their number.
+    package func receive(upTo longest: Int, by deadline: Deadline = nil) throws(Failure) -> [UInt8] {
+        var none: Int32?
+        return try receive(upTo: longest, passed: &none, takes: false, by: deadline)
+    }
+
+    /// Receives a message and the descriptor that came with it, which is then the caller's to close.
+    package func receiveWithDescriptor(upTo longest: Int) throws(Failure) -> (message: [UInt8], passed: Int32?) {
+        var passed: Int32?
+        do throws(Failure) {
+            let message = try receive(upTo: longest, passed: &passed, takes: true, by: nil)
+            return (message, passed)
+        } catch {
+            if let passed { Glibc.close(passed) }
+            throw error
+        }
+    }
+
+    // MARK: -
+
+    /// Bytes asked for at once.
+    private static let part = 256 << 10
+
+    private func sendAll(_ bytes: ArraySlice<UInt8>, with passed: Int32?, by deadline: Deadline) throws(Failure) {
+        var rest = bytes
+        var passed = passed ?? -1
+        while !rest.isEmpty {
+            try wait(for: POLLOUT, by: deadline)
+            let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
+            let count = unsafe rest.withUnsafeBytes { bytes in
+                unsafe rankfs_send(descriptor, bytes.baseAddress, bytes.count, passed, flags)
+            }
+            guard count >= 0 else {
+                if errno == EINTR || errno == EAGAIN { continue }
+                throw errno == EPIPE || errno == ECONNRESET ? .ended : .system(.last())
+            }
+            passed = -1
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func receive(
+        upTo longest: Int, passed: inout Int32?, takes: Bool, by deadline: Deadline
+    ) throws(Failure) -> [UInt8] {
+        let head = try receiveAll(4, passed: &passed, takes: takes, by: deadline)
+        let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
+        guard count <= longest else { throw .tooLong }
+        return try receiveAll(count, passed: &passed, takes: takes, by: deadline)
+    }
+
+    private func receiveAll(
+        _ wanted: Int, passed: inout Int32?, takes: Bool, by deadline: Deadline
+    ) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: min(wanted, Self.part))
+        while bytes.count < wanted {
+            try wait(for: POLLIN, by: deadline)
+            let flags = deadline == nil ? 0 : Int32(MSG_DONTWAIT)
+            var received: Int32 = -1
+            let most = min(buffer.count, wanted - bytes.count)
+            let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+                guard takes else { return unsafe rankfs_receive(descriptor, buffer.baseAddress, most, nil, flags) }
+                return unsafe rankfs_receive(descriptor, buffer.baseAddress, most, &received, flags)
+            }
+            if received >= 0 {
+                if let passed { Glibc.close(passed) }
+                passed = received
+            }
+            guard count >= 0 else {
+                if errno == EINTR || errno == EAGAIN { continue }
+                throw errno == ECONNRESET ? .ended : .system(.last())
+            }
+            guard count > 0 else { throw .ended }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+
+    /// Returns once the socket may be ready; at once without a deadline, when the call itself waits.
+    private func wait(for events: Int32, by deadline: Deadline) throws(Failure) {
+        guard let deadline else { return }
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { throw .tooSlow }
+            let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
+            var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            let count = unsafe poll(&waiting, 1, milliseconds)
+            if count > 0 { return }
+            guard count == 0 || errno == EINTR else { throw .system(.last()) }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/// A file that consists of bytes of its own and of whole frames that lie elsewhere.
+///
+/// The same description always gives the same bytes.
+package struct FilmLayout: Hashable, Sendable {
+    /// A stretch of the file.
+    package enum Piece: Hashable, Sendable {
+        case literal([UInt8])
+        /// All bytes of a frame.
+        case frame(index: Int, size: Int64)
+
+        /// In bytes.
+        package var length: Int64 {
+            switch self {
+            case .literal(let bytes): Int64(bytes.count)
+            case .frame(_, let size): size
+            }
+        }
+    }
+
+    /// What a range of the file consists of.
+    package enum Part: Hashable, Sendable {
+        case literal(ArraySlice<UInt8>)
+        /// Bytes of a frame, counted from the frame's beginning.
+        case frame(index: Int, range: Range<Int64>)
+
+        /// In bytes.
+        package var length: Int64 {
+            switch self {
+            case .literal(let bytes): Int64(bytes.count)
+            case .frame(_, let range): Int64(range.count)
+            }
+        }
+    }
+
+    /// The whole file, in order.
+    package let layout: [Piece]
+    /// Bytes of the whole file.
+    package let length: Int64
+    /// Where each piece ends; the last number is `length`.
+    private let ends: [Int64]
+
+    /// - Parameter pieces: Of which no length is negative, and which are shorter than 2^63 bytes together.
+    package init(_ pieces: [Piece]) {
+        layout = pieces
+        var ends: [Int64] = []
+        ends.reserveCapacity(pieces.count)
+        var end: Int64 = 0
+        for piece in pieces {
+            end += piece.length
+            ends.append(end)
+        }
+        self.ends = ends
+        length = end
+    }
+
+    /// What a range of the file consists of, in order; what lies outside the file is left out.
+    package func pieces(covering range: Range<Int64>) -> [Part] {
+        let wanted = range.clamped(to: 0..<length)
+        var parts: [Part] = []
+        var index = firstPiece(endingBehind: wanted.lowerBound)
+        while index < layout.count {
+            let begin = index == 0 ? 0 : ends[index - 1]
+            let here = wanted.clamped(to: begin..<ends[index])
+            guard !here.isEmpty else { break }
+            switch layout[index] {
+            case .literal(let bytes):
+                parts.append(.literal(bytes[Int(here.lowerBound - begin)..<Int(here.upperBound - begin)]))
+            case .frame(let frame, _):
+                parts.append(.frame(index: frame, range: here.lowerBound - begin..<here.upperBound - begin))
+            }
+            index += 1
+        }
+        return parts
+    }
+
+    private func firstPiece(endingBehind offset: Int64) -> Int {
+        var low = 0
+        var high = ends.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ends[middle] > offset { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+/// A film whose frames lie in an archive.
+package struct Film: Hashable, Sendable {
+    package let layout: FilmLayout
+    /// Where each frame lies in the archive.
+    package let frames: [Range<Int64>]
+
+    /// Most frames of a film.
+    package static let mostFrames = 2000
+    /// Most pieces: one before each frame, the frames, and the end.
+    static let mostPieces = 2 * mostFrames + 1
+    /// Most bytes that are no frame's: some fifty for each frame.
+    package static let longestLiterals = 1 << 20
+
+    /// - Returns: Nil for what is no film over an archive of this length, whoever says so: frames outside of it, or of another size
+    ///   than told, or more of anything than there can be.
+    package init?(pieces: [FilmLayout.Piece], frames: [Range<Int64>], archive length: Int64) {
+        guard pieces.count <= Self.mostPieces, (1...Self.mostFrames).contains(frames.count),
+            frames.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= length && !$0.isEmpty })
+        else { return nil }
+        var literals = 0
+        for piece in pieces {
+            switch piece {
+            case .literal(let bytes): literals += bytes.count
+            case .frame(let index, let size):
+                guard frames.indices.contains(index), Int64(frames[index].count) == size else { return nil }
+            }
+        }
+        guard literals <= Self.longestLiterals, length <= Self.longestArchive else { return nil }
+        layout = FilmLayout(pieces)
+        self.frames = frames
+    }
+
+    /// Far above what a zip archive without extensions can hold; so many frames of this length still add up.
+    private static let longestArchive: Int64 = 1 << 40
+}

@@ -1,0 +1,168 @@
+/// Which job runs in which process, when processes are started and ended, and what happens when they fail.
+///
+/// Pure: it is told what happened and returns what is to be done.
+struct RenderPlan: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Limits: Hashable, Sendable {
+        /// Processes at the same time.
+        var atOnce = 2
+        /// Jobs that wait, at most; each may hold a preview in memory.
+        var mostWaiting = 256
+        /// Jobs of one process: what a picture left behind in it does not stay for ever.
+        var jobsEach = 256
+        /// A process that has nothing to do for so long ends.
+        var idle: Duration = .seconds(20)
+    }
+
+    enum Action: Hashable, Sendable {
+        /// Give a job to a process, which must be started first if it is new.
+        case run(job: Int, worker: Int, isNew: Bool)
+        case end(worker: Int)
+        case refuse(job: Int, MediaError)
+        /// Call `tick` then.
+        case wake(after: Duration)
+    }
+
+    /// What came of a job.
+    enum Outcome: Hashable, Sendable {
+        case answered
+        /// The process is gone: it ended, hung or talked nonsense.
+        case lost
+        /// The process could not be started.
+        case notStarted(MediaError)
+    }
+
+    private struct Worker {
+        var id: Int
+        var jobs = 0
+        var idleSince: Instant?
+        var isLong = false
+    }
+
+    /// Losses in a row that are not waited for: pictures of one directory may all be damaged in the same way.
+    private static let freeLosses = 3
+    private static let shortestRest: Duration = .milliseconds(10)
+    private static let longestRest: Duration = .seconds(1)
+    /// After the first process that could not be started, and at most.
+    private static let shortestRetry: Duration = .seconds(1)
+    private static let longestRetry: Duration = .seconds(60)
+
+    private let limits: Limits
+    private var waiting: [(job: Int, isLong: Bool)] = []
+    private var idle: [Worker] = []
+    private var busy: [Int: Worker] = [:]
+    private var nextWorker = 0
+    private var lostInARow = 0
+    private var failedStarts = 0
+    /// Why no process can be started; nil as long as nothing is known against it.
+    private var trouble: MediaError?
+    /// No process is started before.
+    private var restsUntil: Instant?
+    private var wakesAt: Instant?
+    private var isClosed = false
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    /// A job came.
+    mutating func submit(_ job: Int, isLong: Bool, now: Instant) -> [Action] {
+        guard !isClosed else { return [.refuse(job: job, .cancelled)] }
+        guard waiting.count < limits.mostWaiting else {
+            return [.refuse(job: job, .unavailable("too many pictures wait for it"))]
+        }
+        waiting.append((job, isLong))
+        return schedule(now)
+    }
+
+    /// A process is done with its job, one way or the other.
+    mutating func finished(_ worker: Int, _ outcome: Outcome, now: Instant) -> [Action] {
+        guard var worker = busy.removeValue(forKey: worker) else { return [] }
+        var actions: [Action] = []
+        switch outcome {
+        case .answered:
+            (lostInARow, failedStarts, trouble, restsUntil) = (0, 0, nil, nil)
+            // An animation took much memory, which only the end of a process surely gives back.
+            if isClosed || worker.isLong || worker.jobs >= limits.jobsEach {
+                actions.append(.end(worker: worker.id))
+            } else {
+                worker.idleSince = now
+                idle.append(worker)
+            }
+        case .lost:
+            (failedStarts, trouble) = (0, nil)
+            lostInARow += 1
+            let excess = lostInARow - Self.freeLosses
+            restsUntil = excess > 0 ? now + Self.doubled(Self.shortestRest, excess - 1, Self.longestRest) : nil
+        case .notStarted(let reason):
+            failedStarts += 1
+            trouble = reason
+            restsUntil = now + Self.doubled(Self.shortestRetry, failedStarts - 1, Self.longestRetry)
+        }
+        return actions + schedule(now)
+    }
+
+    /// Time has passed.
+    mutating func tick(now: Instant) -> [Action] {
+        if let wakesAt, now >= wakesAt { self.wakesAt = nil }
+        let worn = idle.filter { $0.idleSince.map { now - $0 >= limits.idle } ?? true }
+        idle.removeAll { worker in worn.contains { $0.id == worker.id } }
+        return worn.map { .end(worker: $0.id) } + schedule(now)
+    }
+
+    /// Nothing is done from now on but what has begun.
+    mutating func close() -> [Action] {
+        isClosed = true
+        let actions: [Action] = waiting.map { .refuse(job: $0.job, .cancelled) } + idle.map { .end(worker: $0.id) }
+        (waiting, idle) = ([], [])
+        return actions
+    }
+
+    // MARK: -
+
+    private mutating func schedule(_ now: Instant) -> [Action] {
+        var actions: [Action] = []
+        // Animations take minutes: one at a time, so that thumbnails pass by.
+        while busy.count < limits.atOnce,
+            let next = waiting.firstIndex(where: { !$0.isLong || !busy.values.contains(where: \.isLong) })
+        {
+            var worker: Worker
+            let isNew = idle.isEmpty
+            if let known = idle.popLast() {
+                worker = known
+            } else if let restsUntil, now < restsUntil {
+                guard let trouble else { break }
+                // Who waits is told at once: the program is missing, or the system is in need.
+                actions += waiting.map { .refuse(job: $0.job, trouble) }
+                waiting = []
+                break
+            } else {
+                worker = Worker(id: nextWorker)
+                nextWorker += 1
+            }
+            let (job, isLong) = waiting.remove(at: next)
+            worker.jobs += 1
+            worker.isLong = isLong
+            worker.idleSince = nil
+            busy[worker.id] = worker
+            actions.append(.run(job: job, worker: worker.id, isNew: isNew))
+        }
+        return actions + wake(now)
+    }
+
+    /// The next moment at which something is to be done that nothing else brings about.
+    private mutating func wake(_ now: Instant) -> [Action] {
+        var next = idle.compactMap(\.idleSince).min().map { $0 + limits.idle }
+        if !waiting.isEmpty, busy.count < limits.atOnce, let restsUntil, restsUntil > now {
+            next = min(next ?? restsUntil, restsUntil)
+        }
+        guard let next, wakesAt.map({ next < $0 }) ?? true else { return [] }
+        wakesAt = next
+        return [.wake(after: max(.zero, next - now))]
+    }
+
+    private static func doubled(_ first: Duration, _ times: Int, _ most: Duration) -> Duration {
+        min(most, first * (1 << min(times, 10)))
+    }
+}

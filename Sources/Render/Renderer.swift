@@ -1,0 +1,169 @@
+import Dispatch
+import Synchronization
+
+/// Decodes and encodes what comes from outside, somewhere.
+package protocol Rendering: Sendable {
+    /// Does a job.
+    ///
+    /// - Parameters:
+    ///   - job: What to do.
+    ///   - descriptor: A file that belongs to it, open for reading and nothing else; the caller keeps it open.
+    /// - Returns: The answer, which is no refusal.
+    /// - Throws: What the job was refused for, or `.lost`, `.unavailable`.
+    func perform(_ job: RenderJob, with descriptor: Int32?) async throws(MediaError) -> RenderAnswer
+}
+
+extension Rendering {
+    /// The files that a job makes.
+    package func files(_ job: RenderJob, with descriptor: Int32? = nil) async throws(MediaError) -> [[UInt8]] {
+        guard case .files(let files) = try await perform(job, with: descriptor) else {
+            throw .lost("answered nonsense")
+        }
+        return files
+    }
+}
+
+/// Has jobs done by processes that have no network, no files and no secrets, and supervises them: they are started when the first
+/// job comes, ended when there is nothing to do, and killed when they take too long or talk nonsense.
+///
+/// What happens to a process is an error of the one job that it had.
+///
+/// ## Concurrency
+///
+/// Any task may call. While a process has a job, a thread of the renderer's own queue waits for it. The mutex guards the plan and
+/// who waits; nothing is called under it.
+package final class Renderer: Rendering {
+    package struct Configuration: Sendable {
+        /// The path of `rankfs-render`, asked for whenever one is started.
+        package var program: @Sendable () throws(MediaError) -> String
+        /// How long a job may take.
+        package var patience: @Sendable (RenderJob) -> Duration = { $0.isLong ? .seconds(600) : .seconds(15) }
+        /// Does something after a while.
+        package var later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { duration, work in
+            let milliseconds = Int(clamping: Int64(duration / .milliseconds(1)) + 1)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: work)
+        }
+        var limits = RenderPlan.Limits()
+
+        package init(program: @escaping @Sendable () throws(MediaError) -> String, atOnce: Int) {
+            self.program = program
+            // Two at least, so that an animation leaves room for thumbnails; more than four help nobody who reads.
+            limits.atOnce = min(max(atOnce, 2), 4)
+        }
+    }
+
+    private struct Pending {
+        let job: RenderJob
+        let descriptor: Int32?
+        let continuation: CheckedContinuation<Result<RenderAnswer, MediaError>, Never>
+    }
+
+    private struct State {
+        var plan: RenderPlan
+        var pending: [Int: Pending] = [:]
+        var lastJob = 0
+        /// Those that are alive, by the plan's numbers.
+        var processes: [Int: RenderProcess] = [:]
+    }
+
+    /// The name of the program.
+    package static let program = RenderProcess.program
+
+    private let configuration: Configuration
+    private let queue = DispatchQueue(label: "rankfs.render", qos: .userInitiated, attributes: .concurrent)
+    private let state: Mutex<State>
+
+    package init(_ configuration: Configuration) {
+        self.configuration = configuration
+        state = Mutex(State(plan: RenderPlan(configuration.limits)))
+    }
+
+    deinit {
+        close()
+    }
+
+    package func perform(_ job: RenderJob, with descriptor: Int32?) async throws(MediaError) -> RenderAnswer {
+        let result = await withCheckedContinuation { continuation in
+            let actions = state.withLock { state in
+                state.lastJob += 1
+                state.pending[state.lastJob] = Pending(job: job, descriptor: descriptor, continuation: continuation)
+                return state.plan.submit(state.lastJob, isLong: job.isLong, now: .now)
+            }
+            perform(actions)
+        }
+        return try result.get()
+    }
+
+    /// Ends every process, also those that have a job; what waits is refused.
+    package func close() {
+        let actions = state.withLock { state in
+            // Who has a job ends the process when it notices.
+            for process in state.processes.values { process.kill() }
+            return state.plan.close()
+        }
+        perform(actions)
+    }
+
+    /// Starts a process and looks how it is protected.
+    ///
+    /// Blocks; not for tasks.
+    package static func look(at program: String) throws(MediaError) -> Protection {
+        let process = try RenderProcess(program)
+        process.end()
+        return process.protection
+    }
+
+    /// The numbers of the processes that are alive, for tests.
+    var processes: [Int32] { state.withLock { $0.processes.values.map(\.process) } }
+
+    // MARK: -
+
+    private func perform(_ actions: [RenderPlan.Action]) {
+        for action in actions {
+            switch action {
+            case .run(let job, let worker, let isNew):
+                guard let pending = state.withLock({ $0.pending.removeValue(forKey: job) }) else { continue }
+                queue.async { self.run(pending, worker, isNew: isNew) }
+            case .end(let worker):
+                guard let process = state.withLock({ $0.processes.removeValue(forKey: worker) }) else { continue }
+                process.end()
+            case .refuse(let job, let error):
+                let pending = state.withLock { $0.pending.removeValue(forKey: job) }
+                pending?.continuation.resume(returning: .failure(error))
+            case .wake(let duration):
+                configuration.later(duration) { [weak self] in
+                    guard let self else { return }
+                    perform(state.withLock { $0.plan.tick(now: .now) })
+                }
+            }
+        }
+    }
+
+    /// Has a job done; on the renderer's queue.
+    private func run(_ pending: Pending, _ worker: Int, isNew: Bool) {
+        var outcome = RenderPlan.Outcome.answered
+        let result: Result<RenderAnswer, MediaError>
+        do throws(MediaError) {
+            let process = try isNew ? start(worker) : state.withLock { $0.processes[worker] }
+            guard let process else { throw .cancelled }
+            outcome = .lost
+            let answer = try process.perform(
+                pending.job, with: pending.descriptor, by: .now + configuration.patience(pending.job))
+            outcome = .answered
+            if case .refused(let error) = answer { throw error }
+            result = .success(answer)
+        } catch {
+            if case .unavailable = error { outcome = .notStarted(error) }
+            result = .failure(error)
+        }
+        if outcome != .answered { state.withLock { $0.processes.removeValue(forKey: worker) }?.end() }
+        perform(state.withLock { $0.plan.finished(worker, outcome, now: .now) })
+        pending.continuation.resume(returning: result)
+    }
+
+    private func start(_ worker: Int) throws(MediaError) -> RenderProcess? {
+        let process = try RenderProcess(configuration.program())
+        state.withLock { $0.processes[worker] = process }
+        return process
+    }
+}

@@ -1,0 +1,64 @@
+import CLinux
+import Glibc
+import Render
+
+/// Gives up whatever decoding does not need, for good.
+///
+/// Each step is taken whether or not another one was possible: containers and old kernels refuse some. The order is that in which
+/// each is still allowed.
+enum Confinement {
+    /// Memory that all mappings together may take: two frames of 4K, their copies in libwebp and a result of 64 MiB are some 400 MB.
+    private static let memory: rlim_t = 1 << 30
+    /// Seconds of processor time in all: ten minutes are allowed to the longest job.
+    private static let time: rlim_t = 900
+    /// The socket, three times /dev/null, and what comes with a job.
+    private static let descriptors: rlim_t = 8
+
+    /// Takes all steps; with one thread.
+    ///
+    /// - Returns: What was possible.
+    static func begin() -> Protection {
+        var protection: Protection = []
+        // Looked up before the user changes, who then may not.
+        let empty = unsafe open("/proc/self/fdinfo", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if unshare(RANKFS_NEW_USERS, RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
+            protection.formUnion([.users, .network])
+        } else if unshare(RANKFS_NEW_USERS) {
+            protection.insert(.users)
+        } else if unshare(RANKFS_NEW_NETWORK, RANKFS_NEW_IPC, RANKFS_NEW_NAMES) {
+            // Root in a container may do this without.
+            protection.insert(.network)
+        }
+        // A mount namespace of its own would hold on to every mount that there is, rankfs's own too, which could then not end. This
+        // folder of the kernel's holds a file for each descriptor and leads nowhere.
+        if empty >= 0 {
+            if rankfs_change_root(empty) == 0 { protection.insert(.root) }
+            close(empty)
+        }
+        if giveUpPrivileges() { protection.insert(.privileges) }
+        if limit() { protection.insert(.limits) }
+        if SystemCallFilter.install() { protection.insert(.calls) }
+        return protection
+    }
+
+    private static func unshare(_ namespaces: Int...) -> Bool {
+        rankfs_unshare(UInt(namespaces.reduce(0, |))) == 0
+    }
+
+    private static func giveUpPrivileges() -> Bool {
+        let hasNoCapability = rankfs_clear_capabilities() == 0
+        let isHidden = rankfs_prctl(PR_SET_DUMPABLE, 0) == 0
+        return rankfs_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0 && hasNoCapability && isHidden
+    }
+
+    private static func limit() -> Bool {
+        let limits: [(__rlimit_resource, rlim_t)] = [
+            (RLIMIT_CORE, 0), (RLIMIT_FSIZE, 0), (__RLIMIT_NPROC, 0), (__RLIMIT_MEMLOCK, 0), (__RLIMIT_MSGQUEUE, 0),
+            (RLIMIT_NOFILE, descriptors), (RLIMIT_CPU, time), (RLIMIT_AS, memory),
+        ]
+        return limits.allSatisfy { resource, bound in
+            var limit = rlimit(rlim_cur: bound, rlim_max: bound)
+            return unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Glibc
+import Media
+import Posix
+import Render
+
+/// The program `rankfs-render`: decodes and encodes what comes from outside, for `rankfs`, which holds the other end of descriptor 3.
+///
+/// It starts with nothing but that socket, shuts itself in, and does one job after the other until the socket is closed.
+@main
+struct RenderProgram {
+    static func main() {
+        let channel = Channel(3)
+        var kind: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard unsafe getsockopt(channel.descriptor, SOL_SOCKET, SO_TYPE, &kind, &length) == 0 else {
+            let text = "rankfs-render is started by rankfs, which tells it what to do.\n"
+            _ = unsafe write(STDERR_FILENO, text, text.utf8.count)
+            exit(64)
+        }
+        // What libraries look up when they are first used is looked up while that is possible.
+        Workshop.warmUp()
+        let protection = Confinement.begin()
+        do throws(Channel.Failure) {
+            try channel.send(protection.greeting)
+            while true {
+                let (message, passed) = try channel.receiveWithDescriptor(upTo: RenderJob.longest)
+                defer { if let passed { close(passed) } }
+                guard let job = RenderJob(message: message) else { return }
+                try channel.send(Workshop.perform(job, on: passed).message)
+            }
+        } catch {
+            // Nobody is there any more who could be told.
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Posix
+
+/// `rankfs-origin` as a process of its own, which serves the source `demo` on the loopback and ends with this process.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+final class EmbeddedOrigin: Sendable {
+    /// `http://127.0.0.1:PORT`, for both `api_url` and `image_url`.
+    let url: String
+    private let process: pid_t
+    /// The origin ends when this is closed, also by the end of this process.
+    private let connection: Int32
+
+    private static let program = "rankfs-origin"
+    /// What it says when it serves.
+    private static let greeting = "listening on "
+    /// Milliseconds until it says so; it has nothing to read.
+    private static let patience: Int32 = 10_000
+    /// Bytes of what it says first: an address, or one sentence.
+    private static let longestLine = 1024
+
+    /// Starts it and waits until it serves.
+    ///
+    /// Blocks for some milliseconds; not for tasks.
+    init() throws(ProgramError) {
+        let path = try CompanionProgram.path(of: Self.program)
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+            throw ProgramError(.system, "no socket can be made: \(SystemError.last().text).")
+        }
+        do throws(SystemError) {
+            defer { close(ends[1]) }
+            process = try ChildProcess.start(path, [Self.program, "--parent", "3"], inheriting: [ends[1]])
+        } catch {
+            close(ends[0])
+            throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")
+        }
+        connection = ends[0]
+        let line = Self.line(from: connection)
+        guard line.hasPrefix(Self.greeting) else {
+            Self.end(process, connection)
+            throw ProgramError(
+                .unavailable,
+                line.isEmpty
+                    ? "\(LogText.escaped(path)) did not start; run it by itself to see why."
+                    : LogText.escaped(line, limit: Self.longestLine))
+        }
+        url = String(line.dropFirst(Self.greeting.count))
+    }
+
+    /// Ends it; nothing it holds needs to be kept.
+    func stop() {
+        Self.end(process, connection)
+    }
+
+    private static func end(_ process: pid_t, _ connection: Int32) {
+        kill(process, SIGKILL)
+        _ = ChildProcess.wait(for: process)
+        close(connection)
+    }
+
+    /// The first line, without its end; what there is of it if no more comes in time.
+    private static func line(from connection: Int32) -> String {
+        var line: [UInt8] = []
+        var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        while line.count < longestLine, line.last != newline {
+            let count = unsafe poll(&waiting, 1, patience)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            var byte: UInt8 = 0
+            guard unsafe read(connection, &byte, 1) == 1 else { break }
+            line.append(byte)
+        }
+        return String(decoding: line.prefix { $0 != newline }, as: UTF8.self)
+    }
+
+    private static let newline: UInt8 = 0x0a
+}

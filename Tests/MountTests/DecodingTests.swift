@@ -1,0 +1,113 @@
+import CLinux
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Decoded apart".
+    @Suite struct DecodingTests {
+        /// The processes that decode for a mount (proc(5), `children`).
+        private func renderers(_ mount: Mount) -> [Int32] {
+            let tasks = "/proc/\(mount.child.pid)/task"
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+            let children = threads.flatMap { thread in
+                (try? String(contentsOfFile: "\(tasks)/\(thread)/children", encoding: .utf8))?
+                    .split(separator: " ").compactMap { Int32($0) } ?? []
+            }
+            return children.filter { child in
+                (try? String(contentsOfFile: "/proc/\(child)/comm", encoding: .utf8)) == "rankfs-render\n"
+            }
+        }
+
+        @Test(arguments: [SIGKILL, SIGSEGV]) func whatEndsItIsAnErrorOfThatFile(signal: Int32) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                #expect(renderers(mount).isEmpty, "nothing was to be decoded")
+                let film = "\(mount.path)/works/\(Works.animation)/ugoira.webp"
+                // Laid out by a process that answers and idles; encoded by one for that alone.
+                _ = try read("\(mount.path)/works/\(Works.animation)/ugoira.mkv").get()
+                for idle in renderers(mount) { kill(idle, SIGKILL) }
+                let reader = try workplace.start("/usr/bin/timeout", ["60", "cat", film])
+                var killed: Set<Int32> = []
+                #expect(
+                    poll(upTo: 30) {
+                        for process in renderers(mount) where killed.insert(process).inserted { kill(process, signal) }
+                        return !reader.process.isRunning
+                    })
+                let output = try #require(reader.wait(upTo: 5))
+                #expect(!killed.isEmpty && output.status == 1 && output.errors.contains("Input/output error"))
+                #expect(mount.child.process.isRunning)
+                #expect(
+                    mount.child.errorText.contains("the process that decodes pictures ended"),
+                    "\(mount.child.errorText)")
+                #expect(try read(film).get().starts(with: Array("RIFF".utf8)))
+            }
+        }
+
+        @Test func withoutItEverythingElseWorks() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let program = workplace.directory.appending(path: "rankfs").path
+                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let folder = try workplace.folder("mount")
+                let cache = workplace.directory.appending(path: "cache").path
+                workplace.willMount(at: folder)
+                let child = try workplace.start(
+                    program,
+                    ["mount", "-f", "pixiv", folder, "-o", "\(origin.mountOptions),cache_dir=\(cache),rate=1000"])
+                #expect(poll { Workplace.isMounted(folder) }, "\(child.errorText)")
+                let work = "\(folder)/works/\(Works.animation)"
+                #expect(try read("\(work)/p0.jpg").get().starts(with: [0xff, 0xd8]))
+                #expect(try read("\(work)/ugoira.zip").get().starts(with: Array("PK".utf8)))
+                #expect(throws: (any Error).self) { try read("\(work)/ugoira.mkv").get() }
+                #expect(
+                    child.errorText.contains("the program rankfs-render is missing; looked for "), "\(child.errorText)")
+                let demo = try workplace.run(program, "demo", try workplace.folder("tour"))
+                #expect(
+                    demo.status == 69 && demo.errors.contains("the program rankfs-origin is missing"), "\(demo.errors)")
+            }
+        }
+
+        /// What decodes, draws and serves is in other programs.
+        @Test func theServingProgramHasNoDecoder() async throws {
+            try await withWorkplace { workplace in
+                let output = try workplace.run("readelf", "-d", "\(Workplace.programs)/rankfs")
+                #expect(output.status == 0 && output.output.contains("libfuse3"))
+                for library in ["jpeg", "webp", "png", "cairo", "microhttpd"] {
+                    #expect(!output.output.contains(library), "\(library)")
+                }
+            }
+        }
+
+        /// A program that reads a session is closed to the other programs of its user, and leaves no dump.
+        @Test(.enabled(if: geteuid() == 0, "only root may be another user"))
+        func nobodyElseLooksIntoIt() async throws {
+            try await withWorkplace { workplace in
+                let program = workplace.directory.appending(path: "rankfs").path
+                try FileManager.default.copyItem(atPath: "\(Workplace.programs)/rankfs", toPath: program)
+                let pipe = workplace.directory.appending(path: "cookies.txt").path
+                #expect(mkfifo(pipe, 0o666) == 0 && chmod(pipe, 0o666) == 0)
+                let home = try workplace.folder("home")
+                // It waits for somebody who writes a cookie.
+                let child = try workplace.start(
+                    "/usr/bin/setpriv",
+                    ["--reuid=nobody", "--regid=nogroup", "--clear-groups", program, "login", pipe],
+                    environment: ["HOME": home, "PATH": "/usr/bin:/bin"])
+                defer { child.signal(SIGKILL) }
+                let place = "/proc/\(child.pid)"
+                #expect(
+                    poll { (try? String(contentsOfFile: "\(place)/comm", encoding: .utf8)) == "rankfs\n" },
+                    "\(child.errorText)")
+                // Files of a process that may be looked into are its user's (proc(5), PR_SET_DUMPABLE).
+                #expect(
+                    poll {
+                        (try? FileManager.default.attributesOfItem(atPath: "\(place)/environ")[.ownerAccountID] as? Int)
+                            == 0
+                    })
+                let limits = try String(contentsOfFile: "\(place)/limits", encoding: .utf8)
+                let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+                #expect(core?.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(limits)")
+            }
+        }
+    }
+}
