@@ -31,7 +31,7 @@ func tests(
 
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
-    "Rankings", "HTTP", "Pixiv", "ImageCache", "Render", "Media", "Thumbnails", "RankFS", "rankfs",
+    "Rankings", "HTTP", "Sourcing", "Pixiv", "ImageCache", "Render", "Media", "Thumbnails", "RankFS", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
@@ -73,7 +73,8 @@ let package = Package(
         library("Posix", ["CLinux"]),
         library("HTTP", ["CCurl"]),
         library("SQLite", ["CSQLite"]),
-        library("Pixiv", ["Posix", "Rankings", "HTTP"]),
+        library("Sourcing", ["Posix", "Rankings", "HTTP"]),
+        library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
         library("Catalog", ["Rankings", "HTTP", "SQLite"]),
         library("ImageCache", ["Posix", "Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
         library("Render", ["Posix"]),
@@ -89,7 +90,7 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "HTTP", "SQLite", "Pixiv", "Catalog", "ImageCache", "Fuse", "Render",
+                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Catalog", "ImageCache", "Fuse", "Render",
                 "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
@@ -101,15 +102,19 @@ let package = Package(
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
-            name: "TestSupport", dependencies: ["HTTP", "Render", "CLinux", "CThreadSanitizer"],
+            name: "TestSupport", dependencies: ["HTTP", "Rankings", "Pixiv", "Render", "CLinux", "CThreadSanitizer"],
             path: "Tests/TestSupport",
+            swiftSettings: settings),
+        // The smallest source, registered in tests alone.
+        .target(
+            name: "SampleSource", dependencies: ["Rankings", "HTTP", "Sourcing"], path: "Tests/SampleSource",
             swiftSettings: settings),
         tests("ArchitectureTests", []),
         tests("PosixTests", ["Posix"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("SQLiteTests", ["SQLite"]),
-        tests("PixivTests", ["Pixiv", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
+        tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
         tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
@@ -120,15 +125,15 @@ let package = Package(
         tests(
             "RankFSTests",
             [
-                "RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Render", "Fuse", "HTTP", "rankfs-render",
-                "TestSupport",
+                "RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Render", "Fuse", "HTTP", "Sourcing",
+                "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
         tests(
             "ProgramTests",
             [
-                "rankfs", "Rankings", "Posix", "Render", "Pixiv", "Fuse", "HTTP", "ImageCache", "Thumbnails",
-                "TestSupport",
+                "rankfs", "Rankings", "Posix", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
+                "Thumbnails", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "TestSupport"]),

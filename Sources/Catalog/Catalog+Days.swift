@@ -2,7 +2,7 @@ package import Rankings
 internal import Synchronization
 
 extension Catalog {
-    /// The newest published day of a mode: from memory, or asked once after each noon JST; offline the newest stored.
+    /// The newest published day of a mode: from memory, or asked once after each day is due; offline the newest stored.
     package func newestDay(of mode: RankingMode) async throws(CatalogError) -> Day {
         if let remembered = rememberedNewestDay(of: mode), remembered.isCurrent { return remembered.day }
         let now = now
@@ -16,31 +16,37 @@ extension Catalog {
         }
     }
 
-    /// The newest published day of a mode as far as memory tells; nil if nobody has asked since the last noon.
+    /// The newest published day of a mode as far as memory tells; nil if nobody has asked since the last one was due.
     ///
     /// Never waits, never asks.
     package func rememberedNewestDay(of mode: RankingMode) -> RememberedDay? {
         let now = now
-        let isThere = isStored(.ranking(mode, Day.newestPublished(atUnixSeconds: now)))
-        return RememberedDay(known.withLock { $0.newest[mode] }, calendarsIsThere: isThere, now: now)
+        let days = days(of: mode)
+        let isThere = isStored(.ranking(mode, days.newest(at: now)))
+        return RememberedDay(known.withLock { $0.newest[mode] }, days, calendarsIsThere: isThere, now: now)
     }
 
     /// The newest day that a mode can have: the calendar's, or a later one that the service named.
     ///
     /// Never waits, never asks.
     package func newestPossible(of mode: RankingMode) -> Day {
-        known.withLock { [now] in $0.newestPossible(of: mode, now: now) }
+        let days = days(of: mode)
+        return known.withLock { [now] in $0.newestPossible(of: mode, days, now: now) }
     }
+
+    /// The days of a ranking by the source's calendar.
+    package func days(of mode: RankingMode) -> RankingDays { source.description.days(of: mode) }
 
     /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones.
     ///
     /// Never waits, never asks.
     package func listedDays(of mode: RankingMode) -> [Day] {
         let now = now
+        let days = days(of: mode)
         return known.withLock { known in
             let stored = known.storedDays(of: mode)
-            let end = known.newest[mode]?.listedEnd(now: now) ?? Day.newestPublished(atUnixSeconds: now)
-            return ListedDays.days(mode: mode, end: end, recent: configuration.days, stored: stored)
+            let end = known.newest[mode]?.listedEnd(days, now: now) ?? days.newest(at: now)
+            return ListedDays.days(days, end: end, recent: configuration.days, stored: stored)
         }
     }
 
@@ -62,7 +68,7 @@ extension Catalog {
     }
 
     private func askNewestDay(of mode: RankingMode) async throws(SourceError) -> Day {
-        guard source.modes.contains(mode.ofAllContents) else { throw mode.needsSignIn ? .needsSignIn : .notFound }
+        guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }
         let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
         let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: ContinuousClock.now + patience)

@@ -33,7 +33,10 @@ extension Catalog {
         return known.withLock { known in
             // What was stored once is served, whatever the clock or the service say now.
             if isThere || known.stored.contains(key) { return false }
-            if Freshness.isImpossible(key, newest: { known.newestPossible(of: $0, now: now) }) { return true }
+            if Freshness.isImpossible(key, days: days, newest: { known.newestPossible(of: $0, days(of: $0), now: now) })
+            {
+                return true
+            }
             guard let refused = known.refused[key] else { return false }
             if Freshness.holds(since: refused, seconds: Freshness.refusalSeconds, now: now) { return true }
             known.refused[key] = nil
@@ -123,8 +126,8 @@ extension Catalog {
         do throws(SourceError) {
             switch key {
             case .ranking(let mode, _):
-                guard source.modes.contains(mode.ofAllContents) else {
-                    if mode.needsSignIn { throw .needsSignIn }
+                guard source.has(mode) else {
+                    if source.description.needsSignIn(mode) { throw .needsSignIn }
                     throw .notFound
                 }
                 let pages = pages(of: key, works: [])

@@ -46,7 +46,7 @@ extension Catalog {
                 let pages = pages(of: key, works: [])
                 let content = try await pages.page(1)
                 _ = replace(
-                    listing, front: content.pictures(in: view.rendition), old: EntryTable(), pages,
+                    listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
                     Paging(window: pages.window, next: 2, last: content.last))
             case .work(let work):
                 outbox.add([.noText(.details(work))])
@@ -70,7 +70,7 @@ extension Catalog {
         }
         // Of many new works the rest is asked for as it is read, and stored as it comes.
         let newPages = pages(of: listing.key, works: new, patience: patience)
-        let pictures = try await newPages.page(1).pictures(in: view.rendition)
+        let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
         let present = Set(works)
         let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
         let pages = pages(of: listing.key, works: rest)
@@ -83,7 +83,7 @@ extension Catalog {
         let patience = min(configuration.timeout, Self.refreshPatience)
         let content = try await pages(of: listing.key, works: [], patience: patience).page(1)
         reportUnreadable(content, listing.key, page: 1)
-        let pictures = content.pictures(in: view.rendition)
+        let pictures = content.pictures(in: view.rendition, of: source)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let isWork = listing.key.isWork
         // A work that was uploaded anew keeps its entry, as in an author's listing; two would have the same name.
@@ -114,12 +114,12 @@ extension Catalog {
     private func readAnew(_ listing: Listing, from first: PageContent) {
         inBackground { [self] in
             let pages = pages(of: listing.key, works: [])
-            var pictures = first.pictures(in: view.rendition)
+            var pictures = first.pictures(in: view.rendition, of: source)
             var (number, last) = (1, first.last)
             while number < min(last ?? .max, pages.window.lastPage) {
                 do throws(SourceError) {
                     let content = try await pages.page(number + 1)
-                    pictures += content.pictures(in: view.rendition)
+                    pictures += content.pictures(in: view.rendition, of: source)
                     last = content.last
                     number += 1
                 } catch .pastTheEnd {

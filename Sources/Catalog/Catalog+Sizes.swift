@@ -87,7 +87,13 @@ extension Catalog {
         }
         do throws(CatalogError) {
             if known.withLock({ $0.doubted.contains(entry.picture) }) { throw .sizeNotTold }
-            let told = try await probe.size(at: try location(of: entry), urgency: urgency)
+            let location = try location(of: entry)
+            let told: Int64
+            if let size = location.size {
+                told = size
+            } else {
+                told = try await probe.size(at: location, urgency: urgency)
+            }
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             // A download may have told another one meanwhile, and has seen the bytes.
             let size = listing.learnSize(told, of: entry.picture)

@@ -68,14 +68,17 @@ package final class Catalog: Sendable {
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
         let path = configuration.directory + "/catalog.sqlite"
+        var configuration = configuration
+        configuration.view.learn(source.description)
         let opened: OpenedDatabase
-        let overview: StoredOverview
+        var overview: StoredOverview
         do throws(DatabaseError) {
             opened = try Connection.openOrSetAside(path: path, migrations: Schema.migrations, inMemoryIfFull: true)
             overview = try Rows.overview(of: opened.connection, variant: StoredVariant(configuration.view))
         } catch {
             throw .database("\(path) cannot be used: \(error); check the directory's owner and free space")
         }
+        overview.keepRankings(of: source.description)
         if opened.isInMemory {
             report(.notStored(reason: "the disk has no room for \(path); make room and mount again"))
         }

@@ -29,7 +29,7 @@ package enum CatalogEvent: Hashable, Sendable {
     case entriesUnreadable(count: Int, listing: ListingKey, page: Int)
     /// The database could not be written; answers are served from memory.
     case notStored(reason: String)
-    /// A work's original cannot be had; its 1200-pixel rendition stands in.
+    /// A work's original cannot be had; another rendition stands in.
     case originalMissing(WorkID)
 }
 

@@ -4,7 +4,7 @@ package import Rankings
 enum Freshness {
     /// How long "the service does not have it" holds: the service may publish late, and a mistyped name may be tried twice.
     static let refusalSeconds: Int64 = 300
-    /// How long "the newest day is still yesterday's" holds after noon.
+    /// How long "the newest day is still the one before" holds after the time at which the next appears.
     static let lateSeconds: Int64 = 300
     /// How long a failed asking keeps the older answer: shorter, because a network comes back at any time.
     static let failedSeconds: Int64 = 60
@@ -26,12 +26,15 @@ enum Freshness {
     ///
     /// - Parameters:
     ///   - key: The listing.
-    ///   - newest: The newest day that its mode can have.
+    ///   - days: The days of a ranking.
+    ///   - newest: The newest day that a ranking can have.
     /// - Returns: True if nobody need be asked.
-    static func isImpossible(_ key: ListingKey, newest: (RankingMode) -> Day) -> Bool {
+    static func isImpossible(
+        _ key: ListingKey, days: (RankingMode) -> RankingDays, newest: (RankingMode) -> Day
+    ) -> Bool {
         switch key {
         case .ranking(let mode, let day):
-            day < Day.first(of: mode) || day > newest(mode)
+            !days(mode).contains(day) || day > newest(mode)
         case .author(let author):
             author.rawValue <= 0
         case .work(let work): work.rawValue <= 0
@@ -45,10 +48,13 @@ enum Freshness {
     /// - Parameters:
     ///   - key: The listing.
     ///   - isComplete: Whether no further entry will come.
+    ///   - change: Whether the service's rankings change after they have appeared.
     ///   - newest: The newest day that its mode can have.
     /// - Returns: True if it may be cached for good.
-    static func isFrozen(_ key: ListingKey, isComplete: Bool, newest: (RankingMode) -> Day) -> Bool {
-        guard isComplete, case .ranking(let mode, let day) = key else { return false }
+    static func isFrozen(
+        _ key: ListingKey, isComplete: Bool, change: RankingCalendar.Change, newest: (RankingMode) -> Day
+    ) -> Bool {
+        guard isComplete, change == .never, case .ranking(let mode, let day) = key else { return false }
         return day < newest(mode)
     }
 
@@ -59,11 +65,6 @@ enum Freshness {
         case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
         case .search, .bookmarks, .following: !holds(since: fetched, seconds: searchSeconds, now: now)
         }
-    }
-
-    /// The moment a day's ranking appears, in Unix seconds: noon in Japan of the day after.
-    static func published(_ day: Day) -> Int64 {
-        day.advanced(by: 1).beginsAtUnixSeconds + 12 * 3600
     }
 }
 
@@ -77,22 +78,27 @@ struct NewestDay: Hashable, Sendable {
     var failed: Int64?
 
     /// Whether the service must be asked before this is given as the answer.
-    func mustAsk(now: Int64) -> Bool {
-        let expected = Day.newestPublished(atUnixSeconds: now)
+    ///
+    /// - Parameters:
+    ///   - days: The ranking's.
+    ///   - now: Unix seconds.
+    /// - Returns: Whether a newer day may have appeared since it was asked.
+    func mustAsk(_ days: RankingDays, now: Int64) -> Bool {
+        let expected = days.newest(at: now)
         guard day != expected else { return false }
         if let failed, Freshness.holds(since: failed, seconds: Freshness.failedSeconds, now: now) { return false }
         // The clock is behind what the service named: it cannot tell when the next day appears.
         if day > expected { return !Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now) }
-        let askedSinceNoon = asked <= now && Day.newestPublished(atUnixSeconds: asked) >= expected
-        return !(askedSinceNoon && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
+        let askedSince = asked <= now && days.newest(at: asked) >= expected
+        return !(askedSince && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
     }
 
-    /// The last of the days to list without asking: the calendar's, unless the service was asked since that day's noon.
-    func listedEnd(now: Int64) -> Day {
-        let expected = Day.newestPublished(atUnixSeconds: now)
+    /// The last of the days to list without asking: the calendar's, unless the service was asked since that one was due.
+    func listedEnd(_ days: RankingDays, now: Int64) -> Day {
+        let expected = days.newest(at: now)
         let latestAsking = max(asked, failed ?? asked)
         guard latestAsking <= now else { return max(day, expected) }
-        return Day.newestPublished(atUnixSeconds: latestAsking) >= expected ? day : max(day, expected)
+        return days.newest(at: latestAsking) >= expected ? day : max(day, expected)
     }
 }
 
@@ -111,17 +117,18 @@ package struct RememberedDay: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - told: What the service named last.
+    ///   - days: The ranking's.
     ///   - calendarsIsThere: Whether the listing of the newest day that the calendar allows is here: then none is newer.
     ///   - now: Unix seconds.
-    init?(_ told: NewestDay?, calendarsIsThere: Bool, now: Int64) {
-        let expected = Day.newestPublished(atUnixSeconds: now)
+    init?(_ told: NewestDay?, _ days: RankingDays, calendarsIsThere: Bool, now: Int64) {
+        let expected = days.newest(at: now)
         // Later than the calendar's: the clock is behind.
         if let told, told.day >= expected {
-            (day, isCurrent) = (told.day, !told.mustAsk(now: now))
+            (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
         } else if calendarsIsThere {
             (day, isCurrent) = (expected, true)
-        } else if let told, told.listedEnd(now: now) == told.day {
-            (day, isCurrent) = (told.day, !told.mustAsk(now: now))
+        } else if let told, told.listedEnd(days, now: now) == told.day {
+            (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
         } else {
             return nil
         }
@@ -131,14 +138,14 @@ package struct RememberedDay: Hashable, Sendable {
 /// Which days a mode's directory shows.
 enum ListedDays {
     /// The recent days up to `end` and the stored ones, oldest first, each once.
-    static func days(mode: RankingMode, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
-        let first = Day.first(of: mode)
-        var days = Set(stored)
-        for back in 0..<max(0, recent) {
-            let day = end.advanced(by: -back)
-            guard day >= first else { break }
-            days.insert(day)
+    static func days(_ days: RankingDays, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {
+        var listed = Set(stored)
+        var day = end
+        for _ in 0..<max(0, recent) {
+            guard day >= days.first else { break }
+            listed.insert(day)
+            day = days.before(day)
         }
-        return days.sorted()
+        return listed.sorted()
     }
 }

@@ -24,8 +24,8 @@ struct Known: Sendable {
     var doubted: Set<PictureID> = []
 
     /// The newest day that a mode can have: the calendar's, or the one that the service named if the clock is behind it.
-    func newestPossible(of mode: RankingMode, now: Int64) -> Day {
-        let expected = Day.newestPublished(atUnixSeconds: now)
+    func newestPossible(of mode: RankingMode, _ days: RankingDays, now: Int64) -> Day {
+        let expected = days.newest(at: now)
         return newest[mode].map { max($0.day, expected) } ?? expected
     }
 

@@ -99,7 +99,8 @@ extension Listing {
         let (next, wasComplete) = (state.paging.next, state.paging.isComplete)
         var rows: [ListingRow] = []
         while let (_, content) = state.paging.takeNext() {
-            rows += state.table.append(content.pictures(in: owner.view.rendition), of: key, view: owner.view)
+            rows += state.table.append(
+                content.pictures(in: owner.view.rendition, of: owner.source), of: key, view: owner.view)
         }
         guard state.paging.next != next || state.paging.isComplete != wasComplete else { return nil }
         return ListingWrite(

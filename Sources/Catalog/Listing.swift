@@ -42,7 +42,8 @@ package final class Listing: Sendable {
 
     /// Whether this listing can never change again (a past day, complete): kernel and clients may cache it.
     package var isFrozen: Bool {
-        Freshness.isFrozen(key, isComplete: isComplete, newest: owner.newestPossible)
+        Freshness.isFrozen(
+            key, isComplete: isComplete, change: owner.source.description.calendar.change, newest: owner.newestPossible)
     }
 
     /// When its content last changed, in Unix seconds: the directory's modification time.
@@ -50,7 +51,7 @@ package final class Listing: Sendable {
     /// A ranking changes when it is published, an author's works when one is uploaded; reading further pages changes neither.
     package var modified: Int64 {
         switch key {
-        case .ranking(_, let day): Freshness.published(day)
+        case .ranking(let mode, let day): owner.source.description.days(of: mode).published(day)
         case .author, .search, .bookmarks, .work:
             state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
         case .following: state.withLock { $0.fetched }
@@ -92,6 +93,8 @@ protocol ListingOwner: AnyObject, Sendable {
     var now: Int64 { get }
 
     var view: ListingView { get }
+
+    var source: any RankingSource { get }
 
     /// The newest day that a mode can have.
     func newestPossible(of mode: RankingMode) -> Day

@@ -13,8 +13,8 @@ struct PageContent: Sendable {
     var unreadable = 0
 
     /// The pictures to list.
-    func pictures(in rendition: Rendition) -> [ListedPicture] {
-        pictures ?? works.map { ListedPicture($0, rendition: rendition) }
+    func pictures(in rendition: Rendition, of source: any RankingSource) -> [ListedPicture] {
+        pictures ?? works.map { ListedPicture($0, rendition: rendition, of: source) }
     }
 }
 
@@ -51,8 +51,8 @@ struct RankingPages: ListingPages {
     var onOpening: @Sendable () -> Void = {}
 
     var window: PageWindow {
-        var window = PageWindow.ranking
-        // Ranks that the service leaves out keep their places: rank N is on page N / 50, rounded up.
+        var window = PageWindow.ranking(source.description.paging)
+        // Ranks that the service leaves out keep their places: with fifty a page, rank N is on page N / 50, rounded up.
         if let top { window.shownPages = (top + window.perPage - 1) / window.perPage }
         return window
     }

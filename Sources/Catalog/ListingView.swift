@@ -11,6 +11,10 @@ package struct ListingView: Hashable, Sendable {
     ///
     /// Pages behind it are not asked for.
     package var top: Int?
+    /// The rankings of works made with AI; the catalog learns them from its source.
+    var generated: Set<RankingMode> = []
+    /// Whether files of different renditions have names of their own; the catalog learns it from its source.
+    var hasOwnNames = false
 
     package init(
         rendition: Rendition, allPages: Bool = false, filter: ListingFilter = ListingFilter(), top: Int? = nil
@@ -21,16 +25,28 @@ package struct ListingView: Hashable, Sendable {
         self.top = top
     }
 
+    /// Takes in what a source says of its rankings and renditions.
+    mutating func learn(_ source: SourceDescription) {
+        generated = Set(source.rankings.filter(\.isGenerated).map(\.mode))
+        let extensions = source.renditions.filter { $0.rendition != .original }.map(\.fileExtension)
+        hasOwnNames = extensions.contains(nil) || Set(extensions).count > 1
+    }
+
     /// Whether an entry of this rank is shown; 0 stands for none.
     func shows(rank: Int32) -> Bool {
         rank == 0 || top.map { rank <= $0 } ?? true
     }
 
+    /// Whether a ranking can show anything.
+    package func shows(_ mode: RankingMode) -> Bool {
+        filter.admits(rankingOfGenerated: generated.contains(mode))
+    }
+
     /// Whether a work of a listing is shown.
     func shows(_ work: Work, in key: ListingKey) -> Bool {
         switch key {
-        case .ranking(let mode, _): filter.admits(work, rankedIn: mode)
-        case .author, .search, .bookmarks: filter.admits(work, rankedIn: nil)
+        case .ranking(let mode, _): filter.admits(work, rankedAsGenerated: generated.contains(mode))
+        case .author, .search, .bookmarks: filter.admits(work)
         case .work, .following: true
         }
     }
@@ -54,10 +70,23 @@ struct ListedPicture: Sendable {
     /// Bytes, 0 for unknown.
     var size: Int64 = 0
 
-    /// Page 0 of a work in a rendition that is always JPEG.
-    init(_ listed: ListedWork, rendition: Rendition) {
-        self.init(listed, rendition: rendition, reference: listed.work.picture, fileExtension: "jpg")
+    /// Page 0 of a work under the listing's own reference, as the source describes its renditions.
+    init(_ listed: ListedWork, rendition: Rendition, of source: any RankingSource) {
+        let work = listed.work
+        let always = source.description.facts(of: rendition)?.fileExtension
+        guard always == nil || source.description.tellsSizes else {
+            self.init(listed, rendition: rendition, reference: work.picture, fileExtension: always ?? Self.unknown)
+            return
+        }
+        let location = source.location(of: work.id, picture: work.picture, page: 0, rendition: rendition)
+        self.init(
+            listed, rendition: rendition, reference: work.picture,
+            fileExtension: always ?? location?.fileExtension ?? Self.unknown)
+        size = location?.size ?? 0
     }
+
+    /// The extension of a picture of which nobody tells the format, such as a withheld one.
+    private static let unknown = "jpg"
 
     init(_ listed: ListedWork, page: Int = 0, rendition: Rendition, reference: String, fileExtension: String) {
         self.listed = listed

@@ -3,8 +3,9 @@ import Rankings
 
 /// Finds out which format originals have, and which of them the image host cannot give.
 ///
-/// No listing tells the format, but the image host says 404 to all but one of three names; asking it costs the service's API
-/// nothing and tells the size besides. A few originals answer 500 for good: the 1200-pixel rendition stands in for them.
+/// Where no listing tells the format, the image host says 404 to all but one of a few names; asking it costs the service's API
+/// nothing and tells the size besides. Where the listing tells both, nobody is asked. A few originals answer 500 for good: the
+/// rendition that mounts usually show stands in for them.
 struct OriginalResolver: Sendable {
     let source: any RankingSource
     let probe: SizeProbe
@@ -25,7 +26,7 @@ struct OriginalResolver: Sendable {
 
     /// A work's first page: the original if it can be had, else the rendition that stands in.
     func original(of listed: ListedWork) async throws(SourceError) -> ListedPicture {
-        let standIn = ListedPicture(listed, rendition: .regular)
+        let standIn = ListedPicture(listed, rendition: .regular, of: source)
         guard listed.work.withheld == nil else { return standIn }
         for reference in source.originalCandidates(of: listed.work) {
             guard let found = try await look(reference, page: 0, listed) else { continue }
@@ -81,6 +82,10 @@ struct OriginalResolver: Sendable {
             let location = source.location(
                 of: listed.work.id, picture: reference, page: page, rendition: .original)
         else { return nil }
+        if let size = location.size {
+            picture.size = size
+            return picture
+        }
         count(1, 0)
         let (answer, status) = await probe.head(of: location)
         switch answer {
@@ -106,8 +111,10 @@ struct OriginalResolver: Sendable {
     }
 
     private func standIn(_ listed: ListedWork, page: Int) -> ListedPicture {
-        ListedPicture(
-            listed, page: page, rendition: .regular, reference: listed.work.picture, fileExtension: "jpg")
+        var standIn = ListedPicture(listed, rendition: .regular, of: source)
+        standIn.page = page
+        if page > 0 { standIn.size = 0 }
+        return standIn
     }
 
     /// What was answered about one of several.

@@ -1,3 +1,5 @@
+import Rankings
+
 /// Which pages of a listing to ask for, and in which order to append what comes: a pure state machine.
 ///
 /// Pages arrive in any order and are appended in theirs. Page numbers count from 1.
@@ -111,8 +113,10 @@ struct Paging<Content: Sendable>: Sendable {
 }
 
 extension Paging.Window {
-    /// A ranking: fifty entries a page, all of its ten pages at once; no ranking has ever had more than forty.
-    static var ranking: Self { Self(perPage: 50, pages: 10, lastPage: 40) }
+    /// A ranking's pages, as the source describes them.
+    static func ranking(_ paging: RankingPaging) -> Self {
+        Self(perPage: max(1, paging.entries), pages: max(1, paging.atOnce), lastPage: max(1, paging.most))
+    }
 
     /// An author's works: three requests ahead, because five thousand works are fifty requests.
     static func author(perRequest: Int) -> Self { Self(perPage: max(1, perRequest), pages: 3, lastPage: 5000) }

@@ -101,27 +101,25 @@ extension ListingKey {
     }
 }
 
-/// Which of the two sets of listings of a database a mount uses: names of originals have extensions of their own.
+/// Which set of listings of a database a mount uses: names of originals have extensions of their own, and in some sources those
+/// of other renditions too.
 struct StoredVariant: Hashable, Sendable {
-    private static let originals = "original/"
-
-    private let isOriginal: Bool
+    /// What keys of this set begin with; empty where names are the same for all renditions but originals.
+    private let prefix: String
 
     init(_ view: ListingView) {
-        isOriginal = view.rendition == .original
+        prefix = view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : ""
     }
 
     /// The key as it is stored.
     func text(of key: ListingKey) -> String {
-        isOriginal && !key.isSameInEveryView ? Self.originals + key.text : key.text
+        key.isSameInEveryView ? key.text : prefix + key.text
     }
 
     /// The key of this variant that some text means.
     func key(_ text: String) -> ListingKey? {
-        if text.hasPrefix(Self.originals) {
-            return isOriginal ? ListingKey(text: String(text.dropFirst(Self.originals.count))) : nil
-        }
-        guard let key = ListingKey(text: text), !isOriginal || key.isSameInEveryView else { return nil }
+        if !prefix.isEmpty, text.hasPrefix(prefix) { return ListingKey(text: String(text.dropFirst(prefix.count))) }
+        guard let key = ListingKey(text: text), prefix.isEmpty || key.isSameInEveryView else { return nil }
         return key
     }
 }

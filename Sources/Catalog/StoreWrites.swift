@@ -71,4 +71,13 @@ struct StoredOverview: Sendable {
     var sizes = 0
     /// Newest first.
     var recent: [RecentPicture] = []
+
+    /// Leaves out rankings that a source does not have, or has no longer.
+    mutating func keepRankings(of source: SourceDescription) {
+        newest = newest.filter { source[$0.key] != nil }
+        keys = keys.filter { key in
+            guard case .ranking(let mode, _) = key else { return true }
+            return source[mode] != nil
+        }
+    }
 }

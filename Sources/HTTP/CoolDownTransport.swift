@@ -127,7 +127,7 @@ package final class CoolDownTransport: Transport {
         return HeldTransfer(id: id, door: self)
     }
 
-    /// `i.pximg.net`, with the port if one is named; the same for any spelling of a host.
+    /// `images.example`, with the port if one is named; the same for any spelling of a host.
     static func host(of url: String) -> String {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -9,9 +9,10 @@ extension Core {
         _ picture: PictureRequest, isPreload: Bool, now: ContinuousClock.Instant
     ) -> ImageCacheError? {
         let key = FileKey(picture.id)
-        // The service names its stand-ins for withheld pictures so.
         let name = picture.location.url.split(separator: "/").last ?? ""
-        guard !name.hasPrefix("limit_") else { return .refused("the service gives a placeholder for this picture") }
+        guard !configuration.isPlaceholder(name) else {
+            return .refused("the service gives a placeholder for this picture")
+        }
         guard let format = PictureFormat(fileExtension: picture.location.fileExtension) else {
             return .damaged("pictures of this kind are not known")
         }

@@ -33,6 +33,8 @@ package final class ImageCache: Sendable {
         package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
         /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
         package var mayPreload: @Sendable () -> Bool = { true }
+        /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
+        package var isPlaceholder: @Sendable (_ name: Substring) -> Bool = { _ in false }
         /// Whether deadlines are looked after by a timer; tests call `tick` themselves.
         package var hasTimer = true
 

@@ -27,7 +27,7 @@ enum PathParts {
         guard time.count == widths.count, zip(folders, widths).allSatisfy({ $0.utf8.count == $1 }),
             let day = Day(year: time[0], month: time[1], day: time[2]), time[3] < 24, time[4] < 60, time[5] < 60
         else { return nil }
-        return day.beginsAtUnixSeconds + Int64(time[3] * 3600 + time[4] * 60 + time[5])
+        return PixivRankings.calendar.begins(day) + Int64(time[3] * 3600 + time[4] * 60 + time[5])
     }
 
     /// The work of a stem: a number, in newer works with a dash and a hash behind it.

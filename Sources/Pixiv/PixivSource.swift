@@ -7,13 +7,6 @@ package import Rankings
 ///
 /// A value of immutable parts; all methods may be called from any task at once.
 package struct PixivSource: RankingSource {
-    /// The hosts that pixiv's requests may go to.
-    package static let hosts: Set<String> = ["www.pixiv.net", "i.pximg.net", "s.pximg.net"]
-
-    private static let standardAPI = "https://www.pixiv.net"
-    /// Whose cookies the API takes.
-    package static let apiHost = "www.pixiv.net"
-
     let api: WebAPI
     private let images: String
 
@@ -37,24 +30,13 @@ package struct PixivSource: RankingSource {
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
         apiURL: String?, imageURL: String?, session: SessionKeeper = SessionKeeper(nil)
     ) {
-        api = WebAPI(send: send, gate: gate, base: apiURL ?? Self.standardAPI, session: session)
+        api = WebAPI(send: send, gate: gate, base: apiURL ?? Self.apiURL, session: session)
         images = imageURL ?? Self.imageURL
     }
 
-    package var name: String { "pixiv" }
+    package var description: SourceDescription { Self.facts }
 
     package var signIn: SignIn { api.session.signIn }
-
-    package var modes: [RankingMode] {
-        signIn == .signedOut ? RankingMode.everyone : RankingMode.everyone + RankingMode.signedIn
-    }
-
-    /// Asks the service whether it takes a session.
-    package func check(
-        _ cookie: SessionCookie, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> SessionCheck {
-        try await api.check(cookie, deadline: deadline)
-    }
 
     /// Further pages wait behind what somebody opens: file managers that count entries read every directory that they show to its
     /// end (Semantics, "Folder manners").
@@ -69,10 +51,12 @@ package struct PixivSource: RankingSource {
     package func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
-        let content = mode.content.map { "&content=\($0.rawValue)" } ?? ""
+        let (name, kind) = PixivRankings.query(of: mode)
+        let content = kind.map { "&content=\($0.rawValue)" } ?? ""
         let date = day.map { "&date=\($0.compact)" } ?? ""
-        let path = "/ranking.php?format=json&mode=\(mode.name)\(content)\(date)&p=\(page)"
-        let answer = try await api(forPage: page).ask(path, forMembers: mode.needsSignIn, deadline: deadline)
+        let path = "/ranking.php?format=json&mode=\(name)\(content)\(date)&p=\(page)"
+        let answer = try await api(forPage: page).ask(
+            path, forMembers: Self.facts.needsSignIn(mode), deadline: deadline)
         switch answer.status {
         case 404: throw RankingAnswer.nothing(page: page)
         case 401: throw .needsSignIn

@@ -19,10 +19,11 @@ package enum RankingAnswer {
             throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
         }
         // Works of every kind under the name of one kind would be stored for good.
-        let isOther = root["mode"].text.map { $0 != mode.name } ?? false
-        let isOtherContent = root["content"].text.map { $0 != (mode.content?.rawValue ?? "all") } ?? false
+        let (name, content) = PixivRankings.query(of: mode)
+        let isOther = root["mode"].text.map { $0 != name } ?? false
+        let isOtherContent = root["content"].text.map { $0 != (content?.rawValue ?? "all") } ?? false
         if isOther || isOtherContent {
-            throw mode.needsSignIn
+            throw PixivSource.facts.needsSignIn(mode)
                 ? .needsSignIn : .unreadable("pixiv answered with another ranking than \(mode.rawValue).")
         }
         guard let first = contents.first else { throw nothing(page: page) }

@@ -1,5 +1,6 @@
-package import HTTP
+import HTTP
 import Rankings
+package import Sourcing
 import Synchronization
 
 /// Asks the service for what this program takes for granted of it: a page of a ranking, a record, and parts of one picture.
@@ -15,29 +16,19 @@ package struct ServiceExaminer: Sendable {
     private let now: Int64
     private let patience: Duration
 
-    /// - Parameters:
-    ///   - send: Sends one request, once.
-    ///   - gate: Paces those to the API.
-    ///   - apiURL: Without a trailing slash, as is the next.
-    ///   - imageURL: Scheme and host of pictures.
-    ///   - now: Unix seconds.
-    ///   - patience: For each request.
-    package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String, imageURL: String, now: Int64, patience: Duration
-    ) {
-        self.send = send
-        let seen = seen
+    package init(_ means: ExaminationMeans) {
+        send = means.send
+        let (seen, send) = (seen, send)
         api = WebAPI(
             send: { request throws(HTTPError) in
                 let response = try await send(request)
                 seen.head.withLock { $0 = response.head }
                 return response
-            }, gate: gate, base: apiURL, session: SessionKeeper(nil))
-        images = imageURL
-        isSecure = (apiURL.hasPrefix("https://"), imageURL.hasPrefix("https://"))
-        self.now = now
-        self.patience = patience
+            }, gate: means.gate, base: means.apiURL, session: SessionKeeper(nil))
+        images = means.imageURL
+        isSecure = (means.apiURL.hasPrefix("https://"), means.imageURL.hasPrefix("https://"))
+        now = means.now
+        patience = means.patience
     }
 
     /// The head of the API's last answer.

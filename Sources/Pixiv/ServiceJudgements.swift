@@ -1,5 +1,6 @@
 import HTTP
 import Rankings
+import Sourcing
 
 /// What a page of a ranking says of the service.
 enum RankingJudgement {
@@ -44,7 +45,7 @@ enum RankingJudgement {
         let plain = entries.filter { !isMasked($0) }
         var report = [day(root, now: now), pages(root, entries)]
         do throws(SourceError) {
-            let page = try RankingAnswer.page(of: root, mode: .daily, day: nil, page: 1)
+            let page = try RankingAnswer.page(of: root, mode: PixivRankings.daily, day: nil, page: 1)
             report.append(
                 Assumption(
                     "entries that are understood", holds: page.unreadable == 0,
@@ -74,7 +75,7 @@ enum RankingJudgement {
         guard let day = root["date"].text.flatMap({ Day(compact: $0) }) else {
             return Assumption(name, .changed, "it is not told as eight digits")
         }
-        let late = Day.newestPublished(atUnixSeconds: now).ordinal - day.ordinal
+        let late = PixivSource.facts.days(of: PixivRankings.daily).newest(at: now).ordinal - day.ordinal
         // It appears around noon in Japan, sometimes hours later.
         let text =
             switch late {

@@ -1,7 +1,8 @@
 package import Rankings
+import Sourcing
 
 /// The cookie of a signed-in user, `PHPSESSID=<user id>_<secret>`; its value is in no description of it.
-package struct SessionCookie: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
     /// The cookie's name on the wire.
@@ -37,6 +38,8 @@ package struct SessionCookie: Hashable, Sendable, CustomStringConvertible, Custo
         }
     }
 
+    package var line: String { value }
+
     /// The request header that carries it.
     var header: String { "Cookie: \(Self.name)=\(value)" }
 
@@ -45,11 +48,10 @@ package struct SessionCookie: Hashable, Sendable, CustomStringConvertible, Custo
     package var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 }
 
-/// Why something that should hold a session does not; a clause with cause and remedy, which never repeats what was found.
-package struct SessionProblem: Error, Hashable, Sendable {
-    package let reason: String
-
-    package init(_ reason: String) {
-        self.reason = reason
+extension SessionCookie {
+    /// The session that a file holds.
+    static func read(_ place: SessionPlace, host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
+        try SessionText.cookie(
+            in: try SessionFile.content(of: place), host: host, takesBare: place.takesBare, now: now)
     }
 }

@@ -1,5 +1,6 @@
 import Posix
 package import Rankings
+package import Sourcing
 import Synchronization
 
 /// Holds the session of the user, as the files have it at this moment, and what the service thinks of it.
@@ -49,6 +50,16 @@ package final class SessionKeeper: Sendable {
         self.report = report
         self.expired = expired
         guarded = Mutex(State())
+    }
+
+    /// Follows the files that a mount names; none if it names none.
+    convenience init(following means: SessionMeans?) {
+        guard let means else {
+            self.init(nil)
+            return
+        }
+        self.init(
+            places: means.places, host: means.host, now: means.now, report: means.report, expired: means.expired)
     }
 
     /// Holds one session without a file; nil for none.
@@ -151,7 +162,7 @@ package final class SessionKeeper: Sendable {
             state = State(stamp: found?.stamp, problem: state.problem)
             if let found {
                 do {
-                    state.cookie = try SessionFile.read(found.place, host: host, now: now())
+                    state.cookie = try SessionCookie.read(found.place, host: host, now: now())
                 } catch {
                     problem = "the session file \(found.place.path) is not used: it \(error.reason)"
                 }

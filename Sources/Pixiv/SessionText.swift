@@ -1,8 +1,7 @@
+package import Sourcing
+
 /// Finds the session in text: a cookies.txt as browsers' extensions export it (Netscape format), or the bare cookie.
 package enum SessionText {
-    /// Bytes; a browser's whole jar has a few hundred kilobytes.
-    package static let longest = 4 << 20
-
     /// A text's session.
     ///
     /// - Parameters:
@@ -15,7 +14,9 @@ package enum SessionText {
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64
     ) throws(SessionProblem) -> SessionCookie {
-        guard bytes.count <= longest, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+        guard bytes.count <= SessionFile.longest, !bytes.contains(0),
+            let text = String(validating: bytes, as: UTF8.self)
+        else {
             throw SessionProblem("is no cookie file; export the browser's cookies as cookies.txt")
         }
         let lines = text.unicodeScalars.split { $0 == "\n" || $0 == "\r" }

@@ -1,4 +1,5 @@
-package import Rankings
+import Rankings
+import Sourcing
 
 /// Who gets an answer to a request.
 enum Audience: Equatable {
@@ -21,12 +22,6 @@ enum Audience: Equatable {
 
     /// How the routes of a user end that only accounts get; without one the service answers 400.
     private static let ofAccount = ["/illusts/bookmarks", "/following", "/followers"]
-}
-
-/// What the check of a session found.
-package enum SessionCheck: Hashable, Sendable {
-    case valid(UserID)
-    case refused
 }
 
 /// When the session goes with a request, and what answers tell of it.

@@ -18,8 +18,17 @@ package enum WorkAnswers {
             tags: body["tags"]["tags"].elements.lazy.compactMap(tag).prefix(Limits.tags).map { $0 },
             created: body["createDate"].text.flatMap { Timestamp.seconds($0) },
             bookmarks: body["bookmarkCount"].count, comments: body["commentCount"].count,
-            restriction: body["xRestrict"].number(in: 0...2).map { Int($0) } ?? 0,
+            restriction: restriction(body["xRestrict"].number(in: 0...2) ?? 0),
             series: body["seriesNavData"]["title"].words)
+    }
+
+    /// The service's `xRestrict` as a word.
+    private static func restriction(_ number: Int64) -> String {
+        switch number {
+        case 0: "all"
+        case 1: "r18"
+        default: "r18g"
+        }
     }
 
     private static func tag(_ told: JSON) -> WorkDetails.Tag? {

@@ -5,7 +5,6 @@ import Rankings
 /// Names are bytes: they need not be UTF-8, and forms that differ only in normalisation differ.
 enum EntryName {
     private static let announcements = [".hidden", ".directory"].map { Array($0.utf8) }
-    private static let fileExtensions = [".jpg", ".png", ".gif"].map { Array($0.utf8) }
 
     /// Whether a desktop shows itself by asking for this name; its absence must not be remembered by the kernel.
     ///
@@ -29,9 +28,12 @@ enum EntryName {
     /// - Parameters:
     ///   - name: The name's bytes.
     ///   - leastDigits: How many digits the number is padded to.
+    ///   - extensions: Those that files of works may have.
     /// - Returns: The rank or the work's number.
-    static func pictureNumber(_ name: [UInt8], leastDigits: Int) -> Int64? {
-        guard name.count <= FileName.longest, fileExtensions.contains(where: name.ends(with:)) else { return nil }
+    static func pictureNumber(_ name: [UInt8], leastDigits: Int, extensions: Set<String>) -> Int64? {
+        guard name.count <= FileName.longest, let dot = name.lastIndex(of: UInt8(ascii: ".")),
+            extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
+        else { return nil }
         guard let dash = name.firstIndex(of: UInt8(ascii: "-")), dash >= leastDigits else { return nil }
         return number(name[..<dash])
     }
@@ -64,10 +66,10 @@ enum EntryName {
     }
 
     /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `ugoira.zip`.
-    static func mayBeInWork(_ name: [UInt8]) -> Bool {
+    static func mayBeInWork(_ name: [UInt8], extensions: Set<String>) -> Bool {
         if name.elementsEqual("ugoira.zip".utf8) { return true }
         guard name.first == UInt8(ascii: "p"), let dot = name.firstIndex(of: UInt8(ascii: ".")),
-            fileExtensions.contains(where: name[dot...].elementsEqual)
+            extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
         else { return false }
         return number(name[1..<dot]) != nil
     }
@@ -86,12 +88,5 @@ enum EntryName {
             number = number * 10 + Int64(digit - UInt8(ascii: "0"))
         }
         return number
-    }
-}
-
-extension Array<UInt8> {
-    /// Whether the bytes end with others.
-    fileprivate func ends(with suffix: [UInt8]) -> Bool {
-        count >= suffix.count && self[(count - suffix.count)...].elementsEqual(suffix)
     }
 }

@@ -8,7 +8,7 @@ enum Limits {
     /// How long it may keep what changes rarely (authors, days that are still being read): minutes, so that news shows soon.
     static let changing = Duration.seconds(300)
 
-    /// How long it may keep what the next noon in Japan changes (`latest`, a mode's days): a minute late is soon enough.
+    /// How long it may keep what the next day to appear changes (`latest`, a mode's days): a minute late is soon enough.
     static let current = Duration.seconds(60)
 
     /// How long a day that is not published yet stays absent: short, because it may appear at any moment.
@@ -69,7 +69,4 @@ enum Limits {
 
     /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
     static let smallTable = 4096
-
-    /// Noon in Japan as seconds after midnight UTC: when the ranking of the day before appears.
-    static let publicationHour: Int64 = 3 * 3600
 }

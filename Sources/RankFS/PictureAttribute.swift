@@ -77,10 +77,12 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// The media type of a file name.
     static func mimeType(ofFileNamed name: String) -> String {
         // By bytes: some signs of scripts that go before a number are one character with the dot.
-        switch String(decoding: name.utf8.suffix(4), as: UTF8.self) {
-        case ".png": "image/png"
-        case ".zip": "application/zip"
-        case ".gif": "image/gif"
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return switch parts.last.map({ String(decoding: Array($0), as: UTF8.self) }) {
+        case "png": "image/png"
+        case "zip": "application/zip"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
         default: "image/jpeg"
         }
     }

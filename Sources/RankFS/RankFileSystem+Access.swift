@@ -24,17 +24,18 @@ extension RankFileSystem {
 
     /// Whether the present sign-in state shows a ranking.
     func isAllowed(_ mode: RankingMode) -> Bool {
-        !mode.needsSignIn || source.modes.contains(mode.ofAllContents)
+        !source.description.needsSignIn(mode) || source.has(mode)
     }
 
     /// The modes that `ranking/` lists: those of all contents, and the limited ones that have a stored day.
     var listedModes: [RankingMode] {
         let limited = Set(
             catalog.storedListings.compactMap { key -> RankingMode? in
-                guard case .ranking(let mode, _) = key, mode.content != nil, isAllowed(mode) else { return nil }
+                guard case .ranking(let mode, _) = key, source.description.whole(of: mode) != mode, isAllowed(mode)
+                else { return nil }
                 return mode
             })
-        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.view.filter.admits)
+        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.view.shows)
     }
 }
 
@@ -58,7 +59,7 @@ extension RankFileSystem {
 
     /// Whether a node is for the owner and root alone.
     func isKept(_ node: Node) -> Bool {
-        configuration.keepsOwners && node.isOwners
+        configuration.keepsOwners && isOwners(node)
     }
 
     /// The attributes that everybody gets to see: what is kept from others has no permissions for them.
@@ -74,36 +75,36 @@ extension RankFileSystem {
     /// Looked up by name they answer to everybody: the kernel would take a refusal for the end of the name, also where the
     /// owner works in it.
     func shown(_ names: [(name: String, node: Node)], to caller: Caller) -> [(name: String, node: Node)] {
-        isOwner(caller) ? names : names.filter { !$0.node.isOfSession }
+        isOwner(caller) ? names : names.filter { !isOfSession($0.node) }
     }
-}
 
-extension Node {
-    /// Whether this is the owner's: what the session adds, what was searched for, and what was read last.
-    var isOwners: Bool {
-        if isOfSession { return true }
-        switch self {
+    /// Whether a node is the owner's: what the session adds, what was searched for, and what was read last.
+    private func isOwners(_ node: Node) -> Bool {
+        if isOfSession(node) { return true }
+        switch node {
         case .searches, .recent, .link(.recent), .link(.followed): return true
         default: break
         }
-        switch shownListingKey {
-        case .ranking(let mode, _): return mode.needsSignIn
+        switch node.shownListingKey {
+        case .ranking(let mode, _): return source.description.needsSignIn(mode)
         case .bookmarks, .following, .search: return true
         case .author, .work, nil: return false
         }
     }
 
     /// Whether a session adds this name to a directory that everybody sees.
-    var isOfSession: Bool {
-        switch self {
+    private func isOfSession(_ node: Node) -> Bool {
+        switch node {
         case .mode(let mode), .latest(let mode), .sharedThumbnails(.latest(let mode), _), .link(.dated(let mode, _)):
-            mode.needsSignIn
-        case .dates(let directory): directory.mode?.needsSignIn ?? false
+            source.description.needsSignIn(mode)
+        case .dates(let directory): directory.mode.map(source.description.needsSignIn) ?? false
         case .following, .bookmarks, .link(.bookmarks): true
         default: false
         }
     }
+}
 
+extension Node {
     /// The listing that this node is, or is in.
     fileprivate var shownListingKey: ListingKey? {
         switch self {

@@ -38,9 +38,9 @@ extension RankFileSystem {
         switch node {
         case .root, .rankings, .users, .works, .searches, .recent, .helpers: (Limits.frozen, Limits.current)
         // Signing out takes them away at once.
-        case .mode(let mode): (mode.needsSignIn ? .zero : Limits.frozen, Limits.current)
-        case .dates(let directory): (directory.mode?.needsSignIn == true ? .zero : Limits.frozen, Limits.current)
-        case .link(.dated(let mode, _)): (mode.needsSignIn ? .zero : Limits.frozen, Limits.frozen)
+        case .mode(let mode): (longest(of: mode), Limits.current)
+        case .dates(let directory): (directory.mode.map(longest) ?? Limits.frozen, Limits.current)
+        case .link(.dated(let mode, _)): (longest(of: mode), Limits.frozen)
         case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, Limits.current)
         case .link(.random), .link(.recent): (.zero, .zero)
         case .link(.named): (Limits.current, Limits.current)
@@ -54,10 +54,15 @@ extension RankFileSystem {
         case .search, .made: (Limits.changing, Limits.changing)
         case .helper(let file) where file.isLive: (Limits.frozen, .zero)
         case .picture(let listing, _):
-            // Its link count changes at the next noon.
+            // Its link count changes when the next day appears.
             (Limits.frozen, isInLatest(listing.key) ? Limits.current : Limits.frozen)
         case .helper, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
         }
+    }
+
+    /// How long the kernel may keep a name that is there while a ranking is shown.
+    private func longest(of mode: RankingMode) -> Duration {
+        source.description.needsSignIn(mode) ? .zero : Limits.frozen
     }
 
     /// Whether the listing that a directory shows was asked for.
@@ -113,12 +118,13 @@ extension RankFileSystem {
             attributes(
                 number, .directory,
                 modified: node.listingKey.flatMap(catalog.loadedListing)?.modified ?? newestPublication)
-        case .day(_, let day):
-            attributes(number, .directory, modified: Self.publication(of: day))
+        case .day(let mode, let day):
+            attributes(number, .directory, modified: publication(of: day, in: mode))
         case .latest(let mode):
             attributes(
                 number, .directory,
-                modified: Self.publication(of: rememberedNewest(of: mode)?.day ?? catalog.newestPossible(of: mode)))
+                modified: publication(
+                    of: rememberedNewest(of: mode)?.day ?? catalog.newestPossible(of: mode), in: mode))
         case .author(let author, let modified):
             attributes(
                 number, .directory,
@@ -146,23 +152,25 @@ extension RankFileSystem {
         return narrowed(attributes(number, listing, Int(index), size: size), of: node)
     }
 
-    /// When a day's ranking appears: noon in Japan on the day after.
+    /// When a day's ranking appears, in Unix seconds.
     ///
     /// Stable, so that backups see an unchanged directory.
-    static func publication(of day: Day) -> Int64 {
-        Int64(day.ordinal + 1) * 86_400 + Limits.publicationHour
+    func publication(of day: Day, in mode: RankingMode) -> Int64 {
+        source.description.days(of: mode).published(day)
     }
 
     private func modified(of link: Link) -> Int64 {
         switch link {
         case .recent(let picture): current(picture).opened
-        case .dated(_, let day): Self.publication(of: day)
+        case .dated(let mode, let day): publication(of: day, in: mode)
         default: newestPublication
         }
     }
 
-    private var newestPublication: Int64 {
-        Self.publication(of: Day.newestPublished(atUnixSeconds: configuration.now()))
+    /// When the newest day of all appeared.
+    var newestPublication: Int64 {
+        let days = source.description.days
+        return days.published(days.newest(at: configuration.now()))
     }
 
     /// The attributes of a picture.

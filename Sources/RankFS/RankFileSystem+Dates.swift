@@ -40,7 +40,7 @@ extension RankFileSystem {
                 return .absent(Limits.frozen)
             }
             let published = published(mode)
-            return day >= published.first && day <= published.newest
+            return published.contains(day)
                 ? .node(.link(.dated(mode, day))) : .absent(Limits.unpublished)
         }
     }
@@ -55,7 +55,8 @@ extension RankFileSystem {
                 published(mode).months(of: year).last.flatMap { published(mode).newest(of: year, $0) }
             case .month(let mode, let year, let month): published(mode).newest(of: year, month)
             }
-        return Self.publication(of: day ?? Day.newestPublished(atUnixSeconds: configuration.now()))
+        guard let day, let mode = directory.mode else { return newestPublication }
+        return publication(of: day, in: mode)
     }
 
     /// Whether something in a directory opens without a request.
@@ -73,8 +74,8 @@ extension RankFileSystem {
     func node(numbered number: UInt64, below directory: DateDirectory = .all) -> Node? {
         let node = Node.dates(directory)
         if inodes.number(of: node) == number { return node }
-        if case .month = directory, !InodeNumber.mayBe(number, in: directory.path, order: .day(published(.daily).first))
-        {
+        // The directory and the width of the order count, not the day.
+        if case .month = directory, !InodeNumber.mayBe(number, in: directory.path, order: .day(Day(ordinal: 0))) {
             return nil
         }
         for (_, node) in names(in: directory) {
@@ -88,7 +89,7 @@ extension RankFileSystem {
     }
 
     private func published(_ mode: RankingMode) -> PublishedDays {
-        PublishedDays(first: Day.first(of: mode), newest: catalog.newestPossible(of: mode))
+        catalog.days(of: mode).published(to: catalog.newestPossible(of: mode))
     }
 }
 

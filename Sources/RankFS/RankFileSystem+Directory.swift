@@ -155,7 +155,7 @@ extension RankFileSystem {
 
     private func open(_ view: DirectoryView, _ reply: OpenReply) {
         guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
-        // What `latest` shows is another listing after noon, however frozen this one is.
+        // What `latest` shows is another listing when the next day appears, however frozen this one is.
         let isFrozen = listing.isFrozen && listing.isComplete && !configuration.isOffline && !view.node.isLatest
         open(view, isFrozen: isFrozen, reply)
     }

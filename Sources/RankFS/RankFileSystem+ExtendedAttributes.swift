@@ -39,7 +39,7 @@ extension RankFileSystem {
     /// The attribute of a directory that tells which day it shows.
     ///
     /// Found by name and not listed, as other live attributes: a copy of `latest` would go on telling a day that a later copy
-    /// into the same directory makes untrue, and a list that changes at noon is a changed directory for backup programs.
+    /// into the same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
     static let dayAttribute = "user.rankfs.day"
 
     /// The day that a directory shows; nil for others, and as long as nobody knows which day is the newest: a guess would name
@@ -94,9 +94,7 @@ extension RankFileSystem {
 
     /// The page that the picture's request names as its referrer, or the work's page.
     private func referrer(of entry: ListingEntry) -> String {
-        let prefix = "referer: "
-        let line = knownLocation(of: entry)?.headers.first { $0.lowercased().hasPrefix(prefix) }
-        return line.map { String($0.dropFirst(prefix.count)) } ?? source.webPage(of: entry.picture.work)
+        knownLocation(of: entry)?.referrer ?? source.webPage(of: entry.picture.work)
     }
 
     private static func name(of state: PictureState) -> String {

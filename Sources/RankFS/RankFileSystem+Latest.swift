@@ -26,7 +26,7 @@ extension RankFileSystem {
         }
     }
 
-    /// The listing that a directory shows; asks once after each noon in Japan which day `latest` is.
+    /// The listing that a directory shows; asks once after each day is due which one `latest` is.
     func listingKey(of directory: PictureDirectory) async throws(Failure) -> ListingKey {
         if let key = rememberedListing(of: directory) { return key }
         guard case .latest(let mode) = directory, !configuration.isOffline else {
@@ -49,7 +49,7 @@ extension RankFileSystem {
         if let key = rememberedListing(of: directory) {
             return findPicture(name, key, leastDigits: Limits.rankDigits)
         }
-        guard EntryName.pictureNumber(name, leastDigits: Limits.rankDigits) != nil else {
+        guard number(of: name, leastDigits: Limits.rankDigits) != nil else {
             return .absent(Limits.current)
         }
         return .unknown { () async throws(Failure) in
@@ -75,7 +75,7 @@ extension Node {
         if case .latest = self { true } else { false }
     }
 
-    /// The longest time for which the kernel may keep a name in this directory: those in `latest` lead elsewhere after noon.
+    /// The longest time for which the kernel may keep a name in this directory: those in `latest` lead elsewhere when a day appears.
     var longestName: Duration {
         switch self {
         case .latest, .sharedThumbnails(.latest, _): Limits.current

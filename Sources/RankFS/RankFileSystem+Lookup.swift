@@ -120,13 +120,14 @@ extension RankFileSystem {
         switch EntryName.ascii(name) {
         case "ranking": .node(.rankings)
         case DateDirectory.name: .node(.dates(.all))
-        case "users": .node(.users)
-        case "works": .node(.works)
-        case "search": .node(.searches)
+        case "users" where source.can(.authors): .node(.users)
+        case "works" where source.can(.works): .node(.works)
+        case "search" where source.can(.search): .node(.searches)
         case "recent" where configuration.notesRecent: .node(.recent)
         case Link.randomName: findRandom(for: caller)
-        case "bookmarks": refusal(of: .link(.bookmarks)).map { .refused($0) } ?? .node(.link(.bookmarks))
-        case "following": refusal(of: .following).map { .refused($0) } ?? .node(.following)
+        case "bookmarks" where source.can(.bookmarks):
+            refusal(of: .link(.bookmarks)).map { .refused($0) } ?? .node(.link(.bookmarks))
+        case "following" where source.can(.following): refusal(of: .following).map { .refused($0) } ?? .node(.following)
         case ".rankfs": .node(.helpers)
         case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
         case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
@@ -136,18 +137,19 @@ extension RankFileSystem {
     }
 
     func findMode(_ name: [UInt8]) -> Finding {
-        guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name) else {
+        guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name), source.description[mode] != nil
+        else {
             return .absent(Limits.frozen)
         }
-        guard catalog.view.filter.admits(mode) else { return .absent(Limits.frozen) }
+        guard catalog.view.shows(mode) else { return .absent(Limits.frozen) }
         if let failure = refusal(of: .mode(mode)) { return .refused(failure) }
-        return source.modes.contains(mode.ofAllContents) ? .node(.mode(mode)) : .absent(Limits.changing)
+        return source.has(mode) ? .node(.mode(mode)) : .absent(Limits.changing)
     }
 
     private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> Finding {
         guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
         if name == PictureDirectory.latestName { return .node(.latest(mode)) }
-        guard let day = Day(name), day >= Day.first(of: mode) else { return .absent(Limits.frozen) }
+        guard let day = Day(name), catalog.days(of: mode).contains(day) else { return .absent(Limits.frozen) }
         let key = ListingKey.ranking(mode, day)
         if catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
@@ -160,11 +162,14 @@ extension RankFileSystem {
     }
 
     func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> Finding {
-        guard let number = EntryName.pictureNumber(name, leastDigits: leastDigits) else {
-            return .absent(Limits.frozen)
-        }
+        guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(Limits.frozen) }
         if case .ranking = key, let top = catalog.view.top, number > top { return .absent(Limits.frozen) }
         return findEntry(name, key)
+    }
+
+    /// The number that a picture's name begins with, or nil for a name that no picture of this source has.
+    func number(of name: [UInt8], leastDigits: Int) -> Int64? {
+        EntryName.pictureNumber(name, leastDigits: leastDigits, extensions: source.description.fileExtensions)
     }
 
     /// The entry of a name that a listing may have.

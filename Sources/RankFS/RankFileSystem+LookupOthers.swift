@@ -28,10 +28,10 @@ extension RankFileSystem {
     }
 
     func findOfAuthor(_ name: [UInt8], _ author: UserID) -> Finding {
-        if let file = MadeFile.ofAuthor(author).first(where: { $0.name.utf8.elementsEqual(name) }) {
+        if let file = files(of: author).first(where: { $0.name.utf8.elementsEqual(name) }) {
             return .node(.made(file))
         }
-        if name.elementsEqual("bookmarks".utf8) {
+        if source.can(.bookmarks), name.elementsEqual("bookmarks".utf8) {
             return refusal(of: .bookmarks(author)).map { .refused($0) } ?? .node(.bookmarks(author))
         }
         return findPicture(name, .author(author), leastDigits: 1)
@@ -43,8 +43,12 @@ extension RankFileSystem {
     }
 
     func findInWork(_ name: [UInt8], _ work: WorkID) -> Finding {
-        let made = MadeFile.ofWork(work, isAnimation: true).first { $0.name.utf8.elementsEqual(name) }
-        guard made != nil || EntryName.mayBeInWork(name) else { return .absent(Limits.frozen) }
+        let made = MadeFile.ofWork(work, isAnimation: source.can(.animations)).first {
+            $0.name.utf8.elementsEqual(name)
+        }
+        guard made != nil || EntryName.mayBeInWork(name, extensions: source.description.fileExtensions) else {
+            return .absent(Limits.frozen)
+        }
         let key = ListingKey.work(work)
         if let listing = catalog.loadedListing(key) { return find(name, made, in: listing, work) }
         return .unknown { () async throws(Failure) in

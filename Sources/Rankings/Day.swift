@@ -1,4 +1,4 @@
-/// A day of the service's calendar (Japan Standard Time), in the years 1 to 9999.
+/// A day of a calendar, in the years 1 to 9999; where it begins and ends, a source's calendar tells (`RankingCalendar`).
 package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Days since 1970-01-01.
     package let ordinal: Int
@@ -69,44 +69,25 @@ package struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// The first day that the service has a ranking for.
-    ///
-    /// 2007-09-13, but for works made with AI 2022-10-31.
-    package static func first(of mode: RankingMode) -> Day {
-        mode.isAI ? firstWithAI : firstOfAll
-    }
-
-    private static let firstOfAll = Day(ordinal: ordinal(year: 2007, month: 9, day: 13))
-    private static let firstWithAI = Day(ordinal: ordinal(year: 2022, month: 10, day: 31))
-
-    /// The newest day published at a moment: yesterday's ranking appears at 12:00 JST, so it is (now at UTC-3) - 1.
-    package static func newestPublished(atUnixSeconds seconds: Int64) -> Day {
-        var (day, second) = seconds.quotientAndRemainder(dividingBy: secondsPerDay)
-        if second < 0 {
-            day -= 1
-            second += secondsPerDay
-        }
-        return Day(ordinal: Int(day) - (second >= noonJapanInUTC ? 1 : 2))
-    }
-
     /// The day so many days later, or the calendar's last (first) one.
     package func advanced(by days: Int) -> Day {
         let (sum, overflows) = ordinal.addingReportingOverflow(days)
         return Day(ordinal: overflows ? (days < 0 ? .min : .max) : sum)
     }
 
-    /// The moment, in Unix seconds, at which this day begins in Japan.
-    package var beginsAtUnixSeconds: Int64 {
-        Int64(ordinal) * Self.secondsPerDay - Self.japanAheadOfUTC
+    /// The day on which a moment is in UTC, in Unix seconds.
+    package static func inUTC(atUnixSeconds seconds: Int64) -> Day {
+        Day(ordinal: floored(Int(seconds), by: Int(secondsPerDay)))
+    }
+
+    /// The moment, in Unix seconds, at which this day begins in UTC.
+    package var beginsInUTC: Int64 {
+        Int64(ordinal) * Self.secondsPerDay
     }
 
     /// From 0001-01-01 to 9999-12-31.
     private static let calendar = -719_162...2_932_896
     private static let secondsPerDay: Int64 = 86_400
-    /// 12:00 in Japan is 03:00 UTC.
-    private static let noonJapanInUTC: Int64 = 3 * 3600
-    /// Japan is nine hours ahead and has no summer time.
-    private static let japanAheadOfUTC: Int64 = 9 * 3600
     /// The calendar repeats after 400 years.
     private static let daysPerEra = 146_097
     /// From 0000-03-01 to 1970-01-01.

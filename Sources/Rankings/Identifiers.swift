@@ -24,11 +24,11 @@ package struct UserID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
-/// How large a picture is wanted.
+/// How large a picture is wanted; what each is of a source, its description tells.
 package enum Rendition: String, Hashable, Sendable, CaseIterable {
-    /// The 480-pixel preview, always JPEG.
+    /// A preview, of which thumbnails are made.
     case small
-    /// The 1200-pixel rendition, always JPEG.
+    /// What fills a screen.
     case regular
     /// The author's file, of any format.
     case original

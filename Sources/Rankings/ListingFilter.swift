@@ -33,18 +33,21 @@ package struct ListingFilter: Hashable, Sendable {
         self == ListingFilter()
     }
 
-    /// Whether a ranking of this mode can show anything.
-    package func admits(_ mode: RankingMode) -> Bool {
-        !(mode.isAI && generated == .hide)
+    /// Whether a ranking can show anything.
+    ///
+    /// - Parameter isGenerated: Whether all its works are made with AI.
+    /// - Returns: False if the filter hides all of them.
+    package func admits(rankingOfGenerated isGenerated: Bool) -> Bool {
+        !(isGenerated && generated == .hide)
     }
 
     /// Whether a work is shown.
     ///
     /// - Parameters:
     ///   - work: The work as its listing tells it.
-    ///   - mode: The ranking that lists it, which may tell that all its works are made with AI.
+    ///   - rankedAsGenerated: Whether it is in a ranking of works made with AI.
     /// - Returns: False for a work to hide.
-    package func admits(_ work: Work, rankedIn mode: RankingMode?) -> Bool {
+    package func admits(_ work: Work, rankedAsGenerated: Bool = false) -> Bool {
         if work.width < minimumWidth { return false }
         if let orientation, orientation != Self.orientation(of: work) { return false }
         guard !tags.isEmpty || !refusedTags.isEmpty || generated != .show else { return true }
@@ -53,7 +56,7 @@ package struct ListingFilter: Hashable, Sendable {
             !refusedTags.contains(where: { names.contains($0.lowercased()) })
         else { return false }
         if generated == .show { return true }
-        let isGenerated = mode?.isAI == true || (work.isAI ?? !names.isDisjoint(with: Self.generatedTags))
+        let isGenerated = rankedAsGenerated || (work.isAI ?? !names.isDisjoint(with: Self.generatedTags))
         return isGenerated == (generated == .only)
     }
 

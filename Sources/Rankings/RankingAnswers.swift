@@ -33,11 +33,20 @@ package struct PictureLocation: Hashable, Sendable {
     package var headers: [String]
     /// `jpg`, `png`, `gif`, `zip`: what the bytes must be.
     package var fileExtension: String
+    /// The page that the request names as the one that it comes from (RFC 9110, section 10.1.3); nil if it names none.
+    package var referrer: String? {
+        let prefix = "referer: "
+        return headers.first { $0.lowercased().hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    }
 
-    package init(url: String, headers: [String], fileExtension: String) {
+    /// Bytes, where the listing tells them, so that nobody need ask.
+    package var size: Int64?
+
+    package init(url: String, headers: [String], fileExtension: String, size: Int64? = nil) {
         self.url = url
         self.headers = headers
         self.fileExtension = fileExtension
+        self.size = size
     }
 }
 

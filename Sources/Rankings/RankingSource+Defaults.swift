@@ -1,6 +1,29 @@
-/// A source need not have more than rankings and authors.
+/// A source need not have more than rankings; what its description does not name is never asked for.
 extension RankingSource {
     package var signIn: SignIn { .signedOut }
+
+    package var modes: [RankingMode] { description.modes(isSignedIn: signIn != .signedOut) }
+
+    /// Whether a ranking can be asked for with the present sign-in state.
+    package func has(_ mode: RankingMode) -> Bool {
+        description[mode] != nil && modes.contains(description.whole(of: mode))
+    }
+
+    package func can(_ ability: SourceAbility) -> Bool { description.can(ability) }
+
+    package func authorWorks(
+        _ author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [WorkID] {
+        throw .notFound
+    }
+
+    package func works(
+        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [Work] {
+        throw .notFound
+    }
+
+    package var worksPerRequest: Int { 100 }
 
     package func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant

@@ -4,10 +4,10 @@
 ///
 /// All methods may be called from any task at once. Cancelling the calling task cancels the request.
 package protocol RankingSource: Sendable {
-    /// The source's name as in `fsname=`, for example `pixiv`.
-    var name: String { get }
+    /// What is true of it whoever asks.
+    var description: SourceDescription { get }
 
-    /// The modes that can be listed with the present sign-in state.
+    /// The modes that can be listed with the present sign-in state, without the limited ones.
     var modes: [RankingMode] { get }
 
     /// One page of a ranking.

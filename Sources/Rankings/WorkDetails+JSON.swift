@@ -26,19 +26,11 @@ extension WorkDetails {
             ("likes", JSONText(count: work.ratings)),
             ("bookmarks", JSONText(count: bookmarks)),
             ("comments", JSONText(count: comments)),
-            ("restriction", .text(restrictionWord)),
+            ("restriction", .text(restriction)),
             ("ai", work.isAI.map { .flag($0) }),
             ("series", JSONText(told: series)),
             ("url", JSONText(told: webPage)),
         ]).document
-    }
-
-    private var restrictionWord: String {
-        switch restriction {
-        case 0: "all"
-        case 1: "r18"
-        default: "r18g"
-        }
     }
 }
 

@@ -23,14 +23,14 @@ package struct WorkDetails: Hashable, Sendable {
     package var created: Int64?
     package var bookmarks: Int?
     package var comments: Int?
-    /// 0 for everybody, 1 R-18, 2 R-18G; the service's `xRestrict`.
-    package var restriction: Int
+    /// For whom it is, in the service's own word: `all`, `r18`.
+    package var restriction: String
     /// The name of the series that it belongs to.
     package var series: String?
 
     package init(
         work: Work, caption: String = "", tags: [Tag] = [], created: Int64? = nil, bookmarks: Int? = nil,
-        comments: Int? = nil, restriction: Int = 0, series: String? = nil
+        comments: Int? = nil, restriction: String = "all", series: String? = nil
     ) {
         self.work = work
         self.caption = caption

@@ -120,7 +120,11 @@ import Testing
             var work = FakeSource.work(number, title: "_p1")
             (work.pageCount, work.withheld) = (pages, withheld)
             table.append(
-                [ListedPicture(ListedWork(rank: nil, previousRank: nil, work: work), rendition: .regular)], of: key,
+                [
+                    ListedPicture(
+                        ListedWork(rank: nil, previousRank: nil, work: work), rendition: .regular,
+                        of: FakeSource(newest: Bench.day))
+                ], of: key,
                 view: all)
         }
         #expect(table.rowCount == 4 && table.entries.count == 1 + 4 + 1 + 200)

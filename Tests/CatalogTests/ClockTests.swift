@@ -22,7 +22,7 @@ import Testing
         let listing = try await catalog.listing(Bench.key)
         #expect(listing.entries.count == 500 && listing.isComplete)
         #expect(try await catalog.newestDay(of: .daily) == Bench.day, "the newest stored one")
-        #expect(Freshness.published(catalog.newestPossible(of: .daily)) > .min)
+        #expect(catalog.days(of: .daily).published(catalog.newestPossible(of: .daily)) > .min)
         await catalog.close()
         bench.now = Bench.start
         let right = try bench.open()
@@ -88,19 +88,20 @@ import Testing
     }
 
     @Test func momentsOfADamagedDatabaseOverflowNothing() {
+        let days = SourceDescription.likePixiv.days
         for moment in [Int64.min, -1, 0, .max] {
             for now in [Int64.min, 0, .max] {
                 _ = Freshness.holds(since: moment, seconds: .max, now: now)
-                _ = NewestDay(day: Day(ordinal: .max), asked: moment, failed: moment).mustAsk(now: now)
-                _ = NewestDay(day: Day(ordinal: .min), asked: moment).listedEnd(now: now)
+                _ = NewestDay(day: Day(ordinal: .max), asked: moment, failed: moment).mustAsk(days, now: now)
+                _ = NewestDay(day: Day(ordinal: .min), asked: moment).listedEnd(days, now: now)
             }
         }
         #expect(!Freshness.holds(since: .min, seconds: .max, now: .max))
         for ordinal in [Int.min, .max] {
             let day = Day(ordinal: ordinal)
             #expect(day.description.utf8.count == 10)
-            _ = Freshness.published(day)
-            #expect(ListedDays.days(mode: .daily, end: day, recent: 3, stored: [day]).contains(day))
+            _ = days.published(day)
+            #expect(ListedDays.days(days, end: day, recent: 3, stored: [day]).contains(day))
         }
     }
 }

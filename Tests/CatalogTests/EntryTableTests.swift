@@ -61,7 +61,7 @@ import Testing
             #expect((others.key(originals.text(of: key)) == nil) == !key.isWork)
             #expect((originals.key(others.text(of: key)) == nil) == !key.isWork)
         }
-        for text in ["", "ranking/none/2024-05-01", "ranking/daily/2024-05-32", "author/x", "other/1"] {
+        for text in ["", "ranking/None/2024-05-01", "ranking/daily/2024-05-32", "author/x", "other/1"] {
             #expect(ListingKey(text: text) == nil)
         }
     }
@@ -73,7 +73,11 @@ import Testing
         let view = ListingView(rendition: .regular, allPages: true)
         let key = ListingKey.ranking(.daily, Bench.day)
         let rows = table.append(
-            [ListedPicture(ListedWork(rank: 1, previousRank: nil, work: work), rendition: .regular)], of: key,
+            [
+                ListedPicture(
+                    ListedWork(rank: 1, previousRank: nil, work: work), rendition: .regular,
+                    of: FakeSource(newest: Bench.day))
+            ], of: key,
             view: view)
         #expect(rows.count == 1 && table.rowCount == 1)
         #expect(table.entries.map(\.name) == ["001-A.jpg"] + (1...11).map { "001-A_p\($0).jpg" })
@@ -95,7 +99,9 @@ import Testing
         let works = [400, 600, 300].enumerated().map { place, width in
             var work = FakeSource.work(Int64(place + 1), title: "A")
             work.width = width
-            return ListedPicture(ListedWork(rank: place + 1, previousRank: nil, work: work), rendition: .regular)
+            return ListedPicture(
+                ListedWork(rank: place + 1, previousRank: nil, work: work), rendition: .regular,
+                of: FakeSource(newest: Bench.day))
         }
         table.append(works, of: .ranking(.daily, Bench.day), view: view)
         #expect(table.entries.map(\.isHidden) == [true, false, true])
@@ -113,7 +119,8 @@ extension EntryTable {
     @discardableResult
     fileprivate mutating func append(_ listed: [ListedWork]) -> [ListingRow] {
         append(
-            listed.map { ListedPicture($0, rendition: .regular) }, of: .ranking(.daily, Bench.day),
+            listed.map { ListedPicture($0, rendition: .regular, of: FakeSource(newest: Bench.day)) },
+            of: .ranking(.daily, Bench.day),
             view: ListingView(rendition: .regular))
     }
 }

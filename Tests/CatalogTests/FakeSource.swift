@@ -1,5 +1,6 @@
 import Rankings
 import Synchronization
+import TestSupport
 
 /// A source whose answers follow from the question, counted and, if the test wants, held back.
 final class FakeSource: RankingSource {
@@ -45,7 +46,7 @@ final class FakeSource: RankingSource {
     }
 
     let state: Mutex<State>
-    let name = "fake"
+    let description = SourceDescription.likePixiv
     let worksPerRequest = 100
 
     init(newest: Day) {

@@ -13,14 +13,18 @@ import Testing
         let mode = RankingMode.daily
         let first = Day.first(of: mode)
         let (before, after) = (newest(at: noon - 1), newest(at: noon))
-        #expect(!Freshness.isImpossible(.ranking(mode, first), newest: before))
-        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), newest: before))
-        #expect(!Freshness.isImpossible(.ranking(mode, day), newest: before))
-        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), newest: before))
-        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), newest: after))
-        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), newest: before))
-        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), newest: before))
+        #expect(!Freshness.isImpossible(.ranking(mode, first), days: days(of:), newest: before))
+        #expect(Freshness.isImpossible(.ranking(mode, first.advanced(by: -1)), days: days(of:), newest: before))
+        #expect(!Freshness.isImpossible(.ranking(mode, day), days: days(of:), newest: before))
+        #expect(Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), days: days(of:), newest: before))
+        #expect(!Freshness.isImpossible(.ranking(mode, day.advanced(by: 1)), days: days(of:), newest: after))
+        #expect(Freshness.isImpossible(.author(UserID(rawValue: 0)), days: days(of:), newest: before))
+        #expect(!Freshness.isImpossible(.author(UserID(rawValue: 1)), days: days(of:), newest: before))
     }
+
+    private func days(of mode: RankingMode) -> RankingDays { SourceDescription.likePixiv.days(of: mode) }
+
+    private var daily: RankingDays { days(of: .daily) }
 
     /// The newest day by the calendar.
     private func newest(at now: Int64) -> (RankingMode) -> Day {
@@ -29,14 +33,15 @@ import Testing
 
     @Test func onlyCompleteDaysBeforeTheNewestAreFrozen() {
         let key = ListingKey.ranking(.daily, day)
-        #expect(!Freshness.isFrozen(key, isComplete: true, newest: newest(at: noon - 1)))
-        #expect(Freshness.isFrozen(key, isComplete: true, newest: newest(at: noon)))
-        #expect(!Freshness.isFrozen(key, isComplete: false, newest: newest(at: noon)))
-        #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(key, isComplete: true, change: .never, newest: newest(at: noon - 1)))
+        #expect(Freshness.isFrozen(key, isComplete: true, change: .never, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(key, isComplete: false, change: .never, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(key, isComplete: true, change: .goesOn, newest: newest(at: noon)))
+        #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, change: .never, newest: newest(at: noon)))
     }
 
     @Test func theModificationTimeOfADayIsItsPublication() {
-        #expect(Freshness.published(day) == noon - 86_400)
+        #expect(daily.published(day) == noon - 86_400)
     }
 
     @Test func aClockSetBackKeepsNothingForYears() {
@@ -47,30 +52,30 @@ import Testing
 
     @Test func theNewestDayIsAskedAfterEachNoon() {
         let known = NewestDay(day: day, asked: start)
-        #expect(!known.mustAsk(now: noon - 1))
-        #expect(known.mustAsk(now: noon))
+        #expect(!known.mustAsk(daily, now: noon - 1))
+        #expect(known.mustAsk(daily, now: noon))
     }
 
     @Test func aLateServiceIsAskedEveryFiveMinutes() {
         let late = NewestDay(day: day, asked: noon + 10)
-        #expect(!late.mustAsk(now: noon + 10 + 299))
-        #expect(late.mustAsk(now: noon + 10 + 300))
+        #expect(!late.mustAsk(daily, now: noon + 10 + 299))
+        #expect(late.mustAsk(daily, now: noon + 10 + 300))
         // The next noon ends the wait at once.
         let justBefore = NewestDay(day: day.advanced(by: -1), asked: noon - 10)
-        #expect(!justBefore.mustAsk(now: noon - 1))
-        #expect(justBefore.mustAsk(now: noon))
+        #expect(!justBefore.mustAsk(daily, now: noon - 1))
+        #expect(justBefore.mustAsk(daily, now: noon))
     }
 
     @Test func afterAFailureTheOlderAnswerHoldsForAMinute() {
         let known = NewestDay(day: day, asked: start, failed: noon + 5)
-        #expect(!known.mustAsk(now: noon + 64))
-        #expect(known.mustAsk(now: noon + 65))
+        #expect(!known.mustAsk(daily, now: noon + 64))
+        #expect(known.mustAsk(daily, now: noon + 65))
     }
 
     @Test func theNewestDayIsRememberedUntilTheNextNoon() {
         let next = day.advanced(by: 1)
         func remembered(_ told: NewestDay?, isThere: Bool = false, now: Int64) -> RememberedDay? {
-            RememberedDay(told, calendarsIsThere: isThere, now: now)
+            RememberedDay(told, daily, calendarsIsThere: isThere, now: now)
         }
         for isThere in [false, true] {
             let known = isThere ? RememberedDay(day: next, isCurrent: true) : nil
@@ -94,20 +99,20 @@ import Testing
 
     @Test func theLastListedDayIsTheCalendarsUnlessTheServiceWasAskedSince() {
         let next = day.advanced(by: 1)
-        #expect(NewestDay(day: day, asked: start).listedEnd(now: noon) == next)
-        #expect(NewestDay(day: day, asked: noon + 1).listedEnd(now: noon + 2) == day)
-        #expect(NewestDay(day: day, asked: start, failed: noon + 1).listedEnd(now: noon + 2) == day)
-        #expect(NewestDay(day: next, asked: noon + 1).listedEnd(now: noon + 2) == next)
+        #expect(NewestDay(day: day, asked: start).listedEnd(daily, now: noon) == next)
+        #expect(NewestDay(day: day, asked: noon + 1).listedEnd(daily, now: noon + 2) == day)
+        #expect(NewestDay(day: day, asked: start, failed: noon + 1).listedEnd(daily, now: noon + 2) == day)
+        #expect(NewestDay(day: next, asked: noon + 1).listedEnd(daily, now: noon + 2) == next)
     }
 
     @Test func listedDaysAreTheRecentAndTheStoredOnes() {
         let first = Day.first(of: .daily)
         let old = first.advanced(by: 100)
         #expect(
-            ListedDays.days(mode: .daily, end: day, recent: 2, stored: [old, day])
+            ListedDays.days(daily, end: day, recent: 2, stored: [old, day])
                 == [old, day.advanced(by: -1), day])
-        #expect(ListedDays.days(mode: .daily, end: first, recent: 5, stored: []) == [first])
-        #expect(ListedDays.days(mode: .daily, end: day, recent: 0, stored: []) == [])
+        #expect(ListedDays.days(daily, end: first, recent: 5, stored: []) == [first])
+        #expect(ListedDays.days(daily, end: day, recent: 0, stored: []) == [])
     }
 
     @Test func authorsAreAskedAgainAfterSixHours() {

@@ -76,6 +76,7 @@ final class Bench: Sendable {
             directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
+        configuration.isPlaceholder = { $0.hasPrefix("limit_") }
         let clock = clock
         configuration.monotonicNow = { clock.now }
         let events = events

@@ -146,10 +146,10 @@ import Testing
     }
 
     @Test(arguments: RankingMode.everyone + RankingMode.signedIn) func contents(mode: RankingMode) throws {
-        for content in RankingMode.Content.allCases {
+        for content in ServedMode.Content.allCases {
             let query = "/ranking.php?mode=\(mode.rawValue)&content=\(content.rawValue)&date=20240501"
             let answer = try ask(query, visitor)
-            guard RankingMode(rawValue: "\(mode.rawValue)-\(content.rawValue)") != nil else {
+            guard ServedMode(mode.rawValue, content: content.rawValue) != nil else {
                 #expect(answer.status == 404, "\(query)")
                 #expect(answer.body?["error"]?.string == "ランキング集計の範囲外です")
                 continue

@@ -185,6 +185,6 @@ struct AuthorRequestTests {
         #expect(
             other.location(of: work, picture: picture, page: 0, rendition: .regular)?.url
                 == "http://127.0.0.1:2/img-master/img/2022/04/30/00/00/15/97973029_p0_master1200.jpg")
-        #expect(source.name == "pixiv" && PixivSource.hosts.contains("i.pximg.net"))
+        #expect(source.description.name == "pixiv" && PixivSource.facts.access.hosts.contains("i.pximg.net"))
     }
 }

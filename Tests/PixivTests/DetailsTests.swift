@@ -25,7 +25,8 @@ struct DetailsTests {
         let date = try #require(told.text("createDate"))
         #expect(details.created == Int64(try #require(ISO8601DateFormatter().date(from: date)).timeIntervalSince1970))
         #expect(details.bookmarks == told.int("bookmarkCount") && details.comments == told.int("commentCount"))
-        #expect(details.restriction == told.int("xRestrict") && details.series == nil && details.work.isAI == nil)
+        #expect(details.restriction == ["all", "r18", "r18g"][try #require(told.int("xRestrict"))])
+        #expect(details.series == nil && details.work.isAI == nil)
         let tags = try #require(told.at("tags", "tags") as? [[String: Any]])
         #expect(details.tags.map(\.name) == tags.compactMap { $0.text("tag") })
         #expect(details.tags.map(\.romaji) == tags.map { $0.text("romaji") })
@@ -95,7 +96,7 @@ struct DetailsTests {
         #expect(try details("\"seriesNavData\":{\"title\":\"第一\",\"order\":2}").series == "第一")
         #expect(try details("\"seriesNavData\":{\"title\":\"\"}").series == nil)
         #expect(try details("\"createDate\":\"2018-03-14T09:00+00:00\"").created == 1_521_018_000)
-        #expect(try details("\"xRestrict\":2").restriction == 2)
+        #expect(try details("\"xRestrict\":2").restriction == "r18g")
         let tags = try details(
             """
             "tags":{"tags":[{"tag":"a","translation":{"ko":"b","en":"c"}},{"tag":"d","translation":{"en":"","ko":"e"}},{"tag":""},7]}

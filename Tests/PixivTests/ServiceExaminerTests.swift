@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import Sourcing
 import Synchronization
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
         #expect(Set(report.map(\.name)).count == report.count && report.count > 15)
         #expect(service.requests.count == 7)
         #expect(service.requests.allSatisfy { !$0.headers.contains { $0.lowercased().hasPrefix("cookie") } })
-        #expect(service.requests.count { !$0.headers.contains(PixivSource.referer) } == 1)
+        #expect(service.requests.count { !$0.headers.contains(WebAPI.referer) } == 1)
         let text = report.map(\.text).joined()
         for entry in service.ranking["contents"] as? [[String: Any]] ?? [] {
             for name in ["title", "user_name"] where (entry.text(name) ?? "").count > 3 {
@@ -209,8 +210,9 @@ private final class ScriptedService: Sendable {
     func report() async -> [Assumption] {
         let noon = Int64(Day(compact: "20220502")?.ordinal ?? 0) * 86_400 + 4 * 3600
         return await ServiceExaminer(
-            send: { request throws(HTTPError) in try self.answer(request) }, gate: FakeService([]),
-            apiURL: "https://api.test", imageURL: "https://images.test", now: noon, patience: .seconds(5)
+            ExaminationMeans(
+                send: { request throws(HTTPError) in try self.answer(request) }, gate: FakeService([]),
+                apiURL: "https://api.test", imageURL: "https://images.test", now: noon, patience: .seconds(5))
         ).examine()
     }
 
@@ -229,7 +231,7 @@ private final class ScriptedService: Sendable {
 
     private func picture(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         if let failure = script.imageFailure { throw failure }
-        let knowsOrigin = request.headers.contains(PixivSource.referer)
+        let knowsOrigin = request.headers.contains(WebAPI.referer)
         var headers = script.validators.map { (name: $0, value: "x") }
         var body: [UInt8] = []
         var status = knowsOrigin ? 200 : 403

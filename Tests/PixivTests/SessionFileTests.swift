@@ -1,5 +1,6 @@
 import Foundation
 import Rankings
+import Sourcing
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTP
 import Rankings
+import Sourcing
 import Testing
 
 @testable import Pixiv
@@ -210,7 +211,7 @@ struct SessionRuleTests {
     func check() async throws {
         let cookie = try #require(SessionCookie("123_" + secret))
         func check(_ service: FakeService) async throws(SourceError) -> SessionCheck {
-            try await service.source().check(cookie, deadline: deadline)
+            try await service.source().api.check(cookie, deadline: deadline)
         }
         let service = script((200, fineBody))
         #expect(try await check(service) == .valid(user))

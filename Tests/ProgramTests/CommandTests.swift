@@ -73,7 +73,7 @@ import Testing
     ])
     func bothOrders(_ arguments: [String]) throws {
         let helper = try HelperArguments.parse(arguments)
-        #expect(helper.request.source == .pixiv)
+        #expect(helper.request.source.rawValue == "pixiv")
         #expect(helper.request.mountPoint == "/m")
         #expect(helper.request.options.assignments == [Assignment(name: "top", value: "3", place: .commandLine)])
         #expect(!helper.request.foreground && !helper.checkOnly && !helper.verbose)

@@ -10,21 +10,27 @@ import Testing
     private let newest = Day(ordinal: 19_853)
 
     @Test func rangesAreDaysWithBothEnds() throws {
-        let month = try FetchPath.expand("ranking/daily/2024-01-30..2024-02-02", newest: newest)
+        let month = try FetchPath.expand(
+            "ranking/daily/2024-01-30..2024-02-02", of: SourceName.standard.description, newest: { _ in newest })
         #expect(
             month.paths == ["30", "31"].map { "ranking/daily/2024-01-\($0)" }
                 + ["01", "02"].map { "ranking/daily/2024-02-\($0)" })
         #expect(month.note == nil)
         #expect(
-            try FetchPath.expand("ranking/weekly-manga/2024-02-29..2024-02-29", newest: newest).paths
+            try FetchPath.expand(
+                "ranking/weekly-manga/2024-02-29..2024-02-29", of: SourceName.standard.description,
+                newest: { _ in newest }
+            ).paths
                 == ["ranking/weekly-manga/2024-02-29"])
     }
 
     @Test func daysThatCannotBePublishedAreLeftOutAloud() throws {
-        let late = try FetchPath.expand("ranking/daily/2024-05-09..2024-06-01", newest: newest)
+        let late = try FetchPath.expand(
+            "ranking/daily/2024-05-09..2024-06-01", of: SourceName.standard.description, newest: { _ in newest })
         #expect(late.paths == ["ranking/daily/2024-05-09", "ranking/daily/2024-05-10"])
         #expect(late.note?.contains("from 2024-05-09 to 2024-05-10") == true)
-        let early = try FetchPath.expand("ranking/daily_ai/2020-01-01..2022-11-01", newest: newest)
+        let early = try FetchPath.expand(
+            "ranking/daily_ai/2020-01-01..2022-11-01", of: SourceName.standard.description, newest: { _ in newest })
         #expect(early.paths == ["ranking/daily_ai/2022-10-31", "ranking/daily_ai/2022-11-01"])
     }
 
@@ -36,7 +42,8 @@ import Testing
         "ranking/daily/2007-09-13..2024-05-01", "ranking/daily/2024-01-01..x\u{1B}[2J",
     ])
     func wrongRangesAreUsageErrors(_ path: String) {
-        #expect { try FetchPath.expand(path, newest: newest) } throws: { error in
+        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
+            error in
             guard let error = error as? ProgramError else { return false }
             return error.status == .usage && error.message.hasSuffix(".") && !error.message.contains("\u{1B}")
         }
@@ -48,15 +55,19 @@ import Testing
         "ranking/dayly\u{1B}/2024-01-01..2024-01-02",
     ])
     func aWrongModeIsToldAsOne(_ path: String) {
-        #expect { try FetchPath.expand(path, newest: newest) } throws: { error in
+        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
+            error in
             guard let error = error as? ProgramError else { return false }
             return error.status == .usage && error.message.hasPrefix("there is no ranking ")
                 && RankingMode.everyone.allSatisfy { error.message.contains($0.rawValue) }
                 && error.message.contains("daily_r18") && error.message.hasSuffix(".")
                 && !error.message.contains("\u{1B}")
         }
-        #expect(WrongMode.complaint(at: "/m/n/\(path)", in: ["/m", "/m/n"]) != nil)
-        #expect(WrongMode.complaint(at: "/x/\(path)", in: ["/m"]) == nil)
+        #expect(
+            WrongMode.complaint(
+                at: "/m/n/\(path)", in: ["/m", "/m/n"], source: { _ in SourceName.standard.description }) != nil)
+        #expect(
+            WrongMode.complaint(at: "/x/\(path)", in: ["/m"], source: { _ in SourceName.standard.description }) == nil)
     }
 
     @Test(arguments: [
@@ -65,7 +76,9 @@ import Testing
         "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
     ])
     func otherPathsStandForThemselves(_ path: String) throws {
-        #expect(try FetchPath.expand(path, newest: newest) == FetchPath.Expansion(paths: [path]))
+        #expect(
+            try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest })
+                == FetchPath.Expansion(paths: [path]))
     }
 
     // MARK: The newest day

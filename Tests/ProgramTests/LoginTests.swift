@@ -1,5 +1,6 @@
 import Foundation
 import Pixiv
+import Sourcing
 import Testing
 
 @testable import rankfs

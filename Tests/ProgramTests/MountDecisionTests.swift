@@ -101,7 +101,7 @@ import Glibc
         var settings = Settings()
         settings.cacheDirectory = "/m/cache"
         let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
-        let place = try CachePlace(settings, source: .pixiv, home: home)
+        let place = try CachePlace(settings, source: .standard, home: home)
         #expect(throws: ProgramError.self) { try place.check(against: "/m") }
         #expect(throws: ProgramError.self) { try place.check(against: "/m/cache") }
         #expect(throws: Never.self) { try place.check(against: "/m/cac") }
@@ -128,14 +128,14 @@ import Glibc
         #expect(root.configurationFile == "/etc/xdg/rankfs/rankfs.conf")
         let nobody = Home(variables: ["HOME": "relative"], userID: 1000, passwdHome: nil)
         #expect(nobody.cacheDirectory(named: "pixiv") == nil)
-        #expect(throws: ProgramError.self) { try CachePlace(Settings(), source: .pixiv, home: nobody) }
+        #expect(throws: ProgramError.self) { try CachePlace(Settings(), source: .standard, home: nobody) }
     }
 
     @Test func originsOfOnesOwnHaveCachesOfTheirOwn() throws {
         var settings = Settings()
         settings.apiURL = try OriginURL("http://127.0.0.1:8080")
         let home = Home(variables: ["HOME": "/home/u"], userID: 1000, passwdHome: nil)
-        let place = try CachePlace(settings, source: .pixiv, home: home)
+        let place = try CachePlace(settings, source: .standard, home: home)
         #expect(place.directory == "/home/u/.cache/rankfs/pixiv-127.0.0.1_8080")
     }
 }

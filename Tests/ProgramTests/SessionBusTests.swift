@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func whatIsSaidHasARemedyAndNoMarkup() {
-        let notice = DesktopNotice.sessionExpired
+        let notice = DesktopNotice.sessionExpired(service: "pixiv")
         #expect(notice.body.contains("rankfs login") && !notice.summary.isEmpty)
         #expect(!(notice.summary + notice.body).contains { "<>&".contains($0) })
     }

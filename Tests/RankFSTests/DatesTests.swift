@@ -45,7 +45,7 @@ import Testing
             let past = try await bench.stat("by-date/daily/2024/04").modified
             #expect(past == (try await bench.stat("ranking/daily/2024-04-30").modified))
             #expect(try await bench.stat("by-date/daily/2023").modified < past)
-            let newest = RankFileSystem.publication(of: Workbench.newest)
+            let newest = bench.fileSystem.publication(of: Workbench.newest, in: .daily)
             for path in ["by-date", "by-date/daily", "by-date/daily/2024", "by-date/daily/2024/05"] {
                 #expect(try await bench.stat(path).modified == newest, "\(path)")
             }

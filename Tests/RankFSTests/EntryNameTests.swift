@@ -9,7 +9,7 @@ import Testing
         ("001-Title.jpg", 1), ("012-／.png", 12), ("500-a.gif", 500), ("1000-a.jpg", 1000), ("001--.jpg", 1),
     ])
     func picturesBeginWithTheirRank(name: String, rank: Int64) {
-        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3) == rank)
+        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"]) == rank)
     }
 
     @Test(arguments: [
@@ -19,13 +19,16 @@ import Testing
         "", "-", "-1-a.jpg", "001a.jpg", "001 -a.jpg", "０01-a.jpg", "9999999999999999999-a.jpg", "001-a.JPG", "001-a",
     ])
     func whatDesktopsProbeForIsNoPicture(name: String) {
-        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3) == nil)
+        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"]) == nil)
     }
 
     @Test func namesThatNoPictureHasAreRefusedByLength() {
         let name = "001-" + String(repeating: "a", count: 300) + ".jpg"
-        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3) == nil)
-        #expect(EntryName.pictureNumber([0x30, 0x30, 0x31, 0x2D, 0xFF] + Array(".jpg".utf8), leastDigits: 3) == 1)
+        #expect(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"]) == nil)
+        #expect(
+            EntryName.pictureNumber(
+                [0x30, 0x30, 0x31, 0x2D, 0xFF] + Array(".jpg".utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"])
+                == 1)
     }
 
     @Test func authorsAreNumbers() {

@@ -84,55 +84,15 @@ struct DayTests {
         }
     }
 
-    @Test("a day begins at midnight in Japan, 15:00 UTC of the day before")
-    func begins() {
-        #expect(Day("2022-05-01")?.beginsAtUnixSeconds == 1_651_330_800)
-    }
-
-    @Test("modes for works made with AI begin with them, all others in 2007")
-    func firstDays() {
-        for mode in RankingMode.everyone + RankingMode.signedIn {
-            let isAI = mode.rawValue == "daily_ai" || mode.rawValue == "daily_r18_ai"
-            #expect(Day.first(of: mode).description == (isAI ? "2022-10-31" : "2007-09-13"))
-        }
-    }
-
-    @Test(
-        "yesterday's ranking appears at noon in Japan",
-        arguments: [
-            // 2024-05-02 12:00:00 JST is 1714618800.
-            (1_714_618_800, "2024-05-01"), (1_714_618_799, "2024-04-30"), (1_714_618_800 + 86_399, "2024-05-01"),
-            (1_714_618_800 + 86_400, "2024-05-02"), (0, "1969-12-30"), (10_800, "1969-12-31"), (-1, "1969-12-30"),
-            (-86_400 + 10_799, "1969-12-29"),
-        ] as [(Int64, String)])
-    func newest(seconds: Int64, day: String) {
-        #expect(Day.newestPublished(atUnixSeconds: seconds).description == day)
-    }
-
     @Test("a broken clock is survived")
     func extremes() {
-        #expect(Day.newestPublished(atUnixSeconds: .min) < Day.newestPublished(atUnixSeconds: .max))
+        #expect(Day.inUTC(atUnixSeconds: .min) < Day.inUTC(atUnixSeconds: .max))
         for ordinal in [Int.min, -719_163, 2_932_897, .max] {
             let day = Day(ordinal: ordinal)
             #expect(Day(day.description) == day, "the calendar's first or last day")
             #expect(day.advanced(by: .max).description == "9999-12-31")
             #expect(day.advanced(by: .min).description == "0001-01-01")
-            #expect(abs(day.beginsAtUnixSeconds) < 1 << 40)
+            #expect(abs(day.beginsInUTC) < 1 << 40)
         }
-    }
-}
-
-@Suite("RankingMode")
-struct RankingModeTests {
-    @Test("every mode is found by its name, and nothing else is")
-    func names() {
-        let all = RankingMode.everyone + RankingMode.signedIn
-        #expect(all.count == 14)
-        #expect(Set(all).count == 14)
-        for mode in all { #expect(RankingMode(rawValue: mode.rawValue) == mode) }
-        for name in ["", "Daily", "daily ", "day", "..", "daily/weekly"] { #expect(RankingMode(rawValue: name) == nil) }
-        #expect(RankingMode.everyone.allSatisfy { !$0.needsSignIn })
-        #expect(RankingMode.signedIn.allSatisfy { $0.needsSignIn })
-        #expect(all.filter(\.isAI).map(\.rawValue) == ["daily_ai", "daily_r18_ai"])
     }
 }

@@ -13,15 +13,13 @@ import Testing
             picture: "", withheld: nil, isAI: isAI)
     }
 
-    private static let ai = RankingMode(rawValue: "daily_ai")
-
     @Test func withoutDemandsEverythingIsShown() {
         let filter = ListingFilter()
         #expect(filter.admitsAll)
         for work in [Self.work(), Self.work(width: 0, height: 0), Self.work(tags: ["AI"], isAI: true)] {
-            #expect(filter.admits(work, rankedIn: nil) && filter.admits(work, rankedIn: Self.ai))
+            #expect(filter.admits(work) && filter.admits(work, rankedAsGenerated: true))
         }
-        for mode in RankingMode.everyone + RankingMode.signedIn { #expect(filter.admits(mode)) }
+        #expect(filter.admits(rankingOfGenerated: true) && filter.admits(rankingOfGenerated: false))
     }
 
     /// What is said about a work, from the surest to the least sure: its ranking, its own field, its tags.
@@ -34,11 +32,10 @@ import Testing
         ] as [(Bool, Bool?, Bool, Bool)])
     func generatedWorksAreToldApart(inMode: Bool, field: Bool?, tagged: Bool, isGenerated: Bool) {
         let work = Self.work(tags: tagged ? ["風景", "NovelAI"] : ["風景", "aichi"], isAI: field)
-        let mode: RankingMode? = inMode ? Self.ai : .daily
         for treatment in ListingFilter.Generated.allCases {
             var filter = ListingFilter()
             filter.generated = treatment
-            let isShown = filter.admits(work, rankedIn: mode)
+            let isShown = filter.admits(work, rankedAsGenerated: inMode)
             switch treatment {
             case .show: #expect(isShown)
             case .hide: #expect(isShown == !isGenerated)
@@ -50,32 +47,29 @@ import Testing
     @Test func hidingGeneratedWorksHidesTheirRankings() {
         var filter = ListingFilter()
         filter.generated = .hide
-        #expect(
-            (RankingMode.everyone + RankingMode.signedIn).filter { !filter.admits($0) }.map(\.rawValue) == [
-                "daily_ai", "daily_r18_ai",
-            ])
+        #expect(!filter.admits(rankingOfGenerated: true) && filter.admits(rankingOfGenerated: false))
         filter.generated = .only
-        for mode in RankingMode.everyone { #expect(filter.admits(mode)) }
+        #expect(filter.admits(rankingOfGenerated: true) && filter.admits(rankingOfGenerated: false))
     }
 
     @Test func tagsAreComparedWholeAndWithoutCase() {
         var filter = ListingFilter()
         filter.tags = ["Landscape", "風景"]
-        #expect(filter.admits(Self.work(tags: ["風景", "LANDSCAPE", "x"]), rankedIn: nil))
-        #expect(!filter.admits(Self.work(tags: ["風景"]), rankedIn: nil), "both are demanded")
-        #expect(!filter.admits(Self.work(tags: ["風景画", "landscapes"]), rankedIn: nil))
+        #expect(filter.admits(Self.work(tags: ["風景", "LANDSCAPE", "x"])))
+        #expect(!filter.admits(Self.work(tags: ["風景"])), "both are demanded")
+        #expect(!filter.admits(Self.work(tags: ["風景画", "landscapes"])))
         filter.refusedTags = ["Sketch"]
-        #expect(!filter.admits(Self.work(tags: ["風景", "landscape", "sketch"]), rankedIn: nil))
+        #expect(!filter.admits(Self.work(tags: ["風景", "landscape", "sketch"])))
         filter.tags = []
-        #expect(filter.admits(Self.work(), rankedIn: nil))
+        #expect(filter.admits(Self.work()))
         #expect(!filter.admitsAll)
     }
 
     @Test func widthAndShapeAreThoseOfTheFirstPage() {
         var filter = ListingFilter()
         filter.minimumWidth = 1000
-        #expect(filter.admits(Self.work(width: 1000), rankedIn: nil))
-        #expect(!filter.admits(Self.work(width: 999), rankedIn: nil))
+        #expect(filter.admits(Self.work(width: 1000)))
+        #expect(!filter.admits(Self.work(width: 999)))
         filter.minimumWidth = 0
         let shapes: [(ListingFilter.Orientation, Int, Int)] = [
             (.landscape, 11, 10), (.portrait, 10, 11), (.square, 10, 10),
@@ -83,9 +77,9 @@ import Testing
         for wanted in ListingFilter.Orientation.allCases {
             filter.orientation = wanted
             for (shape, width, height) in shapes {
-                #expect(filter.admits(Self.work(width: width, height: height), rankedIn: nil) == (shape == wanted))
+                #expect(filter.admits(Self.work(width: width, height: height)) == (shape == wanted))
             }
-            #expect(!filter.admits(Self.work(width: 0, height: 0), rankedIn: nil), "its shape is not told")
+            #expect(!filter.admits(Self.work(width: 0, height: 0)), "its shape is not told")
         }
     }
 
@@ -122,8 +116,8 @@ import Testing
             alone[3].minimumWidth = filter.minimumWidth
             alone[4].orientation = filter.orientation
             for work in works {
-                let expected = alone.allSatisfy { $0.admits(work, rankedIn: .daily) }
-                #expect(filter.admits(work, rankedIn: .daily) == expected, "\(filter) \(work)")
+                let expected = alone.allSatisfy { $0.admits(work) }
+                #expect(filter.admits(work) == expected, "\(filter) \(work)")
             }
         }
         #expect(filters.count == 72 && filters.filter(\.admitsAll).count == 1)

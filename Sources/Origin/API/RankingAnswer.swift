@@ -23,7 +23,7 @@ struct RankingAnswer: Sendable {
     func answer(_ request: Request) -> Answer {
         let name = request.value("mode") ?? "daily"
         let content = request.value("content").flatMap { $0.isEmpty ? nil : $0 } ?? "all"
-        guard let mode = RankingMode(rawValue: content == "all" ? name : "\(name)-\(content)"), mode.name == name else {
+        guard let mode = ServedMode(name, content: content) else {
             return Self.outOfRange
         }
         if mode.needsSignIn, !viewer.isSignedIn {
@@ -32,7 +32,7 @@ struct RankingAnswer: Sendable {
         let newest = universe.newest(at: now)
         let day: Day
         if let text = request.value("date"), !text.isEmpty {
-            guard let asked = Day(compact: text), asked >= Day.first(of: mode), asked <= newest else {
+            guard let asked = Day(compact: text), asked >= mode.firstDay, asked <= newest else {
                 return Self.outOfRange
             }
             day = asked
@@ -43,7 +43,7 @@ struct RankingAnswer: Sendable {
         guard let index = Universe.modes.firstIndex(of: name), page >= 1,
             let (entries, total) = entries(mode: index, day: day, content: mode.content, page: page)
         else { return Self.outOfRange }
-        let first = Day.first(of: mode)
+        let first = mode.firstDay
         return .json(
             .object([
                 ("contents", .array(entries.map(entry))),
@@ -61,7 +61,7 @@ struct RankingAnswer: Sendable {
 
     /// The page's entries and the ranking's length; nil past the end.
     private func entries(
-        mode: Int, day: Day, content: RankingMode.Content?, page: Int
+        mode: Int, day: Day, content: ServedMode.Content?, page: Int
     ) -> (
         [Universe.Entry], total: Int
     )? {

@@ -4,7 +4,7 @@ import Rankings
 extension Universe {
     /// Sets what follows from a work's slot and number.
     func dress(_ work: inout WorkRecord, _ slot: Slot) {
-        let mode: RankingMode? = if case .ranking(_, let mode, _) = slot { Self.rankingModes[mode] } else { nil }
+        let mode: ServedMode? = if case .ranking(_, let mode, _) = slot { Self.rankingModes[mode] } else { nil }
         if let mode, mode.needsSignIn { work.xRestrict = mode.name == Self.grotesque ? 2 : 1 }
         if work.xRestrict > 0 { work.tags.insert(work.xRestrict > 1 ? "R-18G" : "R-18", at: 0) }
         work.aiType = aiType(work, mode: mode)
@@ -13,7 +13,7 @@ extension Universe {
     }
 
     /// 0 where nobody was asked yet, 1 for drawn by hand, 2 for made with AI.
-    private func aiType(_ work: WorkRecord, mode: RankingMode?) -> Int {
+    private func aiType(_ work: WorkRecord, mode: ServedMode?) -> Int {
         guard work.uploaded.day >= Self.askedSince else { return 0 }
         if mode?.isAI == true { return 2 }
         var chance = Chance(seed, 0x11, UInt64(bitPattern: work.id.rawValue))

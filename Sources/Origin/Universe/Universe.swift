@@ -17,7 +17,8 @@ struct Universe: Sendable {
 
     /// The newest day whose rankings are published.
     func newest(at now: Int64) -> Day {
-        Day.newestPublished(atUnixSeconds: now)
+        // Yesterday's appears at noon.
+        JapanTime(seconds: now - 12 * 3600).day.advanced(by: -1)
     }
 
     /// The modes that have works of their own, by the index that is packed into work numbers: append only.
@@ -27,7 +28,7 @@ struct Universe: Sendable {
     ]
 
     /// The same as values.
-    static let rankingModes = modes.compactMap { RankingMode(rawValue: $0) }
+    static let rankingModes = modes.compactMap { ServedMode($0) }
 
     /// Ranks of a day in the modes for everybody.
     static let ranks = 500
@@ -47,14 +48,14 @@ struct Universe: Sendable {
             guard mode < Self.modes.count, (1...Self.ranks(ofMode: mode)).contains(rank),
                 case let date = Self.firstDay.advanced(by: day)
             else { return false }
-            guard date >= Day.first(of: Self.rankingModes[mode]), date <= newest else { return false }
+            guard date >= Self.rankingModes[mode].firstDay, date <= newest else { return false }
             return !isGap(day: day, mode: mode, rank: rank) && carried(day: day, mode: mode, rank: rank) == nil
         }
     }
 
     /// The first day of all, from which days are counted in work numbers.
     static var firstDay: Day {
-        Day.first(of: .daily)
+        ServedMode.firstOfAll
     }
 
     /// The works of an author that exist and that the viewer is told of, highest number first; nil if there is no such

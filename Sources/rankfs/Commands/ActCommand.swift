@@ -10,12 +10,15 @@ enum ActCommand {
     private static let block = 1 << 20
 
     static func run(_ command: MountCommand, paths: [String]) throws(ProgramError) {
-        let mounts = MountTable.current().ownMountPoints
+        let table = MountTable.current()
+        let mounts = table.ownMountPoints
         var tally = Tally()
         for path in paths {
             guard let canonical = Files.canonical(path) else {
                 let beginning = Files.canonicalBeginning(of: Files.absolute(path))
-                if let complaint = WrongMode.complaint(at: beginning, in: mounts) {
+                if let complaint = WrongMode.complaint(
+                    at: beginning, in: mounts, source: { SourceName.mounted(at: $0, table) })
+                {
                     throw ProgramError(.usage, complaint)
                 }
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)) does not exist; look with ls.")

@@ -44,10 +44,10 @@ extension Command {
         case .doctor(let request): try DoctorCommand(request: request, home: .current()).run()
         case .login(let request, let file):
             let (settings, _, home) = try Main.load(request)
-            try LoginCommand.run(file: file, settings: settings, home: home)
+            try LoginCommand.run(file: file, source: request.source, settings: settings, home: home)
         case .logout(let request):
             let (settings, _, home) = try Main.load(request)
-            try LogoutCommand.run(settings: settings, home: home)
+            try LogoutCommand.run(source: request.source, settings: settings, home: home)
         case .act(let command, let paths): try ActCommand.run(command, paths: paths)
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         case .completions(let shell): Output.print(shell.script, terminator: "")
@@ -65,7 +65,7 @@ extension Command {
 
 /// What is to be mounted where, and how.
 struct MountRequest: Hashable, Sendable {
-    var source: SourceName = .pixiv
+    var source = SourceName.standard
     /// As given; empty where the default of the command is meant.
     var mountPoint = ""
     var options = MountOptions()
@@ -75,25 +75,4 @@ struct MountRequest: Hashable, Sendable {
     var debug = false
     /// Where the serving process tells the waiting one that it has mounted; nil if nobody waits.
     var readyDescriptor: Int32?
-}
-
-/// The sources that can be mounted.
-enum SourceName: String, Hashable, Sendable, CaseIterable {
-    case pixiv
-    case demo
-
-    /// A source as written in commands and in fstab, where it may end with a colon.
-    ///
-    /// - Throws: usage, naming the sources there are.
-    init(argument: String) throws(ProgramError) {
-        let name = argument.hasSuffix(":") ? String(argument.dropLast()) : argument
-        guard let source = SourceName(rawValue: name) else {
-            let known = SourceName.allCases.map(\.rawValue).joined(separator: " and ")
-            // A URL with a password, or a cookie in the wrong place, is not to be repeated in a journal.
-            let mayBeSecret = argument.contains("@") || argument.contains("=")
-            let shown = mayBeSecret ? "what was named" : LogText.escaped(argument, limit: 80)
-            throw ProgramError(.usage, "\(shown) is not a source that can be mounted; there are \(known).")
-        }
-        self = source
-    }
 }

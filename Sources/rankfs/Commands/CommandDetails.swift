@@ -1,7 +1,10 @@
+import Rankings
+import Sourcing
+
 /// What help says of commands behind the line by which they are written.
 enum CommandDetails {
     static let mount = """
-        Mounts SOURCE (pixiv, or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
+        Mounts SOURCE (\(sources), or demo for the embedded one) on an empty folder and returns when it answers. A folder that does
         not exist is made where the one that it is to be in is the user's own.
           -f   serve in this process until it is unmounted or gets SIGTERM or SIGINT
           -d   as -f, with debug lines
@@ -69,11 +72,11 @@ enum CommandDetails {
         """
 
     static let session = """
-        Signs in with the session of a browser: R-18 rankings, bookmarks and followed authors need that. FILE is a
-        cookies.txt as browsers' extensions export it; - is the standard input; without either, the PHPSESSID cookie is
+        Signs in with the session of a browser: \(accounts.use) need that. FILE is a
+        cookies.txt as browsers' extensions export it; - is the standard input; without either, \(accounts.secret) is
         asked for and not shown. One request checks it; then it is stored, readable by you alone, in
         $XDG_STATE_HOME/rankfs/session (~/.local/state/rankfs/session), and every mount uses it at once. It goes to
-        www.pixiv.net only; an origin of your own (-o api_url=) has a session of its own.
+        \(host) only; an origin of your own (-o api_url=) has a session of its own.
         logout overwrites and removes it.
         Exit status: 0 done, 64 usage, 69 the service cannot be asked, 73 the file cannot be written, 77 the service
         refuses the session, 78 configuration.
@@ -100,6 +103,18 @@ enum CommandDetails {
         Paths lie inside a mount: a picture, a whole directory, or a directory of such. Whoever may read the path may do this.
         Exit status: 0 done, 1 pin could not download everything now, 64 usage, 69 unavailable.
         """
+
+    /// The names of the sources that are somebody's service.
+    private static var sources: String {
+        SourceRegistry.all.map(\.description.name).joined(separator: ", ")
+    }
+
+    private static var accounts: AccountHelp {
+        SourceRegistry.standard.accounts?.help ?? AccountHelp(use: "some lists", secret: "the secret")
+    }
+
+    /// Where the session goes.
+    private static var host: String { SourceRegistry.standard.accounts?.host ?? "its service" }
 
     /// One line per option of the table.
     private static var optionLines: String {

@@ -1,4 +1,3 @@
-import Pixiv
 import RankFS
 
 /// Parses the arguments of `rankfs`: pure, from words to a `Command`.
@@ -105,7 +104,7 @@ struct CommandParser {
 
     /// Every process can read these words, and shells keep them: what may be a cookie is refused, and not repeated.
     private func refuseCookies() throws(ProgramError) {
-        guard !words.contains(where: SessionText.looksLikeCookie) else {
+        guard !words.contains(where: Secrets.mayBe) else {
             throw ProgramError(
                 .usage,
                 "a cookie may not stand on the command line, where every process can read it; `rankfs login` asks for it, "

@@ -11,8 +11,8 @@ enum FetchCommand {
 
     static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) {
         // Until the handlers are armed a Ctrl-C just ends the process, which has written nothing yet.
-        let newest = Day.newestPublished(atUnixSeconds: WallClock.now())
-        let (mount, paths, notes) = try resolve(request.paths, newest: newest)
+        let now = WallClock.now()
+        let (mount, paths, notes) = try resolve(request.paths, now: now)
         // Fails for a mount whose process has died or does not answer.
         let status = StatusDocument(json: try StatusCommand.read(mount))
         let display = FetchDisplay(variables: variables)
@@ -20,6 +20,7 @@ enum FetchCommand {
         let folder = try target(request, temporaries: temporaries, display: display)
         notes.forEach(display.tell)
         let signals = arm(display: display, temporaries: temporaries)
+        let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
         estimate.lines(tokens: status?.network.tokens ?? 0, rate: status?.network.rate).forEach(display.tell)
         guard !request.dryRun else { return }
@@ -35,7 +36,7 @@ enum FetchCommand {
 
     /// The one mount that all paths are in, and the paths in the order in which they were named, each once.
     private static func resolve(
-        _ arguments: [String], newest: Day
+        _ arguments: [String], now: Int64
     ) throws(ProgramError) -> (mount: String, paths: [String], notes: [String]) {
         let table = MountTable.current()
         let mounts = ownMounts(table.mounts, user: getuid())
@@ -55,7 +56,8 @@ enum FetchCommand {
             mount = place.mount
             // Where nobody can tell now which day that is, the reader finds out.
             let path = (try? FetchReader(mount: place.mount, target: nil).ofDay(place.path)) ?? place.path
-            let expansion = try FetchPath.expand(path, newest: newest)
+            let source = SourceName.mounted(at: place.mount, table)
+            let expansion = try FetchPath.expand(path, of: source) { source.days(of: $0).newest(at: now) }
             paths += expansion.paths.filter { seen.insert($0).inserted }
             if let note = expansion.note { notes.append(note) }
         }

@@ -11,7 +11,7 @@ struct HelperArguments: Hashable, Sendable {
 
     /// Whether these are a helper's arguments although the program goes by its own name.
     ///
-    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#pixiv`: the source, the folder, `-o`
+    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#demo`: the source, the folder, `-o`
     /// and a list. What stands behind the `#` is a source whatever it looks like, since mount(8) goes by the status.
     static func isGiven(_ arguments: [String]) -> Bool {
         guard arguments.count > 1, arguments[1].hasPrefix("/") else { return false }
@@ -53,7 +53,9 @@ struct HelperArguments: Hashable, Sendable {
             try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
         }
         guard positions.count == 2, !positions[1].isEmpty else {
-            throw ProgramError(.usage, "give a source and a folder: mount -t rankfs pixiv FOLDER [-o OPTIONS].")
+            throw ProgramError(
+                .usage,
+                "give a source and a folder: mount -t rankfs \(SourceName.standard.rawValue) FOLDER [-o OPTIONS].")
         }
         parser.request.source = try SourceName(argument: positions[0])
         parser.request.mountPoint = positions[1]

@@ -1,8 +1,8 @@
 import Glibc
 import HTTP
-import Pixiv
 import Posix
 import Rankings
+import Sourcing
 import Synchronization
 
 /// `rankfs login`: takes the session cookie from a file or the terminal, has the service check it, stores it.
@@ -10,16 +10,19 @@ enum LoginCommand {
     /// The check is one small answer.
     private static let patience: Duration = .seconds(15)
 
-    private static let question = "PHPSESSID cookie of a browser that is signed in to pixiv (it is not shown): "
-
-    static func run(file: String?, settings: Settings, home: Home) throws(ProgramError) {
-        let files = SessionFiles(settings, home: home)
+    static func run(
+        file: String?, source: SourceName, settings: Settings, home: Home
+    ) throws(ProgramError) {
+        guard let accounts = source.plugIn.accounts else {
+            throw ProgramError(.usage, "\(source.rawValue) has no accounts to sign in to.")
+        }
+        let files = SessionFiles(settings, source: source, home: home)
         let own = try files.ownFile()
-        let cookie = try cookie(from: file, host: files.host)
-        let user = try check(cookie, settings: settings, home: home)
+        let session = try session(from: file, accounts, host: files.host)
+        let user = try check(session, accounts, source: source, settings: settings, home: home)
         try SessionFiles.prepare(own)
         do throws(SessionProblem) {
-            try SessionFile.store(cookie, at: own)
+            try SessionFile.store(session, at: own)
         } catch {
             throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.reason).")
         }
@@ -33,8 +36,10 @@ enum LoginCommand {
 
     // MARK: Taking
 
-    private static func cookie(from file: String?, host: String) throws(ProgramError) -> SessionCookie {
-        guard let file else { return try asked() }
+    private static func session(
+        from file: String?, _ accounts: any AccountDesk, host: String
+    ) throws(ProgramError) -> any SourceSession {
+        guard let file else { return try asked(accounts) }
         // Its name is not repeated: somebody may have given the cookie in its place.
         let name = file == "-" ? "the standard input" : "the file"
         let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
@@ -44,10 +49,10 @@ enum LoginCommand {
         }
         defer { if descriptor > 0 { close(descriptor) } }
         do throws(SessionProblem) {
-            let cookie = try SessionText.cookie(
-                in: try SessionFile.content(of: descriptor), host: host, takesBare: true, now: WallClock.now())
+            let session = try accounts.session(
+                in: try SessionFile.content(of: descriptor), host: host, now: WallClock.now())
             warnIfOpen(descriptor)
-            return cookie
+            return session
         } catch {
             throw ProgramError(.usage, "\(name) \(error.reason).")
         }
@@ -61,7 +66,7 @@ enum LoginCommand {
         Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
 
-    private static func asked() throws(ProgramError) -> SessionCookie {
+    private static func asked(_ accounts: any AccountDesk) throws(ProgramError) -> any SourceSession {
         guard isatty(0) == 1 else {
             throw ProgramError(
                 .usage,
@@ -70,13 +75,13 @@ enum LoginCommand {
         }
         let line: [UInt8]?
         do throws(Files.Failure) {
-            line = try HiddenPrompt.ask(question)
+            line = try HiddenPrompt.ask(accounts.question)
         } catch {
             throw ProgramError(.system, "the terminal cannot be used: \(error.text); try `rankfs login FILE`.")
         }
         guard let line, !line.isEmpty else { throw ProgramError(.usage, "nothing was given; nothing was changed.") }
         do throws(SessionProblem) {
-            return try SessionText.bare(String(decoding: line, as: UTF8.self))
+            return try accounts.session(typed: String(decoding: line, as: UTF8.self))
         } catch {
             throw ProgramError(.usage, "what was given \(error.reason).")
         }
@@ -85,21 +90,20 @@ enum LoginCommand {
     // MARK: Checking
 
     private static func check(
-        _ cookie: SessionCookie, settings: Settings, home: Home
+        _ session: any SourceSession, _ accounts: any AccountDesk, source: SourceName, settings: Settings, home: Home
     ) throws(ProgramError) -> UserID {
-        let place = try CachePlace(settings, source: .pixiv, home: home)
-        let transport = try Parts.makeTransport(settings, origin: nil, network: patience)
+        let place = try CachePlace(settings, source: source, home: home)
+        let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: patience)
         defer { transport.shutdown() }
-        let gate = Parts.makeGate(settings, isDemo: false, place: place)
-        let source = PixivSource(
+        let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
+        let means = SourceMeans(
             client: HTTPClient(transport: transport), gate: settings.isOffline ? OfflineNetwork() : gate,
-            apiURL: settings.apiURL?.text,
-            imageURL: settings.imageURL?.text)
+            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
         Patience.wait {
             let deadline = ContinuousClock.now.advanced(by: patience)
             do throws(SourceError) {
-                let check = try await source.check(cookie, deadline: deadline)
+                let check = try await accounts.check(session, means, deadline: deadline)
                 result.withLock { $0 = .success(check) }
             } catch {
                 result.withLock { $0 = .failure(error) }
@@ -110,7 +114,7 @@ enum LoginCommand {
         case .success(.refused):
             throw ProgramError(
                 .refused,
-                "the service refuses the session of user \(cookie.user.rawValue), nothing was stored; sign in with a "
+                "the service refuses the session of user \(session.user.rawValue), nothing was stored; sign in with a "
                     + "browser again and take its new cookie.")
         case .failure(let error):
             throw ProgramError(.unavailable, sentence(on: error, closedUntil: gate.state.closedUntil))
@@ -137,8 +141,8 @@ enum LoginCommand {
 
 /// `rankfs logout`: removes what `rankfs login` stored.
 enum LogoutCommand {
-    static func run(settings: Settings, home: Home) throws(ProgramError) {
-        let files = SessionFiles(settings, home: home)
+    static func run(source: SourceName, settings: Settings, home: Home) throws(ProgramError) {
+        let files = SessionFiles(settings, source: source, home: home)
         let own = try files.ownFile()
         let shown = LogText.escaped(own)
         do throws(SessionProblem) {

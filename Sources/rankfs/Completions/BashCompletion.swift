@@ -179,7 +179,7 @@ enum BashCompletion {
     private static func words(_ operand: Synopsis.Operand) -> String {
         switch operand {
         case .words(let words): words.joined(separator: " ")
-        case .source: SourceName.allCases.map(\.rawValue).joined(separator: " ")
+        case .source: SourceName.all.map(\.rawValue).joined(separator: " ")
         case .folder: "folder"
         case .mounted: "mounted"
         case .command: CommandTable.listed.map(\.name).joined(separator: " ")

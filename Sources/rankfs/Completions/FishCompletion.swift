@@ -64,7 +64,7 @@ enum FishCompletion {
                 switch operand {
                 case .words(let words): condition(synopsis) + " -a '\(words.joined(separator: " "))'"
                 case .source:
-                    condition(synopsis) + " -a '\(SourceName.allCases.map(\.rawValue).joined(separator: " "))'"
+                    condition(synopsis) + " -a '\(SourceName.all.map(\.rawValue).joined(separator: " "))'"
                 case .folder: condition(synopsis) + " -a '(__fish_complete_directories)'"
                 case .mounted: condition(synopsis) + " -a '(__rankfs_mounted)'"
                 case .command: condition(synopsis) + " -a '\(CommandTable.listed.map(\.name).joined(separator: " "))'"

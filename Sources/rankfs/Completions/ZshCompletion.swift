@@ -50,7 +50,7 @@ enum ZshCompletion {
         """
     }
 
-    private static var sources: String { SourceName.allCases.map(\.rawValue).joined(separator: " ") }
+    private static var sources: String { SourceName.all.map(\.rawValue).joined(separator: " ") }
 
     private static var listItems: String {
         let table = OptionTable.all.map { "        '\($0.name)[\(escaped($0.help))]:\(value(of: $0))'" }

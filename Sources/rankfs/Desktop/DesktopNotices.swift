@@ -4,11 +4,11 @@ import Glibc
 
 /// What the user is told on the desktop, whether or not anybody looks at the log.
 enum DesktopNotice: Sendable {
-    case sessionExpired
+    case sessionExpired(service: String)
 
     var summary: String {
         switch self {
-        case .sessionExpired: "pixiv no longer takes the session"
+        case .sessionExpired(let service): "\(service) no longer takes the session"
         }
     }
 

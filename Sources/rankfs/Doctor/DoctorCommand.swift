@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Fuse
 import Glibc
+import Rankings
 
 /// `rankfs doctor`: looks at everything that mounts need, says what is wrong and what to do, and mends what is safe to mend.
 ///
@@ -23,8 +24,10 @@ struct DoctorCommand {
         }
         var findings = look()
         // Asked once: no repair changes what hosts answer.
-        let network = NetworkProbe(settings: settings, variables: home.variables, place: place)
-            .findings(isEmbedded: isEmbedded(settings))
+        let network = NetworkProbe(
+            settings: settings, source: request.mount.source, variables: home.variables, place: place
+        )
+        .findings(isEmbedded: isEmbedded(settings))
         var done: [String] = []
         if request.fixes {
             done = findings.compactMap(\.repair).uniqued().compactMap { $0.perform() }
@@ -48,12 +51,13 @@ struct DoctorCommand {
         _ settings: Settings, _ place: CachePlace, _ warnings: [String], _ mistake: String?
     ) throws(ProgramError) {
         guard !isEmbedded(settings) else {
-            throw ProgramError(.usage, "the source demo asks no service; name pixiv, or an api_url.")
+            throw ProgramError(
+                .usage, "the source demo asks no service; name \(SourceName.standard.rawValue), or an api_url.")
         }
         // Asking another host than the one meant would tell a stranger of it.
         if let mistake { throw ProgramError(.configuration, mistake) }
         for warning in warnings { Output.complain(warning, as: "rankfs") }
-        let report = try ServiceProbe(settings: settings, place: place).report()
+        let report = try ServiceProbe(settings: settings, source: request.mount.source, place: place).report()
         if request.json {
             Output.print(report.json, terminator: "")
         } else {
@@ -73,8 +77,11 @@ struct DoctorCommand {
         findings.append(UserProbe.thumbnails(settings, home: home))
         findings.append(DesktopProbe.finding(settings, home: home))
         if !isEmbedded(settings) {
-            let hasExpired = mounts.contains { $0.status?.signIn.state == "expired" && $0.status?.source == "pixiv" }
-            findings += UserProbe.session(settings, home: home, hasExpired: hasExpired)
+            let source = request.mount.source
+            let hasExpired = mounts.contains {
+                $0.status?.signIn.state == "expired" && $0.status?.source == source.description.name
+            }
+            findings += UserProbe.session(settings, source: source, home: home, hasExpired: hasExpired)
         }
         return findings + mounts.compactMap { Finding.mount($0.path, $0.look) }
     }

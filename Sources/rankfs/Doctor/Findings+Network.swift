@@ -35,7 +35,7 @@ extension Finding {
         var look: HostLook
     }
 
-    /// Days begin at noon in Japan: a clock that is wrong by more seconds than this shows a wrong newest day for a while.
+    /// Days appear at a moment: a clock that is wrong by more seconds than this shows a wrong newest day for a while.
     static let clockTolerance: Int64 = 300
 
     /// The findings on both hosts; without a network that is one.

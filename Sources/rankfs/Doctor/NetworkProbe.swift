@@ -1,11 +1,13 @@
 import Glibc
 import HTTP
-import Pixiv
+import Rankings
+import Sourcing
 import Synchronization
 
 /// Asks each host once, by rankfs's own rules, and the system bus for what NetworkManager thinks.
 struct NetworkProbe {
     let settings: Settings
+    let source: SourceName
     let variables: [String: String]
     let place: CachePlace
 
@@ -33,22 +35,22 @@ struct NetworkProbe {
     private func ask() -> [Finding] {
         let transport: CurlTransport
         do throws(ProgramError) {
-            transport = try Parts.makeTransport(settings, origin: nil, network: Self.patience)
+            transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         } catch {
             return [.wrong("network", error.message)]
         }
         defer { transport.shutdown() }
-        let api = settings.apiURL?.text ?? PixivSource.apiURL
-        let image = settings.imageURL?.text ?? PixivSource.imageURL
+        let api = settings.apiURL?.text ?? source.description.access.apiURL
+        let image = settings.imageURL?.text ?? source.description.access.imageURL
         let results = Results()
         // Once: who asks again and again finds out no more.
         var once = RetryPolicy()
         once.tries = 1
         let client = HTTPClient(
             transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
-        Patience.wait {
-            async let first = Self.send(.get, api + PixivSource.plainRanking, client)
-            async let second = Self.send(.head, image + "/", client)
+        Patience.wait { [plugIn = source.plugIn] in
+            async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
+            async let second = Self.send(.head, image + "/", plugIn.headers, client)
             let answers = await (first, second)
             results.put(answers.0, answers.1)
         }
@@ -59,13 +61,13 @@ struct NetworkProbe {
     }
 
     private static func send(
-        _ method: HTTPRequest.Method, _ url: String, _ client: HTTPClient
+        _ method: HTTPRequest.Method, _ url: String, _ headers: [String], _ client: HTTPClient
     ) async -> Result<HTTPResponse, HTTPError> {
         do throws(HTTPError) {
             return .success(
                 try await client.send(
                     HTTPRequest(
-                        method: method, url: url, headers: [PixivSource.referer], transferClass: .metadata,
+                        method: method, url: url, headers: headers, transferClass: .metadata,
                         deadline: ContinuousClock.now + patience, bodyLimit: longestAnswer, acceptsCompression: true)))
         } catch {
             return .failure(error)

@@ -1,10 +1,12 @@
 import HTTP
-import Pixiv
+import Rankings
+import Sourcing
 import Synchronization
 
 /// `rankfs doctor --service`: what the program takes for granted of the service, asked of it.
 struct ServiceProbe {
     let settings: Settings
+    let source: SourceName
     let place: CachePlace
 
     /// Requests at most, each try and redirect counted.
@@ -25,25 +27,26 @@ struct ServiceProbe {
             return unasked(
                 "the service asks to be left alone for another \(StatusCommand.duration(end - WallClock.now()))")
         }
-        let transport = try Parts.makeTransport(settings, origin: nil, network: Self.patience)
+        let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         defer { transport.shutdown() }
         var once = RetryPolicy()
         once.tries = 1
         let client = HTTPClient(
             transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
-        let examiner = ServiceExaminer(
+        let means = ExaminationMeans(
             send: { request throws(HTTPError) in
                 // The transport may try once more on a new connection.
                 guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
                 return try await client.send(request)
             },
-            gate: Parts.makeGate(settings, isDemo: false, place: place), apiURL: apiURL, imageURL: imageURL,
+            gate: Parts.makeGate(settings, source: source, isDemo: false, place: place), apiURL: apiURL,
+            imageURL: imageURL,
             now: WallClock.now(), patience: Self.patience)
         let found = Found()
-        Patience.wait {
-            let assumptions = await examiner.examine()
-            found.assumptions.withLock { $0 = assumptions }
+        Patience.wait { [plugIn = source.plugIn] in
+            let assumptions = await plugIn.examine(means)
+            found.assumptions.withLock { $0 = assumptions ?? [] }
         }
         let certificates =
             certificate("certificate of the API", apiURL, isOwn: settings.apiURL != nil)
@@ -51,8 +54,8 @@ struct ServiceProbe {
         return Report(assumptions: certificates + found.assumptions.withLock { $0 }, requests: sent())
     }
 
-    private var apiURL: String { settings.apiURL?.text ?? PixivSource.apiURL }
-    private var imageURL: String { settings.imageURL?.text ?? PixivSource.imageURL }
+    private var apiURL: String { settings.apiURL?.text ?? source.description.access.apiURL }
+    private var imageURL: String { settings.imageURL?.text ?? source.description.access.imageURL }
 
     /// On its way from a task to the thread that waits for it.
     private final class Found: Sendable {

@@ -1,6 +1,6 @@
 import Glibc
-import Pixiv
 import Rankings
+import Sourcing
 
 /// Looks at what belongs to the user: configuration, session, thumbnails.
 enum UserProbe {
@@ -18,15 +18,17 @@ enum UserProbe {
     ///
     /// - Parameters:
     ///   - settings: They may name a file.
+    ///   - source: Whose session.
     ///   - home: Where the others are.
     ///   - hasExpired: Whether a mount says so of the session.
-    /// - Returns: One finding a file, or that there is none.
-    static func session(_ settings: Settings, home: Home, hasExpired: Bool) -> [Finding] {
-        let files = SessionFiles(settings, home: home)
+    /// - Returns: One finding a file, or that there is none; nothing for a source without accounts.
+    static func session(_ settings: Settings, source: SourceName, home: Home, hasExpired: Bool) -> [Finding] {
+        guard let accounts = source.plugIn.accounts else { return [] }
+        let files = SessionFiles(settings, source: source, home: home)
         var looks: [(path: String, look: Finding.SessionLook)] = []
         var missing: String?
         for place in files.places {
-            switch SessionFile.examine(place, host: files.host, now: WallClock.now()) {
+            switch accounts.examine(place, host: files.host, now: WallClock.now()) {
             case .missing: if place.path == settings.cookies { missing = place.path }
             case .usable(let user): looks.append((place.path, .usable(user: user.rawValue)))
             case .exposed: looks.append((place.path, .exposed))

@@ -1,5 +1,6 @@
 import Posix
 import Rankings
+import Sourcing
 
 /// Where a path leads: a mount, and the way below it.
 struct FetchPlace: Hashable, Sendable {
@@ -68,8 +69,9 @@ enum FetchPath {
     /// Whether a path is that of `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
     static func isLatest(_ path: String) -> Bool {
         let parts = path.split(separator: "/").suffix(3).map(String.init)
-        return parts.count == 3 && parts[0] == "ranking" && RankingMode(rawValue: parts[1]) != nil
-            && parts[2] == "latest"
+        guard parts.count == 3, parts[0] == "ranking", parts[2] == "latest", let mode = RankingMode(rawValue: parts[1])
+        else { return false }
+        return SourceRegistry.all.contains { $0.description[mode] != nil }
     }
 
     /// The day's own path of what is named by way of `latest`: an export has each picture once, and for good.
@@ -100,11 +102,14 @@ enum FetchPath {
     ///
     /// - Parameters:
     ///   - path: Below a mount's root.
-    ///   - newest: The newest day that can have been published.
+    ///   - source: What is mounted there.
+    ///   - newest: The newest day that a ranking can have.
     /// - Returns: The paths, in the order of the calendar.
     /// - Throws: usage for what is no range of published days, and for a ranking that there is none of.
-    static func expand(_ path: String, newest: Day) throws(ProgramError) -> Expansion {
-        if let complaint = WrongMode.complaint(path) { throw ProgramError(.usage, complaint) }
+    static func expand(
+        _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
+    ) throws(ProgramError) -> Expansion {
+        if let complaint = WrongMode.complaint(path, of: source) { throw ProgramError(.usage, complaint) }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, parts[0] == "ranking", let mode = RankingMode(rawValue: parts[1]),
             let dots = parts[2].range(of: "..")
@@ -120,11 +125,13 @@ enum FetchPath {
         guard first <= last else {
             throw ProgramError(.usage, "\(shown) ends before it begins; write \(last)..\(first).")
         }
-        let begin = max(first, Day.first(of: mode))
+        let days = source.days(of: mode)
+        let newest = newest(mode)
+        let begin = max(first, days.first)
         let end = min(last, newest)
         guard begin <= end else {
             throw ProgramError(
-                .usage, "\(shown) has no published day: there are those from \(Day.first(of: mode)) to \(newest).")
+                .usage, "\(shown) has no published day: there are those from \(days.first) to \(newest).")
         }
         let count = end.ordinal - begin.ordinal + 1
         guard count <= longestRange else {
@@ -132,7 +139,8 @@ enum FetchPath {
                 .usage, "\(shown) has \(count) days; fetch at most \(longestRange) at a time, in several commands.")
         }
         let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
-        return Expansion(paths: (0..<count).map { "ranking/\(parts[1])/\(begin.advanced(by: $0))" }, note: note)
+        let published = (0..<count).map { begin.advanced(by: $0) }.filter(days.contains)
+        return Expansion(paths: published.map { "ranking/\(parts[1])/\($0)" }, note: note)
     }
 }
 

@@ -1,4 +1,3 @@
-import Pixiv
 import Rankings
 
 /// One option: its name serves `--cache-size`, `-o cache_size=`, `cache_size =` in the file and `RANKFS_CACHE_SIZE`.
@@ -100,7 +99,7 @@ enum OptionTable {
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
             "images", "WORD", standard: "regular",
-            help: "regular (1200 pixels), small (480 pixels) or original",
+            help: OptionTexts.renditions,
             words: [("regular", .regular), ("small", .small), ("original", .original)], of: \.rendition),
         OptionDefinition(
             "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is",
@@ -177,12 +176,13 @@ enum OptionTable {
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: "a browser's", help: "the User-Agent of every request"
+            "user_agent", "TEXT", standard: OptionTexts.access.userAgentText, help: "the User-Agent of every request"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.userAgent = try ValueParsers.headerText(text)
         },
         OptionDefinition(
-            "rate", "NUMBER", standard: "0.83", help: "API requests a second after a burst of 40"
+            "rate", "NUMBER", standard: OptionTexts.rate,
+            help: "API requests a second after a burst of \(OptionTexts.access.burst)"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
@@ -199,13 +199,13 @@ enum OptionTable {
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(
-            "api_url", "URL", standard: "https://www.pixiv.net", help: "an origin of your own for listings",
+            "api_url", "URL", standard: OptionTexts.access.apiURL, help: "an origin of your own for listings",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.apiURL = try plainOrigin(text)
         },
         OptionDefinition(
-            "image_url", "URL", standard: "https://i.pximg.net", help: "an origin of your own for pictures",
+            "image_url", "URL", standard: OptionTexts.access.imageURL, help: "an origin of your own for pictures",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.imageURL = try plainOrigin(text)
@@ -223,7 +223,7 @@ enum OptionTable {
             help: "a cookies.txt with the session to sign in with",
             mayBeSecret: true
         ) { settings, text, context throws(ExpectedValue) in
-            if SessionText.looksLikeCookie(text) {
+            if Secrets.mayBe(text) {
                 throw ExpectedValue("the name of a file that holds the cookie, never the cookie itself")
             }
             settings.cookies = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)

@@ -29,8 +29,8 @@ struct Settings: Hashable, Sendable {
     /// Whether no request may leave.
     var isOffline = false
     var proxy: OriginURL?
-    /// A browser's, as every client of the service sends it.
-    var userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+    /// Nil for what the source's service expects.
+    var userAgent: String?
     /// API requests a second once the burst is spent; nil for the default of the source.
     var rate: Double?
     /// Picture connections to one host.

@@ -17,7 +17,7 @@ extension Log {
             warning("listings cannot be stored (\(reason)); they are served from memory")
         case .originalMissing(let work):
             warning(
-                "the image host has no original of work \(work.rawValue); its 1200-pixel rendition stands in")
+                "the image host has no original of work \(work.rawValue); its usual rendition stands in")
         }
     }
 

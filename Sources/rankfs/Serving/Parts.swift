@@ -3,10 +3,10 @@ import Catalog
 import Glibc
 import HTTP
 import ImageCache
-import Pixiv
 import RankFS
 import Rankings
 import Render
+import Sourcing
 
 /// Everything below a mount, wired together: the one place where sources, limits and directories meet.
 ///
@@ -26,7 +26,7 @@ final class Parts: Sendable {
     let maySpend: @Sendable () -> Bool
     let meter: MeteredNetwork
     let gate: TokenBucketGate
-    let source: PixivSource
+    let source: any RankingSource
     let catalog: Catalog
     let cache: ImageCache
     /// Decodes what comes from outside, in processes of its own.
@@ -36,10 +36,6 @@ final class Parts: Sendable {
     /// API requests a second once the burst is spent.
     let rate: Double
 
-    /// API requests that may go at once before the rate counts: the service refuses after 80 to 100 within two minutes.
-    private static let burst = 40
-    /// One request per 1.2 s, the pace that PixivBatchDownloader advises after measuring the service's limit.
-    private static let politeRate = 1 / 1.2
     /// The embedded origin is nobody else's: only a runaway loop is to be slowed down.
     private static let demoRate = 200.0
     /// A network that does not answer fails a request after this long (Semantics, "Unreachable never means deleted").
@@ -51,10 +47,8 @@ final class Parts: Sendable {
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         origin = name == .demo && settings.apiURL == nil ? try EmbeddedOrigin() : nil
-        let apiURL = settings.apiURL?.text ?? origin?.url
-        let imageURL = settings.imageURL?.text ?? origin?.url
         let bound = min(Self.networkBound, settings.timeout / 2)
-        transport = try Self.makeTransport(settings, origin: origin?.url, network: bound)
+        transport = try Self.makeTransport(settings, source: name, origin: origin?.url, network: bound)
         isOffline = settings.isOffline
         renderer = Renderer(.standard)
         let meter = MeteredNetwork(settings.metered) { isMetered in
@@ -73,17 +67,19 @@ final class Parts: Sendable {
             log.imageHostClosed(for: seconds)
         }
         network = isOffline ? OfflineNetwork() : imageHosts
-        rate = Self.rate(settings, isDemo: origin != nil)
-        gate = Self.makeGate(settings, isDemo: origin != nil, place: place) { log.serviceClosed(until: $0) }
-        // The embedded origin has no users; pixiv's cookie is none of its business.
-        let session =
-            origin == nil
-            ? Self.makeKeeper(SessionFiles(settings, home: home), home: home, log: log) : SessionKeeper(nil)
-        source = PixivSource(
-            client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate, apiURL: apiURL,
-            imageURL: imageURL, session: session)
+        rate = Self.rate(settings, source: name, isDemo: origin != nil)
+        gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
+            log.serviceClosed(until: $0)
+        }
+        // The embedded origin has no users; the user's session is none of its business.
+        let sessions = origin == nil ? Self.sessions(settings, source: name, home: home, log: log) : nil
+        source = name.plugIn.source(
+            SourceMeans(
+                client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
+                apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
+                sessions: sessions))
         cache = try Self.openCache(
-            settings, place: place, network: bound, transport: network, mayPreload: maySpend, log: log)
+            settings, source: name, place: place, network: bound, transport: network, mayPreload: maySpend, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: bound, source: source, transport: network, log: log)
@@ -91,19 +87,20 @@ final class Parts: Sendable {
         meter.start()
     }
 
-    private static func rate(_ settings: Settings, isDemo: Bool) -> Double {
-        settings.rate ?? (isDemo ? demoRate : politeRate)
+    private static func rate(_ settings: Settings, source: SourceName, isDemo: Bool) -> Double {
+        settings.rate ?? (isDemo ? demoRate : source.description.access.rate)
     }
 
-    /// The way to the network, to the hosts of the settings.
+    /// The way to the network, to the hosts of the source and the settings.
     static func makeTransport(
-        _ settings: Settings, origin: String?, network: Duration
+        _ settings: Settings, source: SourceName, origin: String?, network: Duration
     ) throws(ProgramError) -> CurlTransport {
+        let access = source.description.access
         do throws(HTTPError) {
             return try CurlTransport(
                 CurlTransport.Configuration(
-                    connections: settings.connections, userAgent: settings.userAgent, proxy: settings.proxy?.text,
-                    hosts: PixivSource.hosts, trustedOrigins: trusted(settings, origin: origin),
+                    connections: settings.connections, userAgent: settings.userAgent ?? access.userAgent,
+                    proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
                     connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                     certificates: settings.certificates))
         } catch .untrusted(let reason) {
@@ -115,10 +112,11 @@ final class Parts: Sendable {
 
     /// The gate of API requests, with the cool-down that an earlier run left.
     static func makeGate(
-        _ settings: Settings, isDemo: Bool, place: CachePlace, report: @escaping @Sendable (Int64) -> Void = { _ in }
+        _ settings: Settings, source: SourceName, isDemo: Bool, place: CachePlace,
+        report: @escaping @Sendable (Int64) -> Void = { _ in }
     ) -> TokenBucketGate {
         TokenBucketGate(
-            burst: burst, perSecond: rate(settings, isDemo: isDemo),
+            burst: source.description.access.burst, perSecond: rate(settings, source: source, isDemo: isDemo),
             closedUntil: place.storedCoolDown(), now: WallClock.now,
             onClose: { end in
                 place.store(coolDown: end)
@@ -126,11 +124,16 @@ final class Parts: Sendable {
             })
     }
 
-    private static func makeKeeper(_ files: SessionFiles, home: Home, log: Log) -> SessionKeeper {
+    /// Where the user's session may be; nil for a source without accounts.
+    private static func sessions(
+        _ settings: Settings, source: SourceName, home: Home, log: Log
+    ) -> SessionMeans? {
+        guard source.plugIn.accounts != nil else { return nil }
+        let files = SessionFiles(settings, source: source, home: home)
         let notices = DesktopNotices(home)
-        return SessionKeeper(
+        return SessionMeans(
             places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
-            expired: { notices.show(.sessionExpired) })
+            expired: { notices.show(.sessionExpired(service: source.description.title)) })
     }
 
     /// The origins that the user named, and the embedded one; a proxy is no origin.
@@ -141,7 +144,7 @@ final class Parts: Sendable {
     }
 
     private static func openCache(
-        _ settings: Settings, place: CachePlace, network: Duration, transport: any Transport,
+        _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, transport: any Transport,
         mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
@@ -150,6 +153,7 @@ final class Parts: Sendable {
             freeFloor: place.isInMemory ? 0 : settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         configuration.mayPreload = mayPreload
+        configuration.isPlaceholder = source.description.access.isPlaceholder
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
         while true {
@@ -179,7 +183,7 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: PixivSource, transport: any Transport,
+        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, transport: any Transport,
         log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {

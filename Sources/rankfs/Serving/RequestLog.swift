@@ -30,7 +30,7 @@ final class RequestLog: Transport {
         return transport.start(request, sink: Listener(request, sink: sink, write: write))
     }
 
-    /// `picture GET i.pximg.net/…/1_p0.jpg: 200, 345.2K in 120 ms`, or what it failed with.
+    /// `picture GET images.example/…/1_p0.jpg: 200, 345.2K in 120 ms`, or what it failed with.
     static func line(
         _ request: HTTPRequest, status: Int?, bytes: Int64, milliseconds: Int64, failure: HTTPError?
     ) -> String {

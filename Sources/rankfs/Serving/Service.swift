@@ -1,8 +1,8 @@
 import Catalog
 import Fuse
 import Glibc
-import Pixiv
 import RankFS
+import Rankings
 import Thumbnails
 
 /// Serves one mount in this process, from checking the folder to the clean end.

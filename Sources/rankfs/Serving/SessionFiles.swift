@@ -1,6 +1,7 @@
 import Glibc
-import Pixiv
 import Posix
+import Rankings
+import Sourcing
 
 /// Which files may hold the user's session for one API.
 struct SessionFiles: Hashable, Sendable {
@@ -8,17 +9,25 @@ struct SessionFiles: Hashable, Sendable {
     let own: String?
     /// In the order in which they count.
     let places: [SessionPlace]
-    /// The API's host, whose cookies are taken.
+    /// The API's host, whose secrets are taken.
     let host: String
 
     /// The name of systemd's credential (`LoadCredential=rankfs-session:FILE`).
     static let credentialName = "rankfs-session"
 
-    /// The files that settings and environment name; an origin of one's own has its own, so that it never gets pixiv's cookie.
-    init(_ settings: Settings, home: Home) {
+    /// The files that settings and environment name; an origin of one's own has its own, so that it never gets the service's
+    /// secret, and so has every source but the standard one.
+    ///
+    /// - Parameters:
+    ///   - settings: They may name a file, and an origin.
+    ///   - source: The source.
+    ///   - home: Where the user's files are.
+    init(_ settings: Settings, source: SourceName = .standard, home: Home) {
+        let service = source.description.name
+        let name = service == SourceName.standard.rawValue ? "" : "-" + service
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
-        own = home.stateDirectory.map { "\($0)/session\(origin)" }
-        host = settings.apiURL?.host ?? PixivSource.apiHost
+        own = home.stateDirectory.map { "\($0)/session\(name)\(origin)" }
+        host = settings.apiURL?.host ?? source.plugIn.accounts?.host ?? ""
         // A bare value does not tell whose it is: for an origin of one's own, only the file named after it may hold one.
         let takesBare = settings.apiURL == nil
         var places: [SessionPlace] = []

@@ -3,8 +3,8 @@ import Fuse
 import Glibc
 import HTTP
 import ImageCache
-import Pixiv
 import RankFS
+import Rankings
 import Synchronization
 import Thumbnails
 

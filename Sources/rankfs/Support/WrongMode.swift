@@ -5,24 +5,39 @@ enum WrongMode {
     /// Characters of the name that are shown.
     private static let longestName = 80
 
-    /// The cause and the remedy for a path below a mount's root; nil for one that names a ranking, or none.
-    static func complaint(_ path: String) -> String? {
+    /// The cause and the remedy for a path below the root of a source's mount; nil for one that names a ranking, or none.
+    static func complaint(_ path: String, of source: SourceDescription) -> String? {
         let parts = path.split(separator: "/").map(String.init)
-        guard parts.count >= 2, ["ranking", "by-date"].contains(parts[0]), RankingMode(rawValue: parts[1]) == nil else {
-            return nil
-        }
-        return "there is no ranking \(LogText.escaped(parts[1], limit: longestName)); name one of \(list)."
+        guard parts.count >= 2, ["ranking", "by-date"].contains(parts[0]),
+            RankingMode(rawValue: parts[1]).flatMap({ source[$0] }) == nil
+        else { return nil }
+        return "there is no ranking \(LogText.escaped(parts[1], limit: longestName)); name one of \(list(source))."
     }
 
     /// The complaint about an absolute path in one of some mounts.
-    static func complaint(at path: String, in mounts: [String]) -> String? {
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - mounts: Mount points.
+    ///   - source: The source that is mounted there.
+    /// - Returns: Nil for a path in none of them, and for one that names a ranking.
+    static func complaint(
+        at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
+    ) -> String? {
         let mount = mounts.filter { path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
-        return mount.flatMap { complaint(String(path.dropFirst($0.count))) }
+        return mount.flatMap { complaint(String(path.dropFirst($0.count)), of: source($0)) }
     }
 
-    private static let list =
-        "\(text(RankingMode.everyone)), signed in also \(text(RankingMode.signedIn)), or one of a single content such as "
-        + "daily-manga"
+    /// Those of everybody, those of members, and one that is limited, as far as there are any.
+    private static func list(_ source: SourceDescription) -> String {
+        let everyone = source.modes(isSignedIn: false)
+        let others = source.modes(isSignedIn: true).filter { !everyone.contains($0) }
+        let limited = source.rankings.filter { $0.partOf != nil }
+        // One that says more than its kind: the second, as a rule.
+        let example = limited.dropFirst().first ?? limited.first
+        return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
+            + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
+    }
 
     private static func text(_ modes: [RankingMode]) -> String {
         modes.map(\.rawValue).joined(separator: ", ")

@@ -35,9 +35,10 @@ extension FuzzTarget {
                 try hold(
                     !place.path.hasPrefix("/") && !place.path.split(separator: "/").contains(".."), "\(place.path)")
             }
-            guard let newest = Day("2026-11-20"), let expansion = try? FetchPath.expand(text, newest: newest) else {
-                return
-            }
+            guard let newest = Day("2026-11-20"),
+                let expansion = try? FetchPath.expand(
+                    text, of: SourceName.standard.description, newest: { _ in newest })
+            else { return }
             try hold((1...FetchPath.longestRange).contains(expansion.paths.count), "\(expansion.paths.count) paths")
         },
         FuzzTarget(name: "cookies", longest: 2048, seeds: []) { bytes in
@@ -106,7 +107,8 @@ extension FuzzTarget {
         for path in [settings.cacheDirectory, settings.certificates, settings.cookies, settings.logFile] {
             if let path { try hold(path.hasPrefix("/"), "\(path) is relative") }
         }
-        try hold(settings.userAgent.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }, "a header with control characters")
+        try hold(
+            (settings.userAgent ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }, "a header with control characters")
         try hold(settings.apiURL?.hasUserInfo != true && settings.imageURL?.hasUserInfo != true, "a password in a URL")
     }
 

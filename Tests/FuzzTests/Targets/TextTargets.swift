@@ -14,7 +14,9 @@ extension FuzzTarget {
                 let (begin, end) = (Array(name.utf8.prefix(4)), Array(name.utf8.suffix(4)))
                 try hold(
                     begin == Array("007-".utf8) && end == Array(".jpg".utf8), "\(name) has lost its rank or its ending")
-                try hold(EntryName.pictureNumber(Array(name.utf8), leastDigits: 3) == 7, "\(name) cannot be looked up")
+                try hold(
+                    EntryName.pictureNumber(Array(name.utf8), leastDigits: 3, extensions: ["jpg", "png", "gif"]) == 7,
+                    "\(name) cannot be looked up")
             }
             let name = FileName.ranked(7, title: title, fileExtension: "jpg")
             let stem = String(decoding: name.utf8.dropFirst(4).dropLast(4), as: UTF8.self)
@@ -39,7 +41,7 @@ extension FuzzTarget {
             try hold(PercentCoding.decode(PercentCoding.encode(html)) == html, "percent-encoding loses something")
         },
         FuzzTarget(name: "name", longest: 512, seeds: []) { bytes in
-            if let number = EntryName.pictureNumber(bytes, leastDigits: 3) {
+            if let number = EntryName.pictureNumber(bytes, leastDigits: 3, extensions: ["jpg", "png", "gif"]) {
                 try hold(number >= 0, "a negative number")
             }
             if let author = EntryName.author(bytes) {
@@ -48,7 +50,7 @@ extension FuzzTarget {
             if let words = EntryName.searchWords(bytes) {
                 try hold(Array(words.utf8) == bytes && words.utf8.count <= 200, "words that are not the name")
             }
-            _ = EntryName.mayBeInWork(bytes)
+            _ = EntryName.mayBeInWork(bytes, extensions: ["jpg", "png", "gif"])
             _ = EntryName.authorName(bytes)
             _ = EntryName.isSharedThumbnails(bytes)
             let text = String(decoding: bytes, as: UTF8.self)

@@ -1,5 +1,6 @@
 import Rankings
 import Synchronization
+import TestSupport
 
 /// A source that tells what a test put in, page by page, and counts what it was asked.
 final class FakeSource: RankingSource {
@@ -24,7 +25,7 @@ final class FakeSource: RankingSource {
     }
 
     let state = Mutex(State())
-    let name = "fake"
+    let description = SourceDescription.likePixiv
     let worksPerRequest = 100
 
     /// What was asked, oldest first.

@@ -56,6 +56,8 @@ final class Workbench: Sendable {
         var isOffline = false
         var budget: Int64 = 1 << 30
         var keepsOwners = false
+        /// What is mounted in place of `source`, and what its requests and those for pictures go through.
+        var other: (source: any RankingSource, transport: any Transport)?
     }
 
     private init(_ wishes: Wishes) throws {
@@ -69,13 +71,13 @@ final class Workbench: Sendable {
             Catalog.Configuration(
                 directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10),
                 now: now),
-            source: source, transport: host, report: { _ in })
+            source: wishes.other?.source ?? source, transport: wishes.other?.transport ?? host, report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
                 directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
                 preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
-            transport: host, report: { _ in })
+            transport: wishes.other?.transport ?? host, report: { _ in })
         var configuration = RankFileSystem.Configuration(
             user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
@@ -84,7 +86,7 @@ final class Workbench: Sendable {
         configuration.keepsOwners = wishes.keepsOwners
         configuration.isOffline = wishes.isOffline
         fileSystem = RankFileSystem(
-            configuration, source: source, catalog: catalog, cache: cache, renderer: renderer)
+            configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)
     }
 
     /// Runs a test on a new file system, and leaves nothing behind.

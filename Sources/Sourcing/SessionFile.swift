@@ -1,28 +1,14 @@
 import Glibc
-import Posix
-
-/// A file that may hold a session.
-package struct SessionPlace: Hashable, Sendable {
-    package let path: String
-    /// Whether a value alone is enough: only where the file is of this API's host by its name.
-    let takesBare: Bool
-    /// Whether a file that others may read is refused; systemd guards its credentials in its own ways.
-    let mustBePrivate: Bool
-    /// Whether it is worth a warning that the file is not there.
-    let isExpected: Bool
-
-    package init(_ path: String, takesBare: Bool, mustBePrivate: Bool = true, isExpected: Bool = false) {
-        self.path = path
-        self.takesBare = takesBare
-        self.mustBePrivate = mustBePrivate
-        self.isExpected = isExpected
-    }
-}
+package import Posix
+package import Rankings
 
 /// Reads, writes and removes session files.
 package enum SessionFile {
+    /// Bytes; a browser's whole jar has a few hundred kilobytes.
+    package static let longest = 4 << 20
+
     /// What changes when a file does.
-    struct Stamp: Equatable {
+    package struct Stamp: Equatable, Sendable {
         let path: String
         let device: UInt64
         let inode: UInt64
@@ -40,14 +26,14 @@ package enum SessionFile {
     }
 
     /// The present stamp of a file, or the errno.
-    static func stamp(of path: String) -> Result<Stamp, SystemError> {
+    package static func stamp(of path: String) -> Result<Stamp, SystemError> {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return .failure(SystemError(code: errno)) }
         return .success(Stamp(status, path: path))
     }
 
-    /// The session that a file holds, and the stamp of what was read.
-    static func read(_ place: SessionPlace, host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
+    /// The content of a file that may hold a session.
+    package static func content(of place: SessionPlace) throws(SessionProblem) -> [UInt8] {
         // Without O_NONBLOCK a pipe in place of the file would hold up whoever asks.
         let descriptor = unsafe open(place.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
@@ -60,14 +46,13 @@ package enum SessionFile {
         guard !place.mustBePrivate || status.st_mode & 0o077 == 0 else {
             throw SessionProblem("can be read by others; protect it with `chmod 600`")
         }
-        let bytes = try content(of: descriptor)
-        return try SessionText.cookie(in: bytes, host: host, takesBare: place.takesBare, now: now)
+        return try content(of: descriptor)
     }
 
-    /// What can be read from a descriptor to its end, one byte more than a cookie file may have at most.
+    /// What can be read from a descriptor to its end, one byte more than a session file may have at most.
     package static func content(of descriptor: Int32) throws(SessionProblem) -> [UInt8] {
         do throws(SystemError) {
-            return try FileBytes.read(descriptor, upTo: SessionText.longest + 1)
+            return try FileBytes.read(descriptor, upTo: longest + 1)
         } catch { throw SessionProblem("cannot be read: \(error.text)") }
     }
 
@@ -80,15 +65,15 @@ package enum SessionFile {
     /// Stores a session in one step: a crash leaves the old file or the new.
     ///
     /// - Parameters:
-    ///   - cookie: Its value and a newline are all that the file holds.
+    ///   - session: Its line and a newline are all that the file holds.
     ///   - path: In a directory that exists and is private.
     /// - Throws: why it could not be stored.
-    package static func store(_ cookie: SessionCookie, at path: String) throws(SessionProblem) {
+    package static func store(_ session: any SourceSession, at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw unwritable() }
-        let line = Array((cookie.value + "\n").utf8)
+        let line = Array((session.line + "\n").utf8)
         let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
         // The mode again, since a umask may have taken from it.
         let written = count == line.count && fchmod(descriptor, 0o600) == 0 && fsync(descriptor) == 0
@@ -100,6 +85,21 @@ package enum SessionFile {
         }
         close(descriptor)
         syncDirectory(of: path)
+    }
+
+    /// Looks at a file as a mount would, without keeping what is in it.
+    ///
+    /// - Parameters:
+    ///   - place: The file and its rules.
+    ///   - user: Reads the file, and tells whose session it is.
+    /// - Returns: What it is.
+    package static func examine(
+        _ place: SessionPlace, user: (SessionPlace) throws(SessionProblem) -> UserID
+    ) -> SessionExamination {
+        var status = stat()
+        guard unsafe stat(place.path, &status) == 0 else { return .missing }
+        if place.mustBePrivate, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 { return .exposed }
+        do throws(SessionProblem) { return .usable(try user(place)) } catch { return .unusable(error.reason) }
     }
 
     /// Overwrites and removes a session file.
@@ -115,7 +115,7 @@ package enum SessionFile {
         if descriptor >= 0 {
             var status = stat()
             if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
-                let zeros = [UInt8](repeating: 0, count: min(Int(status.st_size), SessionText.longest))
+                let zeros = [UInt8](repeating: 0, count: min(Int(status.st_size), longest))
                 // A disk that keeps old blocks is beyond reach; the file's own bytes go in any case.
                 unsafe _ = zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
                 _ = fsync(descriptor)

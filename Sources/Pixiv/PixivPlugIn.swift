@@ -1,0 +1,95 @@
+package import Rankings
+package import Sourcing
+
+/// pixiv as the registry has it.
+package struct PixivPlugIn: SourcePlugIn {
+    package init() {}
+
+    package var description: SourceDescription { PixivSource.facts }
+
+    package func source(_ means: SourceMeans) -> any RankingSource {
+        PixivSource(
+            client: means.client, gate: means.gate, apiURL: means.apiURL, imageURL: means.imageURL,
+            session: SessionKeeper(following: means.sessions))
+    }
+
+    package var accounts: (any AccountDesk)? { PixivAccounts() }
+
+    package var plainRequest: String { PixivSource.plainRanking }
+
+    package var headers: [String] { [WebAPI.referer] }
+
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await ServiceExaminer(means).examine()
+    }
+}
+
+extension PixivSource {
+    /// Where the service is.
+    static let apiURL = "https://www.pixiv.net"
+    /// Where its pictures are.
+    static let imageURL = "https://i.pximg.net"
+    /// Whose cookies the API takes.
+    static let apiHost = "www.pixiv.net"
+    /// Path and query of the newest daily ranking, which everybody may see.
+    static let plainRanking = "/ranking.php?format=json&mode=daily&p=1"
+
+    /// What is true of pixiv.
+    package static let facts = SourceDescription(
+        name: "pixiv", calendar: PixivRankings.calendar, rankings: PixivRankings.all,
+        abilities: Set(SourceAbility.allCases),
+        renditions: [
+            RenditionFacts(.regular, size: "1200 pixels", fileExtension: "jpg"),
+            RenditionFacts(.small, size: "480 pixels", fileExtension: "jpg"),
+            RenditionFacts(.original),
+        ],
+        fileExtensions: ["jpg", "png", "gif"],
+        // No ranking has ever had more than forty pages.
+        paging: RankingPaging(entries: Limits.entriesPerPage, atOnce: 10, most: 40),
+        access: SourceAccess(
+            hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
+            // As the service expects it (reference/pixiv-api.md, "ranking.php").
+            userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+            userAgentText: "a browser's",
+            // One request per 1.2 s, after 40 (DESIGN.md 3.8).
+            rate: 1 / 1.2, burst: 40,
+            // The service names its stand-ins for withheld pictures so.
+            isPlaceholder: { $0.hasPrefix("limit_") }))
+}
+
+/// Signing in to pixiv with the cookie of a browser.
+struct PixivAccounts: AccountDesk {
+    var host: String { PixivSource.apiHost }
+
+    var question: String {
+        "\(SessionCookie.name) cookie of a browser that is signed in to pixiv (it is not shown): "
+    }
+
+    var help: AccountHelp {
+        AccountHelp(
+            use: "R-18 rankings, bookmarks and followed authors", secret: "the \(SessionCookie.name) cookie")
+    }
+
+    func looksLikeSecret(_ word: String) -> Bool { SessionText.looksLikeCookie(word) }
+
+    func session(in bytes: [UInt8], host: String, now: Int64) throws(SessionProblem) -> any SourceSession {
+        try SessionText.cookie(in: bytes, host: host, takesBare: true, now: now)
+    }
+
+    func session(typed text: String) throws(SessionProblem) -> any SourceSession { try SessionText.bare(text) }
+
+    func examine(_ place: SessionPlace, host: String, now: Int64) -> SessionExamination {
+        SessionFile.examine(place) { place throws(SessionProblem) in
+            try SessionCookie.read(place, host: host, now: now).user
+        }
+    }
+
+    func check(
+        _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> SessionCheck {
+        guard let cookie = session as? SessionCookie else { return .refused }
+        let source = PixivSource(
+            client: means.client, gate: means.gate, apiURL: means.apiURL, imageURL: means.imageURL)
+        return try await source.api.check(cookie, deadline: deadline)
+    }
+}

@@ -1,0 +1,58 @@
+import Rankings
+
+/// pixiv's rankings: what is ranked, and of which content (reference/pixiv-api.md, "mode x content").
+enum PixivRankings {
+    /// The kinds of works that a ranking can be limited to; the service's `content=`.
+    enum Content: String, Hashable, Sendable, CaseIterable {
+        case illustrations = "illust"
+        case manga
+        case animations = "ugoira"
+    }
+
+    private static let names = [
+        "daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai",
+    ]
+    private static let signedInNames = [
+        "daily_r18", "weekly_r18", "male_r18", "female_r18", "r18g", "daily_r18_ai",
+    ]
+    private static let generatedNames: Set<String> = ["daily_ai", "daily_r18_ai"]
+
+    /// The contents that a mode is published for.
+    private static func contents(of name: String) -> [Content] {
+        switch name {
+        case "daily", "weekly", "daily_r18", "weekly_r18": Content.allCases
+        case "monthly", "rookie", "male", "female", "male_r18", "female_r18": [.illustrations, .manga]
+        default: []
+        }
+    }
+
+    /// The first days that the service has rankings for (reference/pixiv-api.md, "When a day appears"): 2007-09-13, but for works
+    /// made with AI 2022-10-31.
+    private static let first = Day(year: 2007, month: 9, day: 13) ?? Day(ordinal: 0)
+    private static let firstGenerated = Day(year: 2022, month: 10, day: 31) ?? first
+
+    /// Every ranking, in the order of the service; limited ones behind the whole.
+    static let all: [RankingFacts] = (names + signedInNames).flatMap { name -> [RankingFacts] in
+        guard let mode = RankingMode(rawValue: name) else { return [] }
+        let isGenerated = generatedNames.contains(name)
+        func facts(_ mode: RankingMode, partOf whole: RankingMode? = nil) -> RankingFacts {
+            RankingFacts(
+                mode, firstDay: isGenerated ? firstGenerated : first, needsSignIn: signedInNames.contains(name),
+                isGenerated: isGenerated, partOf: whole)
+        }
+        let limited = contents(of: name).compactMap { RankingMode(rawValue: "\(name)-\($0.rawValue)") }
+        return [facts(mode)] + limited.map { facts($0, partOf: mode) }
+    }
+
+    /// The ranking that is listed first.
+    static var daily: RankingMode { all[0].mode }
+
+    /// The service's `mode=` and `content=` for a ranking: `daily` and `manga` for `daily-manga`.
+    static func query(of mode: RankingMode) -> (name: String, content: Content?) {
+        let parts = mode.rawValue.split(separator: "-", maxSplits: 1)
+        return (parts.first.map(String.init) ?? "", parts.count > 1 ? Content(rawValue: String(parts[1])) : nil)
+    }
+
+    /// Yesterday's ranking appears at noon in Japan, which is nine hours ahead and has no summer time, and stays as it is.
+    static let calendar = RankingCalendar(delay: 12 * 3600, change: .never) { _ in 9 * 3600 }
+}

@@ -1,0 +1,118 @@
+/// Where a service's days begin, and when the ranking of one appears.
+package struct RankingCalendar: Sendable {
+    /// Whether rankings change after they have appeared.
+    package enum Change: Hashable, Sendable {
+        /// A complete ranking is what it was, and may be cached for good.
+        case never
+        /// Their order goes on following the votes.
+        case goesOn
+    }
+
+    /// By how many seconds the service's clocks are ahead of UTC when a day begins.
+    package let secondsAhead: @Sendable (Day) -> Int64
+    /// Seconds from the end of what is ranked to the moment at which the ranking appears.
+    package let delay: Int64
+    package let change: Change
+
+    /// - Parameters:
+    ///   - delay: Seconds, 0 to a few days.
+    ///   - change: Whether rankings change later.
+    ///   - secondsAhead: For a day's beginning; less than a day, and negative west of Greenwich.
+    package init(delay: Int64, change: Change, secondsAhead: @escaping @Sendable (Day) -> Int64) {
+        self.delay = delay
+        self.change = change
+        self.secondsAhead = secondsAhead
+    }
+
+    /// The moment, in Unix seconds, at which a day begins.
+    package func begins(_ day: Day) -> Int64 {
+        day.beginsInUTC - secondsAhead(day)
+    }
+
+    /// The last day that is over for so long at a moment, in Unix seconds, that its ranking is out.
+    func newest(at seconds: Int64) -> Day {
+        let (due, overflows) = seconds.subtractingReportingOverflow(delay)
+        let today = Day.inUTC(atUnixSeconds: overflows ? .min : due)
+        // Clocks differ by less than a day, so that it is one of these.
+        for back in -1...2 {
+            let day = today.advanced(by: -back)
+            if begins(day.advanced(by: 1)) <= due { return day }
+        }
+        return today.advanced(by: -2)
+    }
+}
+
+/// What a ranking ranks: the works of one day, week or month.
+package enum RankingPeriod: Hashable, Sendable {
+    case day
+    /// From Monday on, which stands for it in names.
+    case week
+    /// From the first on, which stands for it in names.
+    case month
+
+    /// The first day of the period that a day is in.
+    func first(_ day: Day) -> Day {
+        switch self {
+        case .day: day
+        // 1970-01-01 was a Thursday.
+        case .week: day.advanced(by: -(((day.ordinal + 3) % 7 + 7) % 7))
+        case .month: day.advanced(by: 1 - day.civil.day)
+        }
+    }
+
+    /// The first day of the period after the one that a day is in.
+    func next(_ day: Day) -> Day {
+        switch self {
+        case .day: day.advanced(by: 1)
+        case .week: first(day).advanced(by: 7)
+        // Any day of the next month: months have 28 to 31.
+        case .month: first(first(day).advanced(by: 31))
+        }
+    }
+}
+
+/// The days of one ranking: from the first that there is, one a period, each of which appears at its time.
+package struct RankingDays: Sendable {
+    /// The first one.
+    package let first: Day
+    private let period: RankingPeriod
+    private let calendar: RankingCalendar
+
+    /// - Parameters:
+    ///   - first: The first day; the first whole period from it on counts.
+    ///   - period: What is ranked.
+    ///   - calendar: The service's.
+    package init(first: Day, period: RankingPeriod, calendar: RankingCalendar) {
+        self.first = period.first(first) == first ? first : period.next(first)
+        self.period = period
+        self.calendar = calendar
+    }
+
+    /// Whether rankings change after they have appeared.
+    package var change: RankingCalendar.Change { calendar.change }
+
+    /// The newest one that is out at a moment, in Unix seconds, by the calendar.
+    package func newest(at seconds: Int64) -> Day {
+        period.first(period.first(calendar.newest(at: seconds).advanced(by: 1)).advanced(by: -1))
+    }
+
+    /// The moment at which the ranking of a day appears, in Unix seconds.
+    package func published(_ day: Day) -> Int64 {
+        calendar.begins(period.next(day)) + calendar.delay
+    }
+
+    /// The one before a day.
+    package func before(_ day: Day) -> Day {
+        period.first(period.first(day).advanced(by: -1))
+    }
+
+    /// Whether there is, or will be, a ranking of this name.
+    package func contains(_ day: Day) -> Bool {
+        day >= first && period.first(day) == day
+    }
+
+    /// Those up to a day, by years and months.
+    package func published(to newest: Day) -> PublishedDays {
+        PublishedDays(first: first, newest: newest, period: period)
+    }
+}
