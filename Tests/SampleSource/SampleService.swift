@@ -13,6 +13,7 @@ package final class SampleService: Transport {
     /// Posts of every ranking: one page and a half.
     package static let posts = 30
 
+    package let slots = TransferSlots(all: 8)
     private let newest: Day
 
     /// - Parameter newest: The newest day that it has.
