@@ -234,7 +234,7 @@ import Testing
     }
 
     @Test func theLastReaderToLeaveEndsTheDownload() async throws {
-        let bench = try Bench()
+        let bench = try Bench(connections: 1)
         let bytes = Sample.jpeg(500_000)
         let picture = Sample.picture(1, size: 500_000)
         let open = try bench.open(picture)
