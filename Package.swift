@@ -75,11 +75,12 @@ let package = Package(
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
-        library("Catalog", ["Rankings", "HTTP", "SQLite"]),
-        library("ImageCache", ["Posix", "Rankings", "HTTP", "SQLite", "CXXHash", "CLinux"]),
+        library("ImageHost", ["Rankings", "HTTP"]),
+        library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
+        library("ImageCache", ["Posix", "Rankings", "HTTP", "ImageHost", "SQLite", "CXXHash", "CLinux"]),
         library("Render", ["Posix"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
-        library("Thumbnails", ["Posix", "Rankings", "HTTP", "Render"]),
+        library("Thumbnails", ["Posix", "Rankings", "HTTP", "ImageHost", "Render"]),
         library("Fuse", ["Posix", "CFuse3"]),
         .target(
             name: "RankFS",
@@ -90,8 +91,8 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Catalog", "ImageCache", "Fuse", "Render",
-                "Thumbnails", "RankFS", "CSystemd", "CLinux",
+                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "ImageHost", "Catalog", "ImageCache", "Fuse",
+                "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
             name: "rankfs-render", dependencies: ["Media", "Render", "Posix", "CLinux"], swiftSettings: settings),
@@ -115,17 +116,19 @@ let package = Package(
         tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("SQLiteTests", ["SQLite"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
-        tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "SQLite", "TestSupport"]),
-        tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "CLinux", "TestSupport"]),
+        tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
+        tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
+        tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "ImageHost", "CLinux", "TestSupport"]),
         tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media", "Render"]),
         tests(
-            "ThumbnailsTests", ["Thumbnails", "Rankings", "HTTP", "Media", "Render", "rankfs-render", "TestSupport"]),
+            "ThumbnailsTests",
+            ["Thumbnails", "Rankings", "HTTP", "ImageHost", "Media", "Render", "rankfs-render", "TestSupport"]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests",
             [
-                "RankFS", "Rankings", "Catalog", "ImageCache", "Media", "Render", "Fuse", "HTTP", "Sourcing",
+                "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Media", "Render", "Fuse", "HTTP", "Sourcing",
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),

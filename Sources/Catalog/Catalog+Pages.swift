@@ -31,7 +31,7 @@ extension Catalog {
 
     private var resolver: OriginalResolver {
         OriginalResolver(
-            source: source, probe: probe, timeout: configuration.timeout,
+            source: source, host: host, timeout: configuration.timeout,
             stored: { [self] in await storedSize(of: $0) },
             learnt: { [outbox] in outbox.add([.toldSize($0, $1)]) },
             missing: { [self] work in

@@ -61,8 +61,7 @@ extension Catalog {
             await outbox.flush()
             if let size = try? await store.sizes(of: [picture]).first, size > 0 { return .success(size) }
             do throws(CatalogError) {
-                if let size = location.size { return .success(size) }
-                let size = try await probe.size(at: location)
+                let size = try await askHost(location)
                 outbox.add([.toldSize(size, picture)])
                 return .success(size)
             } catch { return .failure(error) }

@@ -1,4 +1,5 @@
 import HTTP
+import ImageHost
 package import Rankings
 import SQLite
 internal import Synchronization
@@ -87,19 +88,23 @@ extension Catalog {
         }
         do throws(CatalogError) {
             if known.withLock({ $0.doubted.contains(entry.picture) }) { throw .sizeNotTold }
-            let location = try location(of: entry)
-            let told: Int64
-            if let size = location.size {
-                told = size
-            } else {
-                told = try await probe.size(at: location, urgency: urgency)
-            }
+            let told = try await askHost(try location(of: entry), urgency)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             // A download may have told another one meanwhile, and has seen the bytes.
             let size = listing.learnSize(told, of: entry.picture)
             outbox.add([.toldSize(size, entry.picture)])
             return .success(size)
         } catch { return .failure(error) }
+    }
+
+    /// How large a picture is: as its listing told, otherwise by asking the image host.
+    func askHost(_ location: PictureLocation, _ urgency: Urgency? = nil) async throws(CatalogError) -> Int64 {
+        if let size = location.size { return size }
+        switch await host.size(at: location, within: configuration.timeout, urgency: urgency) {
+        case .size(let size): return size
+        case .notTold: throw .sizeNotTold
+        case .failed(let error): throw .source(error)
+        }
     }
 
     private func location(of entry: ListingEntry) throws(CatalogError) -> PictureLocation {

@@ -1,4 +1,5 @@
-package import HTTP
+internal import HTTP
+package import ImageHost
 package import Rankings
 import SQLite
 internal import Synchronization
@@ -47,7 +48,8 @@ package final class Catalog: Sendable {
 
     let configuration: Configuration
     let source: any RankingSource
-    let probe: SizeProbe
+    /// Where sizes are asked for.
+    let host: ImageHost
     /// Connections for the pictures of a day that somebody lists.
     let warm: WarmConnections?
     let report: @Sendable (CatalogEvent) -> Void
@@ -64,7 +66,7 @@ package final class Catalog: Sendable {
 
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
-        _ configuration: Configuration, source: any RankingSource, transport: any Transport,
+        _ configuration: Configuration, source: any RankingSource, host: ImageHost,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
         let path = configuration.directory + "/catalog.sqlite"
@@ -99,8 +101,8 @@ package final class Catalog: Sendable {
         self.report = report
         self.store = store
         self.known = known
-        warm = source.imageHost.map { WarmConnections(transport, to: $0.url, headers: $0.headers) }
-        probe = SizeProbe(client: HTTPClient(transport: transport), timeout: configuration.timeout)
+        self.host = host
+        warm = source.imageHost.map { host.connections(to: $0) }
         outbox = Outbox(
             store: store,
             onStored: { writes, newSizes in

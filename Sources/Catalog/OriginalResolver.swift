@@ -1,4 +1,4 @@
-import HTTP
+import ImageHost
 import Rankings
 
 /// Finds out which format originals have, and which of them the image host cannot give.
@@ -8,7 +8,7 @@ import Rankings
 /// rendition that mounts usually show stands in for them.
 struct OriginalResolver: Sendable {
     let source: any RankingSource
-    let probe: SizeProbe
+    let host: ImageHost
     let timeout: Duration
     /// The size of an original that is known already, in bytes.
     let stored: @Sendable (PictureID) async -> Int64?
@@ -87,7 +87,7 @@ struct OriginalResolver: Sendable {
             return picture
         }
         count(1, 0)
-        let (answer, status) = await probe.head(of: location)
+        let (answer, status) = await host.head(of: location, within: timeout)
         switch answer {
         case .size(let size):
             picture.size = size

@@ -77,7 +77,7 @@ extension Core {
         else { return nil }
         if let mismatch = Self.mismatch(of: handle, with: download.flight.version) {
             if handle.validator == nil { return Self.unnamed }
-            // Without an answer yet, `AnswerCheck` will compare the names of both.
+            // Without an answer yet, `SegmentCheck` will compare the names of both.
             if download.flight.hasAnswer { return mismatch }
         }
         if let size = handle.picture.size, let total = download.flight.total, size != total {

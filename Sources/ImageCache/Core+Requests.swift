@@ -1,4 +1,5 @@
 internal import HTTP
+internal import ImageHost
 internal import Rankings
 
 extension Core {
@@ -19,15 +20,12 @@ extension Core {
     private mutating func request(_ piece: Piece, of key: FileKey, now: ContinuousClock.Instant) {
         let id = makeID()
         guard let start = downloads[key]?.flight.begin(piece, id: id), let download = downloads[key] else { return }
-        let range = start.asked.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
-        let location = download.picture.location
         effects.append(
             .start(
-                key, start,
-                HTTPRequest(
-                    url: location.url, headers: location.headers, range: range, ifRange: start.ifRange,
-                    priority: download.priority, transferClass: .bulk, deadline: now + FlightLimits.requestDeadline,
-                    bodyLimit: PictureLimits.largest)))
+                key, start.id,
+                PictureSegment(
+                    location: download.picture.location, range: start.asked, version: start.ifRange,
+                    priority: download.priority, deadline: now + FlightLimits.requestDeadline)))
     }
 
     /// A request has been handed to the transport.

@@ -1,10 +1,11 @@
 internal import HTTP
+internal import ImageHost
 internal import Rankings
 
 /// Something to do outside the lock, in order.
 enum Effect: Sendable {
     /// Make a request for a part of a picture.
-    case start(FileKey, SegmentStart, HTTPRequest)
+    case start(FileKey, UInt64, PictureSegment)
     case cancel(any Transfer)
     case setPriority(any Transfer, TransferPriority)
     case resume(CheckedContinuation<WaitResult, Never>, WaitResult)

@@ -1,14 +1,14 @@
 internal import HTTP
+internal import ImageHost
 
 extension Flight {
     /// Checks the head of an answer; an outcome means that its body must not be taken.
     mutating func answered(_ head: HTTPHead, to id: UInt64, now: ContinuousClock.Instant) -> FlightChange {
         guard let segment = segments[id], phase == .running else { return FlightChange() }
         lastProgress = now
-        let verdict = AnswerCheck.check(
-            head, asked: segment.asked, isConditional: segment.isConditional, expected: total, validator: validator,
-            format: format)
-        switch verdict {
+        let expectation = SegmentCheck.Expectation(
+            asked: segment.asked, isConditional: segment.isConditional, total: total, version: validator, format: format)
+        switch SegmentCheck.check(ImageAnswer(head), expectation) {
         case .success(let answer): return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
         case .failure(.changed(let error)): return changed(error)

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import HTTP
+internal import ImageHost
 internal import Rankings
 internal import SQLite
 internal import Synchronization
@@ -19,9 +20,9 @@ extension ImageCache {
 
     private func perform(_ effect: Effect) {
         switch effect {
-        case .start(let key, let start, let request):
-            let transfer = transport.start(request, sink: SegmentSink(self, key: key, segment: start.id))
-            run { core in core.started(start.id, of: key, transfer) }
+        case .start(let key, let id, let segment):
+            let transfer = host.segment(segment, sink: SegmentSink(self, key: key, segment: id))
+            run { core in core.started(id, of: key, transfer) }
         case .cancel(let transfer): transfer.cancel()
         case .setPriority(let transfer, let priority): transfer.setPriority(priority)
         case .resume(let continuation, let result): continuation.resume(returning: result)

@@ -1,5 +1,6 @@
 internal import Dispatch
-package import HTTP
+internal import HTTP
+package import ImageHost
 package import Rankings
 internal import SQLite
 internal import Synchronization
@@ -60,7 +61,7 @@ package final class ImageCache: Sendable {
     static let touchDelay = 10
 
     let configuration: Configuration
-    let transport: any Transport
+    let host: ImageHost
     let report: @Sendable (ImageCacheEvent) -> Void
     let store: Store
     let index: IndexFile?
@@ -75,10 +76,10 @@ package final class ImageCache: Sendable {
 
     /// Opens the cache: locks it against a second daemon, marks it, removes what is broken, loads the index.
     package init(
-        _ configuration: Configuration, transport: any Transport, report: @escaping @Sendable (ImageCacheEvent) -> Void
+        _ configuration: Configuration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) {
         self.configuration = configuration
-        self.transport = transport
+        self.host = host
         self.report = report
         store = try Store(directory: configuration.directory, report: report)
         var stored = StoredIndex()
@@ -97,7 +98,7 @@ package final class ImageCache: Sendable {
         let isEmpty = stored.entries.isEmpty
         if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }
         let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
-        core = Mutex(Core(configuration, slots: transport.slots, store: store, index: stored, parked: parked))
+        core = Mutex(Core(configuration, slots: host.slots, store: store, index: stored, parked: parked))
         run { core in core.makeRoom(for: 0, isPreload: false) }
         if suspicion != nil, !isEmpty { disk.async { [self] in reconcile() } }
         disk.async { [self] in checkDisk() }

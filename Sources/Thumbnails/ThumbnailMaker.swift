@@ -1,5 +1,6 @@
 import Dispatch
-package import HTTP
+internal import HTTP
+package import ImageHost
 import Rankings
 package import Render
 import Synchronization
@@ -44,32 +45,25 @@ package final class ThumbnailMaker: Sendable {
     /// Nil if nobody's own store is at hand.
     let home: HomeThumbnails?
     private let shelf: ThumbnailShelf
-    private let client: HTTPClient
+    private let host: ImageHost
     private let renderer: any Rendering
-    private let time: TimeSource
     private let queue = DispatchQueue(label: "rankfs.thumbnails", qos: .userInitiated, attributes: .concurrent)
     private let known = Mutex(Known())
 
-    /// Bytes of a preview: 480 x 960 pixels have 150 KB at most.
-    private static let longestPreview: Int64 = 1 << 20
     /// A preview that takes longer is of no use to somebody who looks.
     private static let patience: Duration = .seconds(10)
     /// Remembered of each kind, a few MB; when there are more, files are looked at again.
     private static let mostKnown = 20_000
 
-    package init(
-        home: HomeThumbnails?, shelf: ThumbnailShelf, client: HTTPClient, renderer: any Rendering,
-        time: TimeSource = .system
-    ) {
+    package init(home: HomeThumbnails?, shelf: ThumbnailShelf, host: ImageHost, renderer: any Rendering) {
         self.home = home
         self.shelf = shelf
-        self.client = client
+        self.host = host
         self.renderer = renderer
-        self.time = time
     }
 
     /// What the image host may be asked at once.
-    var slots: TransferSlots { client.transport.slots }
+    var slots: TransferSlots { host.slots }
 
     /// Makes what is missing of one picture in the user's own store.
     package func make(_ job: ThumbnailJob) async -> Outcome {
@@ -127,21 +121,16 @@ package final class ThumbnailMaker: Sendable {
     /// Asks for the preview and makes the images; nothing of it is stored yet.
     private func ask(_ job: ThumbnailJob) async -> Asked {
         guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
-        let response: HTTPResponse
-        do throws(HTTPError) {
-            response = try await client.send(
-                HTTPRequest(
-                    url: job.preview.url, headers: job.preview.headers, priority: .preload, transferClass: .bulk,
-                    deadline: time.now().advanced(by: Self.patience), bodyLimit: Self.longestPreview,
-                    purpose: .preview))
-        } catch { return Asked(outcome: error == .tooLarge ? refuse(job) : .failed) }
-        switch response.head.status {
-        case 200: break
-        case 429, 500...: return Asked()
-        default: return Asked(outcome: refuse(job))
+        switch await host.preview(at: job.preview, within: Self.patience) {
+        case .failed: return Asked()
+        case .useless: return Asked(outcome: refuse(job))
+        case .bytes(let preview): return await asked(job, preview)
         }
+    }
+
+    private func asked(_ job: ThumbnailJob, _ preview: [UInt8]) async -> Asked {
         do throws(MediaError) {
-            return Asked(images: try await images(of: response.body), received: response.body.count)
+            return Asked(images: try await images(of: preview), received: preview.count)
         } catch {
             switch error {
             // Nothing is wrong with the preview.

@@ -1,6 +1,7 @@
 import Catalog
 import Foundation
 import HTTP
+import ImageHost
 import Rankings
 import Synchronization
 import TestSupport
@@ -50,7 +51,7 @@ final class Bench: Sendable {
             Catalog.Configuration(
                 directory: directory, days: days, view: view, timeout: .seconds(15),
                 now: { [self] in clock.withLock { $0 } }),
-            source: source ?? self.source, transport: answers ? host : transport,
+            source: source ?? self.source, host: ImageHost(answers ? host : transport),
             report: { [self] event in reported.withLock { $0.append(event) } })
     }
 

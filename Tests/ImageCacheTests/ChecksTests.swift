@@ -1,4 +1,5 @@
 import HTTP
+import ImageHost
 import Testing
 
 @testable import ImageCache
@@ -9,7 +10,7 @@ import Testing
             ("bytes 0-99/1000", 0, 100, 1000), ("bytes 5-5/*", 5, 6, nil), ("BYTES 1-2/3", 1, 3, 3),
         ] as [(String, Int64, Int64, Int64?)])
     func readsContentRanges(_ text: String, _ lower: Int64, _ upper: Int64, _ total: Int64?) {
-        let read = AnswerCheck.contentRange(text)
+        let read = ImageAnswer.contentRange(text)
         #expect(read?.range == lower..<upper)
         #expect(read?.total == total)
     }
@@ -19,7 +20,7 @@ import Testing
         "bytes 0-9223372036854775807/*", "bytes 0-1/2/3",
     ])
     func refusesOtherContentRanges(_ text: String) {
-        #expect(AnswerCheck.contentRange(text) == nil)
+        #expect(ImageAnswer.contentRange(text) == nil)
     }
 
     @Test func knowsFormatsByBothEnds() {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTP
+import ImageHost
 import TestSupport
 import Testing
 
@@ -113,7 +114,7 @@ import Testing
             directory: scratch.cache, budget: Int64(2 * Self.length) + 1000, freeFloor: 0, preload: 0,
             timeout: .seconds(1), networkTimeout: .seconds(1), now: { 1_700_000_000 })
         configuration.hasTimer = false
-        let cache = try ImageCache(configuration, transport: OfflineNetwork()) { _ in }
+        let cache = try ImageCache(configuration, host: ImageHost(OfflineNetwork())) { _ in }
         await cache.prune()
         await cache.close()
         #expect(try ImageCache.inspect(directory: scratch.cache).pictures == 2)

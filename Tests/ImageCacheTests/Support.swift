@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HTTP
+import ImageHost
 import Rankings
 import Synchronization
 import TestSupport
@@ -80,7 +81,7 @@ final class Bench: Sendable {
         let clock = clock
         configuration.monotonicNow = { clock.now }
         let events = events
-        cache = try ImageCache(configuration, transport: transport) { events.add($0) }
+        cache = try ImageCache(configuration, host: ImageHost(transport)) { events.add($0) }
     }
 
     /// A commit that is still queued would make the directory again after `scratch` removed it.

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import ImageHost
 import Media
 import Rankings
 import Render
@@ -37,7 +38,7 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
             user: 1000, directory: ThumbnailDirectory(path: place ?? directory.path, ledger: ledger), mountPoint: "/m n"
         )
         let maker = ThumbnailMaker(
-            home: home, shelf: shelf.shelf, client: client, renderer: renderer, time: time)
+            home: home, shelf: shelf.shelf, host: ImageHost(client, time: time), renderer: renderer)
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
     }
 

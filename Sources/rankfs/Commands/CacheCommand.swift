@@ -1,6 +1,7 @@
 import Glibc
 import HTTP
 import ImageCache
+import ImageHost
 import SQLite
 import Thumbnails
 
@@ -104,7 +105,7 @@ struct CacheCommand {
             ImageCache.Configuration(
                 directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree, preload: 0,
                 timeout: settings.timeout, networkTimeout: settings.timeout, now: WallClock.now),
-            transport: OfflineNetwork()
+            host: ImageHost(OfflineNetwork())
         ) { event in
             if case .notStoring(let reason) = event {
                 Output.complain("the cache may not grow further: \(reason).", as: "rankfs")

@@ -3,6 +3,7 @@ import Catalog
 import Glibc
 import HTTP
 import ImageCache
+import ImageHost
 import RankFS
 import Rankings
 import Render
@@ -19,6 +20,8 @@ final class Parts: Sendable {
     let imageHosts: CoolDownTransport
     /// What requests go through: the door, or nothing where none may leave.
     let network: any Transport
+    /// Where pictures, previews and sizes are asked for.
+    let images: ImageHost
     /// What keeps hosts from being asked.
     let health: HostHealth
     let isOffline: Bool
@@ -67,6 +70,7 @@ final class Parts: Sendable {
             log.imageHostClosed(for: seconds)
         }
         network = isOffline ? OfflineNetwork() : imageHosts
+        images = ImageHost(network)
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
         gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
             log.serviceClosed(until: $0)
@@ -79,10 +83,10 @@ final class Parts: Sendable {
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions))
         cache = try Self.openCache(
-            settings, source: name, place: place, network: bound, transport: network, mayPreload: maySpend, log: log)
+            settings, source: name, place: place, network: bound, host: images, mayPreload: maySpend, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
-            settings, place: place, network: bound, source: source, transport: network, log: log)
+            settings, place: place, network: bound, source: source, host: images, log: log)
         // The last thing, for nothing above would end it.
         meter.start()
     }
@@ -144,7 +148,7 @@ final class Parts: Sendable {
     }
 
     private static func openCache(
-        _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, transport: any Transport,
+        _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, host: ImageHost,
         mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
@@ -159,7 +163,7 @@ final class Parts: Sendable {
         while true {
             attempt += 1
             do throws(ImageCacheError) {
-                return try ImageCache(configuration, transport: transport) { log.record($0) }
+                return try ImageCache(configuration, host: host) { log.record($0) }
             } catch {
                 switch error {
                 case .busy where attempt < busyAttempts: usleep(busyPause)
@@ -183,7 +187,7 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, transport: any Transport,
+        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, host: ImageHost,
         log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
@@ -195,7 +199,7 @@ final class Parts: Sendable {
                         top: settings.top),
                     timeout: network,
                     now: WallClock.now),
-                source: source, transport: transport
+                source: source, host: host
             ) { log.record($0) }
         } catch {
             // The database's own words are a sentence already.

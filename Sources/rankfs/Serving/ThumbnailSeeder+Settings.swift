@@ -1,5 +1,4 @@
 import Glibc
-import HTTP
 import ImageCache
 import Thumbnails
 
@@ -22,7 +21,7 @@ extension ThumbnailSeeder {
             keep: { try? await cache.keep($0, as: $1) })
         self.init(
             maker: ThumbnailMaker(
-                home: store, shelf: shelf, client: HTTPClient(transport: parts.network), renderer: parts.renderer),
+                home: store, shelf: shelf, host: parts.images, renderer: parts.renderer),
             mayAsk: parts.maySpend, report: { log.debug($0) })
     }
 }

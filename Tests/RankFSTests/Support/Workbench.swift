@@ -3,6 +3,7 @@ import Foundation
 import Fuse
 import HTTP
 import ImageCache
+import ImageHost
 import Rankings
 import Render
 import Synchronization
@@ -71,13 +72,13 @@ final class Workbench: Sendable {
             Catalog.Configuration(
                 directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10),
                 now: now),
-            source: wishes.other?.source ?? source, transport: wishes.other?.transport ?? host, report: { _ in })
+            source: wishes.other?.source ?? source, host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
                 directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
                 preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: now),
-            transport: wishes.other?.transport ?? host, report: { _ in })
+            host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
         var configuration = RankFileSystem.Configuration(
             user: 1000, group: 100, status: { Array(($0 ? "{\"answer\": 42}\n" : "{}\n").utf8) },
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },

@@ -1,0 +1,171 @@
+package import HTTP
+package import Rankings
+
+/// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
+///
+/// What it answers is read by `ImageAnswer`; what it asks for (cool-downs) is obeyed by the transport that this is given, which
+/// also keeps the one account of its slots.
+///
+/// ## Concurrency
+///
+/// A value; any task or thread may call. Nothing blocks a thread.
+package struct ImageHost: Sendable {
+    private let client: HTTPClient
+    private let time: TimeSource
+
+    /// A server that ignores the range of a probe sends the whole picture; this is where it is cut off, in bytes.
+    private static let probeLimit: Int64 = 64 << 10
+    /// Bytes of a preview: 480 x 960 pixels have 150 KB at most.
+    private static let longestPreview: Int64 = 1 << 20
+
+    /// - Parameters:
+    ///   - client: Sends again what may then be answered.
+    ///   - time: Measures deadlines.
+    package init(_ client: HTTPClient, time: TimeSource = .system) {
+        self.client = client
+        self.time = time
+    }
+
+    package init(_ transport: any Transport) {
+        self.init(HTTPClient(transport: transport))
+    }
+
+    /// What may be under way at once.
+    package var slots: TransferSlots { client.transport.slots }
+
+    /// Connections to be made before pictures are asked for.
+    package func connections(to location: PictureLocation) -> WarmConnections {
+        WarmConnections(client.transport, to: location.url, headers: location.headers)
+    }
+
+    // MARK: - Sizes
+
+    /// How large a picture is: by HEAD, then by the first byte's range.
+    ///
+    /// - Parameters:
+    ///   - location: Where the picture is.
+    ///   - timeout: How long both may take.
+    ///   - urgency: Tells when somebody waits for it; nil if somebody does.
+    /// - Returns: What the host tells, by whichever of the two.
+    package func size(
+        at location: PictureLocation, within timeout: Duration, urgency: Urgency? = nil
+    ) async -> PictureSize {
+        let deadline = time.now() + timeout
+        let told = await ask(head(location, deadline), urgency) { PictureSize(head: $0) }
+        guard told == .notTold else { return told }
+        return await ask(
+            HTTPRequest(
+                url: location.url, headers: location.headers, range: (first: 0, last: 0), transferClass: .metadata,
+                deadline: deadline, bodyLimit: Self.probeLimit, purpose: .size), urgency
+        ) { PictureSize(firstByte: $0) }
+    }
+
+    /// What a HEAD tells, sent again as the client does where that may help, with the status of its last answer, 0 for none.
+    package func head(
+        of location: PictureLocation, within timeout: Duration
+    ) async -> (size: PictureSize, status: Int) {
+        do throws(HTTPError) {
+            let answer = ImageAnswer(try await client.send(head(location, time.now() + timeout)).head)
+            return (PictureSize(head: answer), answer.status)
+        } catch {
+            return (.failed(SourceError(error)), 0)
+        }
+    }
+
+    private func head(_ location: PictureLocation, _ deadline: ContinuousClock.Instant) -> HTTPRequest {
+        HTTPRequest(
+            method: .head, url: location.url, headers: location.headers, transferClass: .metadata, deadline: deadline,
+            bodyLimit: 0, purpose: .size)
+    }
+
+    private func ask(
+        _ request: HTTPRequest, _ urgency: Urgency?, read: (ImageAnswer) -> PictureSize
+    ) async -> PictureSize {
+        do throws(HTTPError) {
+            return read(ImageAnswer(try await client.send(request, urgency: urgency).head))
+        } catch {
+            return error == .tooLarge ? .notTold : .failed(SourceError(error))
+        }
+    }
+
+    // MARK: - Pictures
+
+    /// What came of asking for a preview.
+    package enum Preview: Sendable {
+        case bytes([UInt8])
+        /// There is none that can be used: asking again is pointless for now.
+        case useless
+        /// The network or the host is in trouble.
+        case failed
+    }
+
+    /// A small preview, which nobody waits for.
+    package func preview(at location: PictureLocation, within timeout: Duration) async -> Preview {
+        do throws(HTTPError) {
+            let response = try await client.send(
+                HTTPRequest(
+                    url: location.url, headers: location.headers, priority: .preload, transferClass: .bulk,
+                    deadline: time.now() + timeout, bodyLimit: Self.longestPreview, purpose: .preview))
+            switch ImageAnswer(response.head).outcome {
+            case .whole: return .bytes(response.body)
+            case .limited, .troubled: return .failed
+            default: return .useless
+            }
+        } catch {
+            return error == .tooLarge ? .useless : .failed
+        }
+    }
+
+    /// Asks for a part of a picture, or for all of it, once; what follows from the answer is up to its sink.
+    ///
+    /// - Parameters:
+    ///   - segment: What to ask for.
+    ///   - sink: Takes the answer.
+    /// - Returns: The request under way.
+    package func segment(_ segment: PictureSegment, sink: any ResponseSink) -> any Transfer {
+        let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
+        return client.transport.start(
+            HTTPRequest(
+                url: segment.location.url, headers: segment.location.headers, range: range, ifRange: segment.version,
+                priority: segment.priority, transferClass: .bulk, deadline: segment.deadline,
+                bodyLimit: PictureLimits.largest), sink: sink)
+    }
+}
+
+/// A part of a picture to ask for.
+package struct PictureSegment: Sendable {
+    package var location: PictureLocation
+    /// The bytes wanted; nil for all of them.
+    package var range: Range<Int64>?
+    /// The version that they must be of; otherwise the whole picture comes.
+    package var version: String?
+    package var priority: TransferPriority
+    /// When all of it must have come.
+    package var deadline: ContinuousClock.Instant
+
+    package init(
+        location: PictureLocation, range: Range<Int64>?, version: String?, priority: TransferPriority,
+        deadline: ContinuousClock.Instant
+    ) {
+        self.location = location
+        self.range = range
+        self.version = version
+        self.priority = priority
+        self.deadline = deadline
+    }
+}
+
+extension SourceError {
+    /// What a failed transfer means for who asked.
+    package init(_ error: HTTPError) {
+        switch error {
+        case .unreachable(let reason), .broken(let reason), .untrusted(let reason): self = .unreachable(reason)
+        case .timedOut: self = .timedOut
+        case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): self = .unreadable(reason)
+        case .tooLarge: self = .unreadable("the answer is larger than it may be")
+        case .limited(let seconds): self = .limited(retryAfter: seconds)
+        case .offline: self = .offline
+        case .cancelled: self = .cancelled
+        }
+    }
+}
