@@ -9,6 +9,7 @@
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
 #   make bench    figures of a release build against the embedded origin
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
+#   make render   damaged previews, WebP files and archives of animations, RENDER_SECONDS=60 of them, and what decodes them killed
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30)
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …")
@@ -27,7 +28,7 @@ PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libsqlite3-dev libxxhas
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback libsystemd-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 dbus python3-dbus python3-gi python3-pyqt5 \
+                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 strace dbus python3-dbus python3-gi python3-pyqt5 \
                  desktop-file-utils
 # What the desktop harness drives, and what it drives them with.
 DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenview gthumb eog feh zenity kdialog mpv tree \
@@ -35,13 +36,16 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model clients bench wire faults soak desktop twice install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model clients bench wire render faults soak desktop twice install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
 
+# The Swift runtime is inside the programs, and what of it nobody calls is left out: an installed system needs no Swift.
+RELEASE := -c release --static-swift-stdlib -Xlinker --gc-sections
+
 build: setup
-	swift build -c release
+	swift build $(RELEASE)
 
 # Mounts are those of the optimised programs, as people run them. A hang is a failure: the limit lies far above what the
 # tests take. What was skipped, and why, is said at the end.
@@ -66,18 +70,21 @@ model: setup-test build
 	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
 	    swift test --skip-build --filter ModelTests
 
-# The mount tests run other processes, which this cannot see into.
-tsan: setup
-	timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+# The mount tests run other processes, which this cannot see into; what decodes pictures has no room for a sanitizer.
+tsan: build
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
 
 clients: setup-test build
 	Tests/Clients/run
 
-# Each prints its figures and fails if one is not as promised. RUNS, MINUTES, ASLEEP, SEEDS and SEED change their bounds.
+# Each prints its figures and fails if one is not as promised. RUNS, MINUTES, ASLEEP, RENDER_SECONDS, SEEDS and SEED change their bounds.
 wire: setup-test build
 	@status=0; for script in copies silence resolver limited; do \
 	    timeout -k 10 1500 Tests/Wire/$$script.py || status=1; \
 	done; exit $$status
+
+render: setup-test build
+	timeout -k 10 $$(( $${RENDER_SECONDS:-60} + 300 )) Tests/Wire/render.py
 
 faults: setup-test build
 	timeout -k 10 7200 Tests/Wire/matrix.py

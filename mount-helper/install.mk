@@ -1,4 +1,4 @@
-# install and uninstall: the program, the links by which mount(8) finds it, units, manual pages, completions.
+# install and uninstall: the programs, the links by which mount(8) finds it, units, manual pages, completions.
 # Included by the Makefile, which sets PREFIX, DESTDIR and BUILD.
 
 # mount(8) looks for helpers in /sbin and /usr/sbin only, whatever PREFIX is.
@@ -14,7 +14,10 @@ FISHDIR     ?= $(PREFIX)/share/fish/vendor_completions.d
 
 HELPERS   := mount.rankfs mount.fuse.rankfs
 COMPLETES := $(BASHDIR)/rankfs $(ZSHDIR)/_rankfs $(FISHDIR)/rankfs.fish
-INSTALLED := $(PREFIX)/bin/rankfs $(USERUNITDIR)/rankfs@.service $(UNITDIR)/rankfs@.service \
+# What rankfs starts itself: what decodes pictures, and the origin of `rankfs demo`. It looks for them in ../libexec/rankfs.
+PROGRAMS  := rankfs-render rankfs-origin
+PROGRAMDIR := $(PREFIX)/libexec/rankfs
+INSTALLED := $(PREFIX)/bin/rankfs $(addprefix $(PROGRAMDIR)/,$(PROGRAMS)) $(USERUNITDIR)/rankfs@.service $(UNITDIR)/rankfs@.service \
              $(SYSUSERSDIR)/rankfs.conf $(TMPFILESDIR)/rankfs.conf $(COMPLETES) \
              $(MANDIR)/man1/rankfs.1 $(MANDIR)/man5/rankfs.conf.5 $(MANDIR)/man8/mount.rankfs.8 \
              $(MANDIR)/man8/mount.fuse.rankfs.8
@@ -27,7 +30,9 @@ install: build install-files
 
 # What is built already; completions are written by the program itself.
 install-files: install-desktop
-	install -D -m 0755 $(BUILD)/rankfs $(DESTDIR)$(PREFIX)/bin/rankfs
+	install -D -s -m 0755 $(BUILD)/rankfs $(DESTDIR)$(PREFIX)/bin/rankfs
+	install -d $(DESTDIR)$(PROGRAMDIR)
+	install -s -m 0755 $(addprefix $(BUILD)/,$(PROGRAMS)) $(DESTDIR)$(PROGRAMDIR)
 	install -d $(addprefix $(DESTDIR),$(SBINDIR) $(USERUNITDIR) $(UNITDIR) $(dir $(COMPLETES)))
 	for helper in $(HELPERS); do ln -sfn $(PREFIX)/bin/rankfs $(DESTDIR)$(SBINDIR)/$$helper || exit 1; done
 	sed 's|@PREFIX@|$(PREFIX)|g' mount-helper/rankfs@.service.in > $(DESTDIR)$(USERUNITDIR)/rankfs@.service
@@ -49,3 +54,4 @@ uninstall: uninstall-desktop
 	    test "$$(readlink $(DESTDIR)$(SBINDIR)/$$helper)" != "$(PREFIX)/bin/rankfs" || rm -f $(DESTDIR)$(SBINDIR)/$$helper; \
 	done
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir $(DESTDIR)$(PROGRAMDIR) 2>/dev/null

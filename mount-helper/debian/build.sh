@@ -11,7 +11,7 @@ export SOURCE_DATE_EPOCH
 rm -rf "$root"
 make -s install-files BUILD="$build" DESTDIR="$root" PREFIX=/usr UNITDIR=/lib/systemd/system \
     SBINDIR=/sbin ZSHDIR=/usr/share/zsh/vendor-completions THUNARX=
-strip --remove-section=.comment --remove-section=.note "$root/usr/bin/rankfs"
+strip --remove-section=.comment --remove-section=.note "$root/usr/bin/rankfs" "$root/usr/libexec/rankfs/rankfs-render" "$root/usr/libexec/rankfs/rankfs-origin"
 
 # Manual pages are compressed, and so are links to them named.
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
@@ -25,13 +25,13 @@ gzip -9nc "$doc/changelog.gz.tmp" >"$doc/changelog.gz"
 rm "$doc/changelog.gz.tmp"
 install -D -m 0644 mount-helper/debian/lintian-overrides "$root/usr/share/lintian/overrides/rankfs"
 
-# Which libraries the program needs, with the versions that it was linked against.
+# Which libraries the programs need, with the versions that it was linked against.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/debian"
 printf 'Source: rankfs\n\nPackage: rankfs\nArchitecture: %s\n' "$arch" >"$work/debian/control"
-program=$PWD/$root/usr/bin/rankfs
-libraries=$(cd "$work" && dpkg-shlibdeps -O "$program" | sed -n 's/^shlibs:Depends=//p')
+programs=$PWD/$root/usr
+libraries=$(cd "$work" && dpkg-shlibdeps -O "$programs/bin/rankfs" "$programs"/libexec/rankfs/rankfs-[ro][er]* | sed -n 's/^shlibs:Depends=//p')
 
 install -d "$root/DEBIAN"
 sed -e "s|@VERSION@|$version|" -e "s|@ARCH@|$arch|" -e "s|@LIBRARIES@|$libraries|" \
