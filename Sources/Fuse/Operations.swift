@@ -150,8 +150,10 @@ enum Operations {
         }
         unsafe operations.getxattr = { request, inode, name, size in
             guard let name = unsafe name, unsafe Dispatcher.of(request)?.mayHaveAttribute(name) == true else {
-                // `ls -l` asks every file for security.* and system.* attributes: no allocation for those.
-                unsafe fuse_reply_err(request, ENODATA)
+                // "The file system does not support extended attributes" of that namespace (getxattr(2)): ls(1) asks each
+                // file for security.selinux and system.posix_acl_access until one is answered so, and then no other file
+                // of this device.
+                unsafe fuse_reply_err(request, EOPNOTSUPP)
                 return
             }
             unsafe Dispatcher.serve(request, size: size) { dispatcher, pending in

@@ -23,9 +23,9 @@ package final class Session: Sendable {
         package var deadline: Duration
         /// Log libfuse's debug output.
         package var debug: Bool
-        /// The file system is asked for extended attributes that begin with this; all others do not exist (ENODATA).
+        /// The file system is asked for extended attributes that begin with this; it has no others (EOPNOTSUPP).
         ///
-        /// `ls -l` asks every file for `security.selinux` and `system.posix_acl_access`.
+        /// `ls -l` asks for `security.selinux` and `system.posix_acl_access`, and after that answer not again.
         package var attributeNamespace = "user."
 
         /// Whether the file system hears of interrupted page reads, at the price of reading ahead one request at a time.
