@@ -31,10 +31,15 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
         super.init(request, undo: undo)
     }
 
+    /// The attributes that are told with a name, and for how long the kernel may keep the name and them.
+    package typealias Known = (attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration)
+
     /// Adds a name; false if the buffer is full and the entry must come first in the next answer.
     ///
+    /// Allocates nothing: a directory has hundreds of entries.
+    ///
     /// - Parameters:
-    ///   - name: The name's bytes.
+    ///   - name: The name, which has no NUL.
     ///   - inode: Its number.
     ///   - kind: Its kind, so that `ls` without `-l` needs no stat.
     ///   - nextOffset: Where the next read goes on after this entry.
@@ -42,19 +47,11 @@ package final class DirectoryReply: Reply, @unchecked Sendable {
     ///     its inode, one without counts nothing. Ignored if ``wantsAttributes`` is false.
     /// - Returns: Whether the entry found room.
     package func add(
-        _ name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64,
-        attributes: (attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration)?
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Known?
     ) -> Bool {
         // The kernel links no inode to "." and "..", and counts no lookup for them.
-        let isDots = name == [UInt8(ascii: ".")] || name == [UInt8(ascii: "."), UInt8(ascii: ".")]
-        let attributes = wantsAttributes && !isDots ? attributes : nil
-        let entry = DirectoryEntry(
-            name: name, inode: inode, kind: kind, nextOffset: nextOffset, attributes: attributes?.attributes)
-        return packer.withLock {
-            $0.add(
-                entry, entryTimeout: attributes?.entryTimeout ?? .zero,
-                attributesTimeout: attributes?.attributesTimeout ?? .zero)
-        }
+        let known = wantsAttributes && name != "." && name != ".." ? attributes : nil
+        return packer.withLock { $0.add(name, inode: inode, kind: kind, nextOffset: nextOffset, known) }
     }
 
     /// Sends what was added; nothing added means the end of the directory.
@@ -72,7 +69,9 @@ protocol DirectoryPacker {
     /// The inodes whose lookup counts the answer raises.
     var counted: [UInt64] { get }
     /// Packs an entry; false if there is no room for it.
-    mutating func add(_ entry: DirectoryEntry, entryTimeout: Duration, attributesTimeout: Duration) -> Bool
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool
 }
 
 /// Keeps the entries as values, and counts bytes as the kernel would.
@@ -91,12 +90,17 @@ private struct RecordingPacker: DirectoryPacker {
 
     var counted: [UInt64] { entries.compactMap(\.attributes?.inode) }
 
-    mutating func add(_ entry: DirectoryEntry, entryTimeout: Duration, attributesTimeout: Duration) -> Bool {
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool {
         // FUSE_DIRENT_ALIGN: entries begin at multiples of eight.
-        let size = (fixedSize + entry.name.count + 7) / 8 * 8
+        let size = (fixedSize + name.utf8.count + 7) / 8 * 8
         guard size <= room else { return false }
         room -= size
-        entries.append(entry)
+        entries.append(
+            DirectoryEntry(
+                name: Array(name.utf8), inode: inode, kind: kind, nextOffset: nextOffset,
+                attributes: known?.attributes))
         return true
     }
 }

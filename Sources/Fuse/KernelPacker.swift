@@ -11,43 +11,39 @@ struct KernelPacker: DirectoryPacker {
     init(size: Int, withAttributes: Bool) {
         buffer = [UInt8](repeating: 0, count: size)
         self.withAttributes = withAttributes
+        // linux/fuse.h: struct fuse_direntplus with a name of one byte takes 160 bytes.
+        if withAttributes { counted.reserveCapacity(size / 160) }
     }
 
     var answer: Answer { .bytes([UInt8](buffer[..<used])) }
 
-    mutating func add(_ entry: DirectoryEntry, entryTimeout: Duration, attributesTimeout: Duration) -> Bool {
-        let room = buffer.count - used
-        let needed = pack(entry, room: room, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
+    /// The functions get no request, which they do not look at: this one may have been answered by an interrupt.
+    mutating func add(
+        _ name: String, inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, _ known: DirectoryReply.Known?
+    ) -> Bool {
+        let (used, room) = (used, buffer.count - used)
+        let needed = unsafe buffer.withUnsafeMutableBytes { buffer in
+            let target = unsafe buffer.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self)
+            // A native string ends with a NUL already: nothing is copied.
+            return unsafe name.withCString { name in
+                guard withAttributes else {
+                    var status = stat()
+                    status.st_ino = ino_t(inode)
+                    status.st_mode = kind.modeBits
+                    return unsafe fuse_add_direntry(nil, target, room, name, &status, off_t(nextOffset))
+                }
+                var parameters =
+                    known.map {
+                        fuse_entry_param(
+                            $0.attributes, entryTimeout: $0.entryTimeout, attributesTimeout: $0.attributesTimeout)
+                    } ?? fuse_entry_param(nameOf: inode, kind: kind)
+                return unsafe fuse_add_direntry_plus(nil, target, room, name, &parameters, off_t(nextOffset))
+            }
+        }
         // Both functions return what the entry needs and have written nothing if that is more than there is.
         guard needed <= room else { return false }
-        used += needed
-        if let attributes = entry.attributes, withAttributes {
-            counted.append(attributes.inode)
-        }
+        self.used += needed
+        if withAttributes, let known { counted.append(known.attributes.inode) }
         return true
-    }
-
-    /// The functions get no request, which they do not look at: this one may have been answered by an interrupt.
-    private mutating func pack(
-        _ entry: DirectoryEntry, room: Int, entryTimeout: Duration, attributesTimeout: Duration
-    ) -> Int {
-        let name = entry.name.map(CChar.init(bitPattern:)) + [0]
-        let offset = off_t(entry.nextOffset)
-        let used = used
-        return unsafe buffer.withUnsafeMutableBytes { buffer in
-            let target = unsafe buffer.baseAddress?.advanced(by: used).assumingMemoryBound(to: CChar.self)
-            guard withAttributes else {
-                var status = stat()
-                status.st_ino = ino_t(entry.inode)
-                status.st_mode = entry.kind.modeBits
-                return unsafe fuse_add_direntry(nil, target, room, name, &status, offset)
-            }
-            var parameters = fuse_entry_param(nameOf: entry.inode, kind: entry.kind)
-            if let attributes = entry.attributes {
-                parameters = fuse_entry_param(
-                    attributes, entryTimeout: entryTimeout, attributesTimeout: attributesTimeout)
-            }
-            return unsafe fuse_add_direntry_plus(nil, target, room, name, &parameters, offset)
-        }
     }
 }

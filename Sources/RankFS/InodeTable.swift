@@ -50,20 +50,23 @@ final class InodeTable: Sendable {
     /// The number of a node, without telling it to the kernel as something it may ask for.
     func number(of node: Node) -> UInt64 {
         if case .root = node { return Self.root }
-        let identity = node.identity
         let own = ownNumber(node)
-        return state.withLock { $0.number(identity, own: own) }
+        return state.withLock { $0.number(node, own: own) }
     }
 
     /// Counts one more reply that names the node, and returns its number.
     ///
     /// Call it before replying: the kernel may forget the inode before the reply returns.
     func adopt(_ node: Node) -> UInt64 {
+        adopt(node, number: nil)
+    }
+
+    /// As ``adopt(_:)``, with the node's own number if that is known already.
+    func adopt(_ node: Node, number: UInt64?) -> UInt64 {
         if case .root = node { return Self.root }
-        let identity = node.identity
-        let own = ownNumber(node)
+        let own = number ?? ownNumber(node)
         return state.withLock { state in
-            let number = state.number(identity, own: own)
+            let number = state.number(node, own: own)
             if var slot = state.slots[number] {
                 slot.node = node
                 slot.lookups += 1
@@ -97,13 +100,13 @@ final class InodeTable: Sendable {
 }
 
 extension InodeTable.State {
-    /// The number of an identity: its own, unless another identity has that one.
-    mutating func number(_ identity: String, own: UInt64) -> UInt64 {
-        if !displaced.isEmpty, let number = displaced[identity] { return number }
-        guard let slot = slots[own], slot.node.identity != identity else { return own }
+    /// The number of a node: its own, unless another identity has that one.
+    mutating func number(_ node: Node, own: UInt64) -> UInt64 {
+        if !displaced.isEmpty, let number = displaced[node.identity] { return number }
+        guard let slot = slots[own], !slot.node.isSame(as: node) else { return own }
         var number = own
         repeat { number = max(number &+ 1, InodeTable.root + 1) } while slots[number] != nil
-        displaced[identity] = number
+        displaced[node.identity] = number
         return number
     }
 

@@ -66,14 +66,17 @@ extension Node {
     /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
     /// the old picture open shares none with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
-        let rendition =
-            switch picture.rendition {
-            case .archive: "_archive"
-            // A rendition may have stood in for it before, under the same name and with other bytes.
-            case .original: "_original"
-            case .small, .regular, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
-            }
-        return "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(rendition)"
+        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(mark(of: picture.rendition))"
+    }
+
+    /// What tells the identity of a rendition from that of others of the same picture.
+    static func mark(of rendition: Rendition) -> String {
+        switch rendition {
+        case .archive: "_archive"
+        // A rendition may have stood in for it before, under the same name and with other bytes.
+        case .original: "_original"
+        case .small, .regular, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
+        }
     }
 
     /// The inode number, unless another identity has it already.
@@ -84,18 +87,19 @@ extension Node {
         case .link(.dated(_, let day)):
             InodeNumber.of(identity, in: parent.identity, order: .day(day))
         case .picture(let listing, let index):
-            Self.inodeNumber(of: listing.entries[Int(index)], in: listing.key)
+            PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
         default: InodeNumber.of(identity)
         }
     }
 
-    /// The inode number of a picture: in the order in which its directory lists it.
-    static func inodeNumber(of entry: ListingEntry, in key: ListingKey) -> UInt64 {
-        let picture = entry.picture
-        let order: InodeOrder =
-            entry.rank > 0
-            ? .rank(Int(entry.rank), page: picture.page) : .newestFirst(picture.work, page: picture.page)
-        return InodeNumber.of(identity(of: picture, in: key), in: key.path, order: order)
+    /// Whether both have the same identity; for the usual case, the same picture of the same listing, no identity is made.
+    func isSame(as other: Node) -> Bool {
+        if case .picture(let listing, let index) = self, case .picture(let otherListing, let otherIndex) = other,
+            listing === otherListing
+        {
+            return index == otherIndex
+        }
+        return identity == other.identity
     }
 
     /// The path below the mount point, for messages.

@@ -75,9 +75,8 @@ extension RankFileSystem {
         var announced: PictureID?
         let attributes: Attributes?
         if case .picture(let listing, let index) = node {
-            let picture = listing.entries[Int(index)].picture
             attributes = knownSize(listing, Int(index)).map { size in
-                if size.isAnnounced { announced = picture }
+                if size.isAnnounced { announced = listing.entries[Int(index)].picture }
                 return self.attributes(number, listing, Int(index), size: size.bytes)
             }
         } else {

@@ -205,7 +205,7 @@ extension RankFileSystem {
         let start = max(0, Int(request.offset))
         switch view.content {
         case .fixed(let names):
-            pack(view, from: start, count: names.count, reply) { names[$0] }
+            pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
             reply.send()
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
@@ -228,6 +228,9 @@ extension RankFileSystem {
             }
         }
     }
+
+    /// What is told of a place: a name, what it stands for, and that node's own number if it is known already.
+    private typealias Entry = (name: String, node: Node, number: UInt64?)
 
     /// How far an answer has come.
     private struct Packed {
@@ -267,12 +270,13 @@ extension RankFileSystem {
         // In this order: what completes the listing in between must not hide its last entries.
         let isComplete = listing.isComplete || configuration.isOffline
         let entries = listing.entries
+        let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
         let (next, hasEntries) = pack(view, from: start, count: extras.count + entries.count, reply) { place in
-            guard place >= extras.count else { return extras[place] }
+            guard place >= extras.count else { return (extras[place].name, extras[place].node, nil) }
             let index = place - extras.count
             let entry = entries[index]
             if entry.isHidden || configuration.isOffline && !opens(entry, of: listing) { return nil }
-            return (entry.name, listing.node(at: index, entry))
+            return (entry.name, listing.node(at: index, entry), numbers?.number(of: entry))
         }
         return Packed(
             next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
@@ -283,7 +287,7 @@ extension RankFileSystem {
     @discardableResult
     private func pack(
         _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
-        entry: (Int) -> (name: String, node: Node)?
+        entry: (Int) -> Entry?
     ) -> (next: Int, hasEntries: Bool) {
         var offset = start
         var hasEntries = false
@@ -308,22 +312,19 @@ extension RankFileSystem {
     }
 
     private func addDot(_ name: String, _ node: Node, next: Int64, _ reply: DirectoryReply) -> Bool {
-        reply.add(
-            Array(name.utf8), inode: inodes.number(of: node), kind: .directory, nextOffset: next, attributes: nil)
+        reply.add(name, inode: inodes.number(of: node), kind: .directory, nextOffset: next, attributes: nil)
     }
 
     /// Adds an entry: with attributes, which counts as a lookup, if they are known without asking.
-    private func add(
-        _ entry: (name: String, node: Node), of view: DirectoryView, next: Int, _ reply: DirectoryReply
-    ) -> Bool {
-        let name = Array(entry.name.utf8)
+    private func add(_ entry: Entry, of view: DirectoryView, next: Int, _ reply: DirectoryReply) -> Bool {
+        let name = entry.name
         let kind = entry.node.kind
         let isHeldUp = view.wish.map { isExpected(entry.node, $0) } ?? false
         guard reply.wantsAttributes, !isHeldUp, isCertain(entry.node) else {
             return reply.add(
                 name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
         }
-        let number = inodes.adopt(entry.node)
+        let number = inodes.adopt(entry.node, number: entry.number)
         let shown = known(entry.node, number: number)
         let attributes = shown.map {
             (

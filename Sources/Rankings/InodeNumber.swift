@@ -12,11 +12,14 @@ package enum InodeNumber {
     /// Never below `smallest`, never `UInt64.max`, which stands for "unknown" in places. Of a million entries two share a number
     /// with a probability of 1 in 37 million.
     package static func of(_ identity: String) -> UInt64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in identity.utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
-        }
-        return kept(mixed(hash))
+        var hash = IdentityHash()
+        hash.add(identity)
+        return of(hash)
+    }
+
+    /// The number of the entry whose identity was put together in parts.
+    package static func of(_ identity: IdentityHash) -> UInt64 {
+        kept(mixed(identity.value))
     }
 
     /// The number of an entry of a directory that has an order: it grows in that order.
@@ -32,10 +35,21 @@ package enum InodeNumber {
     ///   - order: The place in it.
     /// - Returns: A number with the promises of ``of(_:)``.
     package static func of(_ identity: String, in directory: String, order: InodeOrder) -> UInt64 {
+        place(of(identity), in: of(directory), order: order)
+    }
+
+    /// As ``of(_:in:order:)``, of numbers that are known already.
+    ///
+    /// - Parameters:
+    ///   - own: The number of the entry's identity.
+    ///   - directory: The number of the directory's identity.
+    ///   - order: The place in it.
+    /// - Returns: A number with the same promises.
+    package static func place(_ own: UInt64, in directory: UInt64, order: InodeOrder) -> UInt64 {
         let (place, width) = order.bits
         let low = (64 - width) / 2
-        let upper = (of(directory) >> UInt64(width + low)) << UInt64(width + low)
-        return kept(upper | (place << UInt64(low)) | (of(identity) & ((1 << UInt64(low)) - 1)))
+        let upper = (directory >> UInt64(width + low)) << UInt64(width + low)
+        return kept(upper | (place << UInt64(low)) | (own & ((1 << UInt64(low)) - 1)))
     }
 
     /// Whether a number may be one of a directory with such an order, without knowing its entries; wrong once in sixteen million.
@@ -62,5 +76,35 @@ package enum InodeNumber {
         bits = bits &* 0xc4ce_b9fe_1a85_ec53
         bits ^= bits >> 33
         return bits
+    }
+}
+
+/// A hash of an identity that is put together in parts, so that no text need be made of them: FNV-1a goes on where it stopped.
+package struct IdentityHash: Sendable {
+    fileprivate private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// The hash of nothing.
+    package init() {}
+
+    /// Appends a text.
+    package mutating func add(_ text: String) {
+        for byte in text.utf8 { append(byte) }
+    }
+
+    /// Appends a number in decimal digits, as string interpolation prints it.
+    package mutating func add(_ number: some FixedWidthInteger) {
+        if number < 0 { append(UInt8(ascii: "-")) }
+        var rest = UInt64(number.magnitude)
+        var scale: UInt64 = 1
+        while rest / scale >= 10 { scale *= 10 }
+        while scale > 0 {
+            append(UInt8(ascii: "0") + UInt8(rest / scale))
+            rest %= scale
+            scale /= 10
+        }
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
     }
 }

@@ -144,7 +144,7 @@ final class ExampleFileSystem: FileSystem {
             if isCounted { count(inode) }
             let known = attributes(of: inode)
             let found = reply.add(
-                Array(name.utf8), inode: inode, kind: known.kind, nextOffset: Int64(next + 1),
+                name, inode: inode, kind: known.kind, nextOffset: Int64(next + 1),
                 attributes: isCounted ? (known, Self.day, Self.day) : nil)
             guard found else {
                 if isCounted { forget(inode, lookups: 1) }

@@ -59,7 +59,7 @@ import Testing
 @Suite struct DirectoryReplyTests {
     private func add(_ reply: DirectoryReply, _ index: Int, attributes: Attributes? = nil) -> Bool {
         reply.add(
-            Array("name-\(index)".utf8), inode: UInt64(index + 100), kind: .file, nextOffset: Int64(index + 1),
+            "name-\(index)", inode: UInt64(index + 100), kind: .file, nextOffset: Int64(index + 1),
             attributes: attributes.map { ($0, .seconds(1), .seconds(1)) })
     }
 
@@ -82,9 +82,8 @@ import Testing
             let recorder = DirectoryReply(size: 1000, wantsAttributes: withAttributes) { _ in }
             var counts = [0, 0]
             for length in 1...100 {
-                let name = [UInt8](repeating: 97, count: length)
-                let entry = DirectoryEntry(name: name, inode: 7, kind: .file, nextOffset: 1)
-                if packer.add(entry, entryTimeout: .zero, attributesTimeout: .zero) { counts[0] += 1 }
+                let name = String(repeating: "a", count: length)
+                if packer.add(name, inode: 7, kind: .file, nextOffset: 1, nil) { counts[0] += 1 }
                 if recorder.add(name, inode: 7, kind: .file, nextOffset: 1, attributes: nil) { counts[1] += 1 }
             }
             #expect(counts[0] == counts[1])
@@ -94,10 +93,8 @@ import Testing
 
     @Test func onlyPackedEntriesWithAttributesCount() {
         var packer = KernelPacker(size: 400, withAttributes: true)
-        let known = DirectoryEntry(
-            name: [97], inode: 5, kind: .file, nextOffset: 1, attributes: .example(inode: 5))
-        let unknown = DirectoryEntry(name: [98], inode: 6, kind: .file, nextOffset: 2)
-        let found = [known, unknown, known].map { packer.add($0, entryTimeout: .zero, attributesTimeout: .zero) }
+        let known = DirectoryReply.Known(.example(inode: 5), .zero, .zero)
+        let found = [known, nil, known].map { packer.add("a", inode: 5, kind: .file, nextOffset: 1, $0) }
         #expect(found == [true, true, false])
         #expect(packer.counted == [5])
     }
@@ -107,7 +104,7 @@ import Testing
         let reply = DirectoryReply(wantsAttributes: true, answer: recorder.record)
         let known = Attributes.example(inode: 1, kind: .directory)
         #expect(
-            reply.add([46, 46], inode: 1, kind: .directory, nextOffset: 1, attributes: (known, .zero, .zero)))
+            reply.add("..", inode: 1, kind: .directory, nextOffset: 1, attributes: (known, .zero, .zero)))
         reply.send()
         let entry = DirectoryEntry(name: [46, 46], inode: 1, kind: .directory, nextOffset: 1)
         #expect(recorder.answers == [.directory([entry])])

@@ -1,3 +1,4 @@
+import Catalog
 import Rankings
 import Testing
 
@@ -30,6 +31,25 @@ import Testing
         #expect(
             Node.identity(of: picture, in: .ranking(.daily, Day(ordinal: 19844)))
                 == "ranking/daily/2024-05-01/97973029_p0_1")
+    }
+
+    @Test(arguments: [Rendition.regular, .original, .archive, .small])
+    func aPictureHasTheNumberOfItsIdentity(rendition: Rendition) {
+        let day = ListingKey.ranking(.daily, Day(ordinal: 19844))
+        let author = ListingKey.author(UserID(rawValue: 11))
+        for (work, page, uploaded) in [(97_973_029, 0, 1_589_900_000), (1, 12, 0), (Int64.max, 999, -1)] {
+            let picture = PictureID(
+                work: WorkID(rawValue: work), page: page, rendition: rendition, uploaded: Int64(uploaded))
+            for (key, rank) in [(day, Int32(7)), (author, 0)] {
+                let entry = ListingEntry(
+                    name: "a.jpg", rank: rank, picture: picture, reference: "", isWithheld: false)
+                let order: InodeOrder =
+                    rank > 0 ? .rank(Int(rank), page: page) : .newestFirst(picture.work, page: page)
+                #expect(
+                    PictureNumbers(key).number(of: entry)
+                        == InodeNumber.of(Node.identity(of: picture, in: key), in: key.path, order: order))
+            }
+        }
     }
 
     @Test func anotherUploadIsAnotherInode() {
