@@ -17,6 +17,9 @@ struct FailedReads {
 
     private var failures: [UInt64: Failure] = [:]
 
+    /// Whether none is remembered.
+    var isEmpty: Bool { failures.isEmpty }
+
     /// Remembers that a read failed.
     mutating func remember(_ error: Errno, of read: ReadRequest, at now: Duration) {
         failures = failures.filter { $0.value.until > now }
@@ -32,8 +35,7 @@ struct FailedReads {
 
     /// The error that a read is answered with because the same bytes have just failed.
     func error(for read: ReadRequest, at now: Duration) -> Errno? {
-        guard !failures.isEmpty, let failure = failures[read.inode], failure.until > now,
-            failure.range.contains(read.offset)
+        guard let failure = failures[read.inode], failure.until > now, failure.range.contains(read.offset)
         else { return nil }
         return failure.error
     }

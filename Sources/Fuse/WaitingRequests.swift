@@ -41,7 +41,10 @@ package final class WaitingRequests: Sendable {
 
     /// The error of a read that has just failed after a wait.
     func rememberedError(for read: ReadRequest) -> Errno? {
-        failedReads.withLock { $0.error(for: read, at: timer.now) }
+        failedReads.withLock { failures in
+            // Nearly always: then nobody looks at the clock.
+            failures.isEmpty ? nil : failures.error(for: read, at: timer.now)
+        }
     }
 
     /// Starts the deadline of a request; false if the session has been stopped.

@@ -202,6 +202,14 @@ extension Core {
             neighbours)
     }
 
+    /// The whole file of an open picture of which so much was read that further reads, but the last, decide nothing.
+    func settled(_ id: UInt64) -> OpenPicture.Settled? {
+        guard let handle = handles[id], handle.measure.isThrough, handle.failure == nil, let file = handle.file,
+            let length = handle.length, let version = handle.version
+        else { return nil }
+        return OpenPicture.Settled(file: file, length: length, version: version)
+    }
+
     /// What opening a stored file gave.
     mutating func opened(
         _ id: UInt64, _ result: Store.Opened

@@ -86,21 +86,32 @@ enum Files {
     static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
         var failure: FileError?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count {
-                let rest = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
-                let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
-                if got > 0 {
-                    filled += got
-                } else if got == 0 {
-                    return
-                } else if errno != EINTR {
-                    failure = FileError("reading")
-                    return
-                }
+            let room = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
+            do throws(FileError) { filled = unsafe try read(descriptor, at: offset, into: room) } catch {
+                failure = error
             }
         }
         if let failure { throw failure }
         return bytes
+    }
+
+    /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
+    static func read(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+            if got > 0 {
+                filled += got
+            } else if got == 0 {
+                break
+            } else if errno != EINTR {
+                throw FileError("reading")
+            }
+        }
+        return filled
     }
 
     static func size(_ descriptor: Int32) throws(FileError) -> Int64 {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Synchronization
 
 /// A picture somebody has open: keeps its version and its bytes until closed.
@@ -10,6 +11,15 @@ package final class OpenPicture: Sendable {
     private let id: UInt64
     private let key: String
     private let isClosed = Mutex(false)
+    private let settled = Mutex<Settled?>(nil)
+
+    /// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
+    struct Settled {
+        let file: StoredFile
+        /// Bytes of the picture.
+        let length: Int64
+        let version: PictureVersion
+    }
 
     init(cache: ImageCache, id: UInt64, key: String) {
         self.cache = cache
@@ -23,19 +33,24 @@ package final class OpenPicture: Sendable {
 
     /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
     package var version: PictureVersion? {
-        cache.core.withLock { $0.version(of: id) }
+        settled.withLock { $0?.version } ?? cache.core.withLock { $0.version(of: id) }
     }
 
     /// The bytes if they are here; nil if they must be waited for.
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
+        // The last bytes tell that the reader is done with the picture.
+        if let settled = settled.withLock({ $0 }), offset >= 0, count > 0, offset < settled.length - Int64(count) {
+            return .file(settled.file, offset: offset, count: count)
+        }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let now = cache.configuration.monotonicNow()
-            let found = cache.run { core in
-                core.find(id, offset: offset, count: count, now: now)
+            let (found, whole) = cache.run { core in
+                (core.find(id, offset: offset, count: count, now: now), core.settled(id))
             }
+            if let whole { settle(whole, readTo: offset + Int64(count)) }
             switch found {
             case .bytes(let bytes): return bytes
             case .failed(let error): throw error
@@ -48,6 +63,17 @@ package final class OpenPicture: Sendable {
         }
         throw .unusable(
             "a stored picture vanishes whenever it is opened; look at what else works in the cache directory")
+    }
+
+    /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
+    /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
+    private func settle(_ whole: Settled, readTo end: Int64) {
+        let isFirst = settled.withLock { settled in
+            defer { settled = whole }
+            return settled == nil
+        }
+        guard isFirst, end < whole.length else { return }
+        _ = posix_fadvise(whole.file.descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
     }
 
     /// Looks at the disk for one read.
@@ -80,6 +106,8 @@ package final class OpenPicture: Sendable {
             return !isClosed
         }
         guard isFirst else { return }
+        // The descriptor is not to outlive the use, whoever still holds this object.
+        settled.withLock { $0 = nil }
         let now = cache.configuration.monotonicNow()
         cache.run { core in core.close(id, now: now) }
     }

@@ -16,8 +16,8 @@ final class Store: Sendable {
     static let partialName = "partial"
     static let lockName = ".busy"
     static let indexName = "index.sqlite"
-    /// Bytes hashed at a time.
-    static let hashBlock = 256 << 10
+    /// Bytes hashed at a time, and copied at a time.
+    static let hashBlock = 128 << 10
 
     /// The open directories; closed with the last reference, so that a replaced root outlives calls that use it.
     final class Root: Sendable {
@@ -214,12 +214,19 @@ final class Store: Sendable {
         guard let state = unsafe XXH3_createState() else { throw FileError("hashing", ENOMEM) }
         defer { unsafe XXH3_freeState(state) }
         unsafe XXH3_64bits_reset(state)
+        // The disk goes on while the first blocks are hashed; what is hashed now is read next (posix_fadvise(2)).
+        _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
+        // One buffer for all blocks, small enough for a processor's own memory.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: hashBlock, alignment: 64)
+        defer { unsafe buffer.deallocate() }
         var offset: Int64 = 0
         while offset < length {
-            let block = try Files.read(descriptor, at: offset, count: Int(min(Int64(hashBlock), length - offset)))
-            guard !block.isEmpty else { throw FileError("reading", EIO) }
-            unsafe block.withUnsafeBytes { _ = unsafe XXH3_64bits_update(state, $0.baseAddress, $0.count) }
-            offset += Int64(block.count)
+            let wanted = Int(min(Int64(hashBlock), length - offset))
+            let count = unsafe try Files.read(
+                descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+            guard count == wanted else { throw FileError("reading", EIO) }
+            unsafe XXH3_64bits_update(state, buffer.baseAddress, count)
+            offset += Int64(count)
         }
         return unsafe XXH3_64bits_digest(state)
     }
