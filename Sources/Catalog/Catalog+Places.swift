@@ -8,7 +8,7 @@ extension Catalog {
     package func noteRecent(_ path: String) {
         let picture = RecentPicture(path: path, opened: now)
         known.withLock { $0.recent.note(picture) }
-        outbox.add([.recent(picture)])
+        outbox.add([.recent(picture)], canWait: true)
     }
 
     /// Notes that a picture was read once more, if it is among those that were.

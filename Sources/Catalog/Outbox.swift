@@ -1,6 +1,7 @@
-internal import Synchronization
+internal import Dispatch
 import Rankings
 import SQLite
+internal import Synchronization
 
 /// Changes waiting for the database: whatever gathers while one transaction runs goes into the next.
 ///
@@ -11,6 +12,8 @@ final class Outbox: Sendable {
     private struct State {
         var pending: [StoreWrite] = []
         var isDraining = false
+        /// Whether what can wait will be written in a moment.
+        var isDue = false
         var isClosed = false
         /// How many batches were taken, and how many of them are done with.
         var taken = 0
@@ -31,27 +34,61 @@ final class Outbox: Sendable {
     /// Records kept in memory while the disk refuses: ten full rankings, a few megabytes.
     private static let unstoredBound = 5000
 
+    /// How long what can wait does, in milliseconds: who reads file after file causes a transaction a second and not one a file.
+    private static let patience = 1000
+
     private let store: Store
     private let onStored: @Sendable ([StoreWrite], _ newSizes: Int) -> Void
     private let report: @Sendable (CatalogEvent) -> Void
+    private let inAMoment: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let state = Mutex(State())
 
+    /// - Parameters:
+    ///   - store: The database.
+    ///   - onStored: Told what was written.
+    ///   - report: Told what could not be written.
+    ///   - inAMoment: Does something when what can wait has waited long enough.
     init(
         store: Store, onStored: @escaping @Sendable ([StoreWrite], _ newSizes: Int) -> Void,
-        report: @escaping @Sendable (CatalogEvent) -> Void
+        report: @escaping @Sendable (CatalogEvent) -> Void,
+        inAMoment: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(patience), execute: $0)
+        }
     ) {
         self.store = store
         self.onStored = onStored
         self.report = report
+        self.inAMoment = inAMoment
     }
 
     /// Takes changes over.
-    func add(_ writes: [StoreWrite]) {
-        let mustStart = state.withLock { state in
+    ///
+    /// - Parameters:
+    ///   - writes: The changes, in their order.
+    ///   - canWait: Whether losing them to a kill within the next second is no loss.
+    func add(_ writes: [StoreWrite], canWait: Bool = false) {
+        let mustWait = state.withLock { state in
             guard !state.isClosed else { return false }
             state.pending += writes
-            defer { state.isDraining = true }
-            return !state.isDraining
+            guard canWait, !state.isDraining else { return false }
+            defer { state.isDue = true }
+            return !state.isDue
+        }
+        if !canWait { start() }
+        guard mustWait else { return }
+        inAMoment { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.isDue = false }
+            start()
+        }
+    }
+
+    /// Begins to write what is pending, unless somebody does.
+    private func start() {
+        let mustStart = state.withLock { state in
+            guard !state.isDraining, !state.pending.isEmpty else { return false }
+            state.isDraining = true
+            return true
         }
         if mustStart { Task { await drain() } }
     }
@@ -70,7 +107,7 @@ final class Outbox: Sendable {
                 if batch > state.finished { state.waiters.append((batch, continuation)) }
                 return batch <= state.finished
             }
-            if isDone { continuation.resume() }
+            if isDone { continuation.resume() } else { start() }
         }
     }
 
