@@ -7,7 +7,8 @@
 #   make model    random operations against a mount under random faults: MODEL_OPERATIONS (100000), MODEL_SEED (1),
 #                 MODEL_WIRE (tls, or plain)
 #   make clients  other people's clients against mounts (Tests/Clients/README.md)
-#   make bench    figures of a release build against the embedded origin
+#   make bench    figures of a release build against the embedded origin, beside rclone and httpdirfs where they are
+#                 installed (a quarter of an hour; BENCH="--alone warm" chooses, .build/release/rankfs-bench --help tells)
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
 #   make render   damaged previews, WebP files and archives of animations, RENDER_SECONDS=60 of them, and what decodes them killed
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30)
@@ -104,7 +105,7 @@ twice: setup-test build
 	timeout -k 10 3000 Tests/Wire/twice.py
 
 bench: build
-	$(BUILD)/rankfs-bench
+	$(BUILD)/rankfs-bench $(BENCH)
 
 format:
 	swift format --in-place --recursive Sources Tests Package.swift

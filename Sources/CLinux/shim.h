@@ -43,6 +43,11 @@ static inline int rankfs_get_nodump(int descriptor) {
     return (flags & FS_NODUMP_FL) != 0;
 }
 
+// The flag of open(2) that Glibc's module hides: reads go past the page cache.
+static inline int rankfs_o_direct(void) {
+    return __O_DIRECT;
+}
+
 // Makes a file that lives in memory and has no name; returns its descriptor, or -1 with errno (memfd_create(2)).
 static inline int rankfs_memory_file(const char *name) {
     return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);

@@ -1,40 +1,60 @@
 import Glibc
 
-/// The program `rankfs-bench`: the figures of speed, measured on this machine against the embedded origin.
+/// The program `rankfs-bench`: the figures that matter to readers, measured on this machine against the embedded origin, beside what else
+/// mounts pictures over HTTP and is installed.
 @main
 struct BenchProgram {
+    static let help = """
+        usage: rankfs-bench [OPTION]... [WORKLOAD]...
+
+        Measures rankfs, and in the same run rclone and httpdirfs where they are installed, on an origin of its own.
+        Workloads: \(Workload.all.map(\.name).joined(separator: " ")); all of them without a word.
+
+          --alone    rankfs only
+          --plain    over HTTP/1.1 without TLS only
+          --secure   over TLS and HTTP/2 only
+
+        """
+
     static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        let known = ["--alone", "--plain", "--secure"]
+        let chosen = Workload.all.filter { words.contains($0.name) }
+        guard words.allSatisfy({ word in known.contains(word) || chosen.contains { $0.name == word } }) else {
+            say(help)
+            exit(words == ["--help"] ? 0 : 64)
+        }
         let path = CommandLine.arguments[0]
         let programs = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
-        print("origin: \(Bench.latency) ms a request, \(Bench.rate / 1024 / 1024) MiB/s a connection")
-        for wire in Wire.allCases { run(wire, programs: programs) }
-    }
-
-    /// All figures on one wire.
-    private static func run(_ wire: Wire, programs: String) {
-        print("\n\(wire.rawValue)")
-        let bench = Bench(programs: programs, wire: wire)
-        defer { bench.close() }
-        bench.mount()
-        // The origin draws a picture when it is first asked: that must not be timed.
-        let all = names(in: bench.dayDirectory).map { "\(bench.dayDirectory)/\($0)" }
-        let paths = Array(all.prefix(130)) + largest(of: all).prefix(2).map(\.path)
-        onThreads(8) { reader in
-            for number in stride(from: reader, to: paths.count, by: 8) { readFile(paths[number]) }
+        say("origin: \(Site.latency) ms a request, \(Site.rate / 1024 / 1024) MiB/s a connection\n")
+        for wire in Wire.allCases where !words.contains(wire == .secure ? "--plain" : "--secure") {
+            run(wire, chosen.isEmpty ? Workload.all : chosen, programs: programs, alone: words.contains("--alone"))
         }
-        bench.remountEmpty()
-        for workload in [listing, walking, viewer, copying, ranges, warm, restart] { workload(bench) }
     }
 
-    /// Files with their sizes, the largest first.
-    static func largest(of paths: [String]) -> [(path: String, size: Int)] {
-        paths.map { (path: $0, size: size(of: $0)) }.sorted { $0.size > $1.size }
-    }
-
-    /// Prints one figure.
-    static func figure(_ name: String, _ value: String, bar: String) {
-        let padded = name + String(repeating: " ", count: max(1, 52 - name.count))
-        print("\(padded)\(value)\(String(repeating: " ", count: max(1, 36 - value.count)))bar: \(bar)")
+    /// The chosen workloads on one wire, each for one subject after the other.
+    private static func run(_ wire: Wire, _ workloads: [Workload], programs: String, alone: Bool) {
+        let site = Site(programs: programs, wire: wire)
+        defer { site.close() }
+        let own = Rankfs(site)
+        let peers: [(any Subject)?] = alone ? [] : [Rclone(site), Httpdirfs(site)]
+        let subjects = [own] + peers.compactMap { $0 }
+        site.prepare(with: own)
+        let table = Table(wire: wire, subjects: subjects.map(\.name))
+        table.begin()
+        for workload in workloads {
+            let figures = subjects.map { subject in
+                subject.start()
+                defer {
+                    subject.stop()
+                    subject.forget()
+                }
+                return workload.run(subject, site)
+            }
+            for row in Row.allCases where figures.contains(where: { $0[row] != nil }) {
+                table.add(row, figures.map { $0[row] })
+            }
+        }
     }
 
     /// A number with so many digits behind the point.

@@ -22,6 +22,13 @@ struct Child {
         self.pid = pid
     }
 
+    /// A process that has ended, for before the first one.
+    static var ended: Child {
+        let child = Child(["true"])
+        child.wait()
+        return child
+    }
+
     /// Waits for the end; the exit status, or 128 + signal.
     @discardableResult
     func wait() -> Int32 {
@@ -45,6 +52,22 @@ struct Child {
         return (kilobytes("VmRSS:") * 1024, kilobytes("RssAnon:") * 1024, kilobytes("VmHWM:") * 1024)
     }
 
+    /// Bytes of the program and of the libraries that it brings along: those outside the system's directories of libraries.
+    var ownFiles: Int {
+        let mapped = contents(of: "/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
+            line.firstIndex(of: "/").map { String(line[$0...]) }
+        }
+        return Set(mapped).filter { path in
+            (path.contains(".so") || path == executable) && !["/lib", "/usr/lib"].contains { path.hasPrefix($0) }
+        }.reduce(0) { $0 + max(0, size(of: $1)) }
+    }
+
+    private var executable: String {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = unsafe readlink("/proc/\(pid)/exe", &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// Processor time used so far, in seconds, from proc_pid_stat(5).
     var processorSeconds: Double {
         let fields = contents(of: "/proc/\(pid)/stat").split(separator: ")").last?.split(separator: " ") ?? []
@@ -58,6 +81,12 @@ func fatal(_ message: String) -> Never {
     let line = "rankfs-bench: \(message)\n"
     _ = unsafe write(2, line, line.utf8.count)
     exit(1)
+}
+
+/// Writes text to standard output at once, so that a long run shows how far it is.
+func say(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
 }
 
 /// A whole small file, or nothing.

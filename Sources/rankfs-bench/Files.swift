@@ -1,5 +1,7 @@
+import CLinux
 import Glibc
 import Posix
+import Synchronization
 
 /// Seconds by the monotonic clock.
 func seconds(_ work: () -> Void) -> Double {
@@ -50,6 +52,42 @@ func percentile(_ values: [Double], _ place: Double) -> Double {
     guard !values.isEmpty else { return 0 }
     let sorted = values.sorted()
     return sorted[min(sorted.count - 1, Int(Double(sorted.count) * place))]
+}
+
+/// The median of several measurements.
+func median(of count: Int, _ measure: () -> Double) -> Double {
+    percentile((0..<count).map { _ in measure() }, 0.5)
+}
+
+/// Thousand reads of 4 KB a second at random places past the page cache, by so many readers in two seconds.
+func directReads(of path: String, readers: Int) -> Double {
+    let block = 4096
+    let blocks = size(of: path) / block
+    let pastTheCache = O_RDONLY | rankfs_o_direct()
+    let reads = Atomic(0)
+    let time = seconds {
+        let end = ContinuousClock.now + .seconds(2)
+        onThreads(readers) { reader in
+            let file = unsafe open(path, pastTheCache)
+            guard file >= 0, blocks > 0 else { return }
+            defer { close(file) }
+            // open(2): buffers for O_DIRECT are aligned as the blocks are.
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: block)
+            defer { unsafe buffer.deallocate() }
+            var chance = UInt64(reader + 1) &* 0x9e37_79b9_7f4a_7c15
+            while ContinuousClock.now < end {
+                for _ in 0..<64 {
+                    chance ^= chance << 13
+                    chance ^= chance >> 7
+                    chance ^= chance << 17
+                    let place = off_t(chance % UInt64(blocks)) * off_t(block)
+                    guard unsafe pread(file, buffer.baseAddress, block, place) == block else { return }
+                }
+                reads.add(64, ordering: .relaxed)
+            }
+        }
+    }
+    return Double(reads.load(ordering: .relaxed)) / time / 1000
 }
 
 /// Runs one function for each number on threads of their own and waits for all.

@@ -43,7 +43,7 @@ struct Front {
             """
         save(configuration, as: "\(directory)/nginx.conf")
         process = Child(["/usr/sbin/nginx", "-p", directory, "-c", "nginx.conf", "-e", "nginx.log"])
-        Bench.wait(for: "nginx") { size(of: "\(directory)/nginx.pid") > 0 }
+        wait(for: "nginx") { size(of: "\(directory)/nginx.pid") > 0 }
     }
 
     func close() { process.terminate() }

@@ -84,6 +84,8 @@ struct Options {
           --no-chunked   tell the length of every picture (else one in ten comes without)
           --large        1200-pixel renditions of 0.1 to 12 MB, 1.5 MB on average, as benchmarks want them
 
+        /index/MODE/DAY/ lists a day's pictures with links, for file systems over HTTP: rclone, httpdirfs.
+
         Authors to try besides those of the rankings: 1001 has 5000 works, 1002 one, 1003 none, 1004 2000 (half of
         them comics), 1005 exactly 100, 1006 101 and a name that file systems dislike, 1007 one of each rare kind: work
         900600000 is an animation of 60 frames, 900600001 has 12 pages of PNG, the original of 900600002 answers 500, as

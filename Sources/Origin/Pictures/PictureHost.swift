@@ -20,6 +20,11 @@ struct PictureHost: Sendable {
         guard let referer = request.referer, referer.contains("pixiv.net") else {
             return .html("403 Forbidden", status: 403)
         }
+        return serve(request, picture)
+    }
+
+    /// As ``answer(_:_:)``, whoever asks.
+    func serve(_ request: Request, _ picture: Picture?) -> Answer {
         guard let picture else { return .html("404 Not Found", status: 404) }
         if picture.isBroken { return .html("500 Internal Server Error", status: 500) }
         let modified = JapanTime(seconds: picture.modified.seconds + laterBy).http

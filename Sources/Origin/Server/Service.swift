@@ -59,6 +59,7 @@ final class Service: Sendable {
                 ?? host.answer(
                     request, recordings.picture(at: request.path) ?? HostFixtures.picture(request.path, universe))
         }
+        if let answer = DayIndex(universe: universe, host: host, now: now).answer(request) { return answer }
         if let answer = Routes.answer(request, universe: universe, now: now, viewer: viewer(request)) { return answer }
         return host.answer(
             request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))

@@ -1,0 +1,95 @@
+/// A row of the table: what is measured, and what it shall be.
+enum Row: CaseIterable {
+    case names, listing, firstByte, firstPicture, heads, headBytes, eightFiles, oneFile, oneFileBytes, tail
+    case pagingMedian, paging, copy, copyBytes, synchronise, synchroniseBytes
+    case listingAgain, restartedListing, restartedReading, dropped, droppedProcessor, cached, direct, directTogether,
+        stat
+    case idle, idleOwn, peak, start, disk
+
+    /// Title, unit, digits behind the point, and bars: over TLS and HTTP/2, and plain.
+    private var description: (title: String, unit: String, digits: Int, bars: (Double?, Double?)) {
+        switch self {
+        case .names: ("names only, 500, cold", "ms", 0, (200, 200))
+        case .listing: ("ls -l of 500, cold", "ms", 0, (460, 1200))
+        case .firstByte: ("first byte of an unread picture", "ms", 0, (95, 95))
+        case .firstPicture: ("first picture of a day just listed", "ms", 0, (220, 200))
+        case .heads: ("first 64 KB of each of 100 cold files", "ms each", 0, (85, 85))
+        case .headBytes: ("  bytes fetched for those needed", "x", 2, (1.5, 1.5))
+        case .eightFiles: ("8 readers of 8 cold files", "s", 2, (0.40, 0.40))
+        case .oneFile: ("8 readers of one cold file of 12 MB", "s", 2, (0.45, 0.45))
+        case .oneFileBytes: ("  bytes fetched for those needed", "x", 2, (1.0, 1.0))
+        case .tail: ("last 64 KB of a cold file of 12 MB", "ms", 0, (80, 80))
+        case .pagingMedian: ("paging with looks of 300 ms: wait, median", "ms", 2, (3, 3))
+        case .paging: ("paging with looks of 300 ms: wait, p95", "ms", 1, (20, 20))
+        case .copy: ("cp -r of 60 cold files", "s", 2, (3.5, 3.5))
+        case .copyBytes, .synchroniseBytes: ("  bytes fetched for those needed", "x", 2, (1.0, 1.0))
+        case .synchronise: ("rsync -a of 60 cold files", "s", 2, (3.5, 3.5))
+        case .listingAgain: ("warm ls -l of 500, at once", "ms", 1, (6, 6))
+        case .restartedListing: ("restarted: ls -l of 500", "ms", 1, (30, 30))
+        case .restartedReading: ("restarted: reading what is stored", "MB/s", 0, (700, 700))
+        case .dropped: ("warm read, page cache dropped", "MB/s", 0, (600, 600))
+        case .droppedProcessor: ("  processor time of the daemon, per GB", "s", 2, (nil, nil))
+        case .cached: ("warm read, in page cache", "MB/s", 0, (3600, 3600))
+        case .direct: ("O_DIRECT reads of 4 KB, 1 job", "k/s", 1, (70, 70))
+        case .directTogether: ("O_DIRECT reads of 4 KB, 8 jobs", "k/s", 1, (110, 110))
+        case .stat: ("warm stat, after 1.5 s", "us", 2, (2.8, 2.8))
+        case .idle: ("resident when idle", "MB", 1, (16, 16))
+        case .idleOwn: ("  of that no file's", "MB", 1, (nil, nil))
+        case .peak: ("peak of memory while copying", "MB", 1, (40, 40))
+        case .start: ("start to answering mount", "ms", 0, (300, 300))
+        case .disk: ("program and libraries of its own, on disk", "MB", 1, (15, 15))
+        }
+    }
+
+    /// What the table calls it, with its unit.
+    var title: String { "\(description.title), \(description.unit)" }
+
+    var digits: Int { description.digits }
+
+    func bar(_ wire: Wire) -> Double? { wire == .secure ? description.bars.0 : description.bars.1 }
+
+    /// Whether more is better.
+    var isRate: Bool { description.unit.hasSuffix("/s") }
+
+    /// Of several values the best.
+    func best(_ values: [Double]) -> Double? { isRate ? values.max() : values.min() }
+
+    /// Whether a value is what it shall be, as it is printed.
+    func fulfils(_ value: Double, _ bar: Double) -> Bool {
+        let step = (0..<digits).reduce(0.5) { step, _ in step / 10 }
+        return isRate ? value > bar - step : value < bar + step
+    }
+}
+
+/// The table on standard output, a line a row: each subject's figure, ours as a multiple of the best other one, and the bar.
+struct Table {
+    let wire: Wire
+    let subjects: [String]
+
+    private static let titleWidth = 48
+    private static let width = 11
+
+    func begin() {
+        say("\n\(wire.rawValue)\n")
+        say(line("", subjects.map { $0 }, "x best", "bar"))
+    }
+
+    /// Prints a row; `values` are those of the subjects, nil for what one does not have.
+    func add(_ row: Row, _ values: [Double?]) {
+        let peers = row.best(values.dropFirst().compactMap { $0 })
+        let own = values.first ?? nil
+        let ratio = own.flatMap { own in peers.flatMap { $0 > 0 ? BenchProgram.text(own / $0, 2) : nil } } ?? "-"
+        let bar = row.bar(wire).map { bar in
+            let sign = row.isRate ? ">= " : "<= "
+            let missed = own.map { row.fulfils($0, bar) ? "" : " missed" } ?? ""
+            return sign + BenchProgram.text(bar, row.digits) + missed
+        }
+        say(line(row.title, values.map { $0.map { BenchProgram.text($0, row.digits) } ?? "-" }, ratio, bar ?? "-"))
+    }
+
+    private func line(_ title: String, _ figures: [String], _ ratio: String, _ bar: String) -> String {
+        let cells = (figures + [ratio]).map { String(repeating: " ", count: max(1, Self.width - $0.count)) + $0 }
+        return title + String(repeating: " ", count: max(1, Self.titleWidth - title.count)) + cells.joined() + "  "
+            + bar + "\n"
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+
+extension Workload {
+    /// What is stored, read again and again.
+    @Sendable static func warm(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        let paths = Array(subject.paths(site).prefix(60))
+        let bytes = Double(paths.reduce(0) { $0 + readFile($1).bytes })
+        let largest = subject.path(ofRank: site.largest[0].rank)
+        readFile(largest)
+        var figures: [Row: Double] = [:]
+        let used = subject.daemon.processorSeconds
+        figures[.dropped] = median(of: 5) {
+            dropPageCache()
+            return bytes / seconds { for path in paths { readFile(path) } } / 1e6
+        }
+        figures[.droppedProcessor] = (subject.daemon.processorSeconds - used) / 5 / bytes * 1e9
+        figures[.cached] = median(of: 9) { bytes / seconds { for path in paths { readFile(path) } } / 1e6 }
+        figures[.direct] = directReads(of: largest, readers: 1)
+        figures[.directTogether] = directReads(of: largest, readers: 8)
+        let all = subject.paths(site)
+        for path in all { _ = size(of: path) }
+        figures[.stat] = median(of: 5) {
+            // Longer than the second for which file systems usually let the kernel answer by itself.
+            usleep(1_500_000)
+            return seconds { for path in all { _ = size(of: path) } } / Double(all.count) * 1e6
+        }
+        return figures
+    }
+
+    /// What is stored, after the daemon was ended and started again.
+    @Sendable static func restart(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        Child(["ls", "-l", subject.dayDirectory]).wait()
+        let paths = Array(subject.paths(site).prefix(60))
+        let bytes = Double(paths.reduce(0) { $0 + readFile($1).bytes })
+        var starts: [Double] = []
+        var listings: [Double] = []
+        let reading = median(of: 5) {
+            // The last of them may still be on its way to the disk.
+            sleep(1)
+            subject.stop()
+            starts.append(subject.start() * 1000)
+            listings.append(seconds { Child(["ls", "-l", subject.dayDirectory]).wait() } * 1000)
+            dropPageCache()
+            return bytes / seconds { for path in paths { readFile(path) } } / 1e6
+        }
+        return [
+            .start: percentile(starts, 0.5), .restartedListing: percentile(listings, 0.5), .restartedReading: reading,
+        ]
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+
+/// Something that a subject is measured by; it is mounted, with nothing stored, when it begins.
+struct Workload: Sendable {
+    /// The word that chooses it.
+    let name: String
+    let run: @Sendable (any Subject, Site) -> [Row: Double]
+
+    static let all = [
+        Workload(name: "listing", run: listing), Workload(name: "first", run: first),
+        Workload(name: "heads", run: heads), Workload(name: "together", run: together),
+        Workload(name: "paging", run: paging), Workload(name: "copying", run: copying),
+        Workload(name: "warm", run: warm), Workload(name: "restart", run: restart),
+    ]
+
+    /// The names of the day, and its `ls -l`: cold, and once more.
+    @Sendable private static func listing(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        var figures: [Row: Double] = [:]
+        let list = ["ls", "-l", subject.dayDirectory]
+        func cold(_ work: () -> Void) -> Double {
+            let start = subject.startEmpty()
+            return ((subject.listsAtStart ? start : 0) + seconds(work)) * 1000
+        }
+        figures[.names] = cold { _ = names(in: subject.dayDirectory) }
+        figures[.listing] = cold { Child(list).wait() }
+        figures[.listingAgain] = median(of: 9) { seconds { Child(list).wait() } * 1000 }
+        // What it gives back some seconds after the work is not its own any more.
+        sleep(12)
+        let memory = subject.daemon.memory
+        figures[.idle] = Double(memory.now) / 1e6
+        figures[.idleOwn] = Double(memory.own) / 1e6
+        figures[.disk] = Double(subject.daemon.ownFiles) / 1e6
+        return figures
+    }
+
+    /// The first picture that somebody opens.
+    @Sendable private static func first(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        var firsts: [Double] = []
+        let whole = median(of: 3) {
+            subject.startEmpty()
+            let path = subject.path(ofRank: site.pictures[0].rank)
+            return seconds { firsts.append(readFile(path).first * 1000) } * 1000
+        }
+        return [.firstPicture: whole, .firstByte: percentile(firsts, 0.5)]
+    }
+
+    /// Looks at the beginnings, and at an end.
+    @Sendable private static func heads(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        Child(["ls", "-l", subject.dayDirectory]).wait()
+        let paths = subject.paths(site).prefix(100)
+        let before = site.requests().bytes
+        let time = seconds { for path in paths { readFile(path, count: 65_536) } } * 10
+        let needed = site.pictures.prefix(100).reduce(0) { $0 + min(65_536, $1.size) }
+        // What was asked for and is on its way counts too.
+        sleep(2)
+        let fetched = site.requests().bytes - before
+        subject.startEmpty()
+        Child(["ls", "-l", subject.dayDirectory]).wait()
+        let (rank, size) = site.largest[1]
+        let path = subject.path(ofRank: rank)
+        let tail = seconds { readFile(path, from: size - 65_536) } * 1000
+        return [.heads: time, .headBytes: Double(fetched) / Double(needed), .tail: tail]
+    }
+
+    /// Eight readers at a time.
+    @Sendable private static func together(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        var figures: [Row: Double] = [:]
+        let ranks = site.pictures.prefix(120).filter { $0.size > 1_000_000 }.suffix(8).map(\.rank)
+        let known = subject.files()
+        let eight = ranks.compactMap { rank in known.first { $0.rank == rank }?.path }
+        figures[.eightFiles] = seconds { onThreads(eight.count) { readFile(eight[$0]) } }
+        // Without the preloads that follow.
+        subject.startEmpty()
+        Child(["ls", "-l", subject.dayDirectory]).wait()
+        let (rank, size) = site.largest[0]
+        let one = subject.path(ofRank: rank)
+        let before = site.requests().bytes
+        figures[.oneFile] = seconds { onThreads(8) { _ in readFile(one) } }
+        sleep(1)
+        figures[.oneFileBytes] = Double(site.requests().bytes - before) / Double(size)
+        return figures
+    }
+
+    /// A person at an image viewer: forty pictures whole and in order, with a look of 300 ms at each.
+    @Sendable private static func paging(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        var waits: [Double] = []
+        for path in subject.paths(site).prefix(40) {
+            _ = size(of: path)
+            waits.append(seconds { readFile(path) } * 1000)
+            usleep(300_000)
+        }
+        // Two pictures are ahead when the third is opened.
+        let paged = Array(waits.dropFirst(2))
+        return [.pagingMedian: percentile(paged, 0.5), .paging: percentile(paged, 0.95)]
+    }
+
+    @Sendable private static func copying(_ subject: any Subject, _ site: Site) -> [Row: Double] {
+        var figures: [Row: Double] = [:]
+        for (program, time, bytes) in [
+            (["cp", "-r"], Row.copy, Row.copyBytes), (["rsync", "-a"], .synchronise, .synchroniseBytes),
+        ] {
+            if figures[.copy] != nil { subject.startEmpty() }
+            let sixty = Array(subject.paths(site).prefix(60))
+            let target = "\(site.directory)/copies"
+            unsafe mkdir(target, 0o700)
+            let before = site.requests().bytes
+            figures[time] = seconds { Child(program + sixty + [target]).wait() }
+            let copied = names(in: target).reduce(0) { $0 + size(of: "\(target)/\($1)") }
+            figures[bytes] = Double(site.requests().bytes - before) / Double(max(1, copied))
+            figures[.peak] = max(figures[.peak] ?? 0, Double(subject.daemon.memory.peak) / 1e6)
+            Child(["rm", "-rf", target]).wait()
+        }
+        return figures
+    }
+}
