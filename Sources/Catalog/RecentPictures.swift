@@ -4,17 +4,27 @@ struct RecentPictures: Hashable, Sendable {
     static let bound = 100
 
     private(set) var pictures: [RecentPicture]
+    /// The names of the pictures, in the same order: each is put together from its path, which takes longer than to compare it.
+    private var names: [String] = []
 
     /// - Parameter pictures: Newest first.
     init(_ pictures: [RecentPicture] = []) {
-        var names: Set<String> = []
-        self.pictures = Array(pictures.filter { !$0.name.isEmpty && names.insert($0.name).inserted }.prefix(Self.bound))
+        var known: Set<String> = []
+        self.pictures = Array(pictures.filter { !$0.name.isEmpty && known.insert($0.name).inserted }.prefix(Self.bound))
+        names = self.pictures.map(\.name)
     }
 
     /// Puts a picture in front.
     mutating func note(_ picture: RecentPicture) {
-        pictures.removeAll { $0.name == picture.name }
+        let name = picture.name
+        if let place = names.firstIndex(of: name) {
+            pictures.remove(at: place)
+            names.remove(at: place)
+        }
         pictures.insert(picture, at: 0)
-        if pictures.count > Self.bound { pictures.removeLast() }
+        names.insert(name, at: 0)
+        guard pictures.count > Self.bound else { return }
+        pictures.removeLast()
+        names.removeLast()
     }
 }
