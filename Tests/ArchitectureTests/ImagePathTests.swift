@@ -1,0 +1,29 @@
+import Testing
+
+/// The path of a picture's bytes: one place that asks, one that reads answers, one that decides what is asked for.
+@Suite struct ImagePathTests {
+    /// Modules that want something of the image host.
+    private static let askers = ["Catalog", "ImageCache", "Thumbnails", "RankFS"]
+
+    private func files(with words: [String], in modules: [String]) throws -> [String] {
+        try modules.flatMap { try Package.swiftFiles(below: "Sources/\($0)") }
+            .filter { file in file.lines.contains { line in words.contains { line.contains($0) } } }
+            .map { String($0.path.split(separator: "/").last ?? "") }
+    }
+
+    @Test func nobodyMakesRequestsButTheDoors() throws {
+        #expect(try files(with: ["HTTPRequest("], in: Self.askers) == [])
+        #expect(try files(with: ["HTTPRequest("], in: ["ImageHost"]) == ["ImageHost.swift"])
+    }
+
+    @Test func oneParserReadsTheImageHostsAnswers() throws {
+        let headers = ["\"content-length\"", "\"content-range\"", "\"content-type\"", "\"etag\""]
+        #expect(try files(with: headers, in: Self.askers) == [])
+        #expect(try files(with: headers, in: ["ImageHost"]) == ["ImageAnswer.swift"])
+    }
+
+    @Test func oneSchedulerDecidesWhatIsAskedFor() throws {
+        #expect(try files(with: ["flight.begin("], in: ["ImageCache"]) == ["Core+Requests.swift"])
+        #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core+Requests.swift"])
+    }
+}
