@@ -108,7 +108,7 @@ import Testing
         defer { renderer.close() }
         let (job, file) = try film(frames: 600)
         async let failed = error(renderer, job, file.fileDescriptor)
-        while renderer.processes.isEmpty { await Task.yield() }
+        while renderer.processes.isEmpty, !Task.isCancelled { await Task.yield() }
         let process = try #require(renderer.processes.first)
         // Others are served meanwhile, and afterwards.
         #expect(try await renderer.files(thumbnails).count == 2)
