@@ -48,10 +48,10 @@ extension PixivSource {
         paging: RankingPaging(entries: Limits.entriesPerPage, atOnce: 10, most: 40),
         access: SourceAccess(
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
-            // As the service expects it (reference/pixiv-api.md, "ranking.php").
+            // A browser's, as every client of the service sends it.
             userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
             userAgentText: "a browser's",
-            // One request per 1.2 s, after 40 (DESIGN.md 3.8).
+            // The pace that PixivBatchDownloader advises after measuring the limit: the service refuses after 80 to 100 within two minutes.
             rate: 1 / 1.2, burst: 40,
             // The service names its stand-ins for withheld pictures so.
             isPlaceholder: { $0.hasPrefix("limit_") }))

@@ -1,6 +1,6 @@
 import Rankings
 
-/// pixiv's rankings: what is ranked, and of which content (reference/pixiv-api.md, "mode x content").
+/// pixiv's rankings: what is ranked, and of which content.
 enum PixivRankings {
     /// The kinds of works that a ranking can be limited to; the service's `content=`.
     enum Content: String, Hashable, Sendable, CaseIterable {
@@ -26,7 +26,7 @@ enum PixivRankings {
         }
     }
 
-    /// The first days that the service has rankings for (reference/pixiv-api.md, "When a day appears"): 2007-09-13, but for works
+    /// The first days that the service has rankings for: 2007-09-13, but for works
     /// made with AI 2022-10-31.
     private static let first = Day(year: 2007, month: 9, day: 13) ?? Day(ordinal: 0)
     private static let firstGenerated = Day(year: 2022, month: 10, day: 31) ?? first

@@ -17,7 +17,7 @@ struct DayIndex: Sendable {
         let path = request.segments
         guard path.first == Self.name, (3...4).contains(path.count), let mode = Universe.modes.firstIndex(of: path[1]),
             !Universe.rankingModes[mode].needsSignIn, let day = Day(path[2]),
-            day >= Day.first(of: Universe.rankingModes[mode]), day <= universe.newest(at: now)
+            day >= Universe.rankingModes[mode].firstDay, day <= universe.newest(at: now)
         else { return nil }
         if path.count == 4 {
             return host.serve(request, picture(path[3], mode: mode, day: day))

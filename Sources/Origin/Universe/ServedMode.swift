@@ -31,7 +31,7 @@ struct ServedMode: Hashable, Sendable {
     /// Whether the mode ranks works made with AI, which the service has had since 2022 only.
     var isAI: Bool { name == "daily_ai" || name == "daily_r18_ai" }
 
-    /// The first day that the service has a ranking for (reference/pixiv-api.md, "When a day appears").
+    /// The first day that the service has a ranking for.
     var firstDay: Day { isAI ? Self.firstWithAI : Self.firstOfAll }
 
     static let everyone = ["daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai"]
@@ -42,7 +42,7 @@ struct ServedMode: Hashable, Sendable {
     /// 2022-10-31.
     private static let firstWithAI = Day(ordinal: 19_296)
 
-    /// The contents that a mode is published for (reference/pixiv-api.md, "mode x content").
+    /// The contents that a mode is published for.
     private static func contents(of name: String) -> [Content] {
         switch name {
         case "daily", "weekly", "daily_r18", "weekly_r18": Content.allCases
