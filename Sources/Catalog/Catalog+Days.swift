@@ -71,7 +71,7 @@ extension Catalog {
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }
         let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
-        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: ContinuousClock.now + patience)
+        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: self.patience(patience).deadline)
         let newest = NewestDay(day: page.day, asked: now)
         known.withLock { $0.newest[mode] = newest }
         outbox.add([.newest(mode, newest)])
@@ -89,7 +89,7 @@ extension Catalog {
         // Originals are asked for one by one: not for a directory that nobody opened.
         guard view.rendition != .original else { return }
         let pages = RankingPages(
-            mode: mode, day: day, top: view.top, source: source, timeout: configuration.timeout)
+            mode: mode, day: day, top: view.top, source: source, timeout: limit(configuration.timeout))
         guard let content = try? pages.content(of: page, number: 1) else { return }
         _ = begin(key, pages, first: content, last: nil)
     }

@@ -11,7 +11,7 @@ extension Catalog {
     ///   - patience: How long a page may take; nil for the usual time.
     /// - Returns: Pages whose pictures are those that the mount shows.
     func pages(of key: ListingKey, works: [WorkID], patience: Duration? = nil) -> any ListingPages {
-        let timeout = patience ?? configuration.timeout
+        let timeout = limit(patience ?? configuration.timeout)
         let pages: any ListingPages =
             switch key {
             case .ranking(let mode, let day):
@@ -31,7 +31,7 @@ extension Catalog {
 
     private var resolver: OriginalResolver {
         OriginalResolver(
-            source: source, host: host, timeout: configuration.timeout,
+            source: source, host: host, timeout: limit(configuration.timeout),
             stored: { [self] in await storedSize(of: $0) },
             learnt: { [outbox] in outbox.add([.toldSize($0, $1)]) },
             missing: { [self] work in
@@ -49,7 +49,7 @@ extension Catalog {
             })
     }
 
-    private func workPages(_ work: WorkID, timeout: Duration, usesStored: Bool) -> WorkPages {
+    private func workPages(_ work: WorkID, timeout: AnswerLimit, usesStored: Bool) -> WorkPages {
         WorkPages(
             work: work, resolver: resolver, source: source, timeout: timeout,
             summary: { [self] in usesStored ? await storedWork(work) : nil },

@@ -22,6 +22,8 @@ package final class Catalog: Sendable {
         package var timeout: Duration
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
+        /// The clock of deadlines.
+        package var time = TimeSource.system
 
         package init(
             directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
@@ -138,7 +140,7 @@ package final class Catalog: Sendable {
 
     /// Runs something that nobody waits for, until the catalog is closed.
     func inBackground(_ body: @escaping @Sendable () async -> Void) {
-        background.start(UInt64.random(in: .min ... .max)) {
+        background.start(known.withLock { $0.nextErrand() }) {
             await body()
             return .success(())
         }

@@ -23,6 +23,15 @@ struct Known: Sendable {
     /// Pictures whose told size a download contradicted: headers may tell it again.
     var doubted: Set<PictureID> = []
 
+    /// How much work in the background was begun.
+    var errands: UInt64 = 0
+
+    /// A number that no other work in the background has.
+    mutating func nextErrand() -> UInt64 {
+        errands &+= 1
+        return errands
+    }
+
     /// The newest day that a mode can have: the calendar's, or the one that the service named if the clock is behind it.
     func newestPossible(of mode: RankingMode, _ days: RankingDays, now: Int64) -> Day {
         let expected = days.newest(at: now)

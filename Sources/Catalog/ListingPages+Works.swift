@@ -4,12 +4,12 @@ package import Rankings
 struct SearchPages: ListingPages {
     let words: String
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
 
     var window: PageWindow { .unranked(perPage: source.worksPerSearchPage) }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.searchPage(words, page: number, deadline: ContinuousClock.now + timeout)
+        let page = try await source.searchPage(words, page: number, deadline: timeout.deadline)
         return try PageContent(page, number: number)
     }
 
@@ -25,12 +25,12 @@ struct SearchPages: ListingPages {
 struct BookmarkPages: ListingPages {
     let user: UserID
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
 
     var window: PageWindow { .unranked(perPage: source.worksPerBookmarksPage) }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.bookmarksPage(of: user, page: number, deadline: ContinuousClock.now + timeout)
+        let page = try await source.bookmarksPage(of: user, page: number, deadline: timeout.deadline)
         return try PageContent(page, number: number)
     }
 
@@ -45,14 +45,14 @@ struct BookmarkPages: ListingPages {
 struct FollowingPages: ListingPages {
     let user: UserID
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
 
     /// Three requests ahead, because two thousand authors are eighty-four.
     var window: PageWindow { PageWindow(perPage: max(1, source.authorsPerPage), pages: 3, lastPage: 1000) }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         let page = try await source.followedAuthors(
-            of: user, page: number, deadline: ContinuousClock.now + timeout)
+            of: user, page: number, deadline: timeout.deadline)
         let pictures = page.authors.map(ListedPicture.init)
         let last = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
         return PageContent(
@@ -109,7 +109,7 @@ struct WorkPages: ListingPages {
     let work: WorkID
     let resolver: OriginalResolver
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
     /// The work's record if a listing told it.
     let summary: @Sendable () async -> Work?
     /// Told what had to be asked for.
@@ -120,7 +120,7 @@ struct WorkPages: ListingPages {
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         guard number == 1 else { throw .pastTheEnd }
-        let deadline = ContinuousClock.now + timeout
+        let deadline = timeout.deadline
         let record: Work
         if let summary = await summary(), summary.withheld == nil {
             record = summary

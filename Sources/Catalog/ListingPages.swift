@@ -46,7 +46,7 @@ struct RankingPages: ListingPages {
     /// The last rank that is shown; nil for all.
     let top: Int?
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
     /// Told when somebody waits for the first page, whose pictures are likely to be read next.
     var onOpening: @Sendable () -> Void = {}
 
@@ -59,7 +59,7 @@ struct RankingPages: ListingPages {
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         if number == 1, !Errand.isNobodys { onOpening() }
-        let page = try await source.rankingPage(mode, day: day, page: number, deadline: ContinuousClock.now + timeout)
+        let page = try await source.rankingPage(mode, day: day, page: number, deadline: timeout.deadline)
         return try content(of: page, number: number)
     }
 
@@ -88,7 +88,7 @@ struct AuthorPages: ListingPages {
     /// The works to ask for, newest first.
     let works: [WorkID]
     let source: any RankingSource
-    let timeout: Duration
+    let timeout: AnswerLimit
 
     var window: PageWindow { .author(perRequest: source.worksPerRequest) }
 
@@ -99,7 +99,7 @@ struct AuthorPages: ListingPages {
         let start = (number - 1) * window.perPage
         guard start >= 0, start < works.count else { throw .pastTheEnd }
         let ids = Array(works[start..<min(start + window.perPage, works.count)])
-        let found = try await source.works(ids, of: author, deadline: ContinuousClock.now + timeout)
+        let found = try await source.works(ids, of: author, deadline: timeout.deadline)
         return PageContent(
             works: found.map { ListedWork(rank: nil, previousRank: nil, work: $0) }, last: pageCount)
     }

@@ -9,7 +9,7 @@ import Rankings
 struct OriginalResolver: Sendable {
     let source: any RankingSource
     let host: ImageHost
-    let timeout: Duration
+    let timeout: AnswerLimit
     /// The size of an original that is known already, in bytes.
     let stored: @Sendable (PictureID) async -> Int64?
     /// Told each size as it comes, so that a second try goes on where the first one ended.
@@ -36,7 +36,7 @@ struct OriginalResolver: Sendable {
         let references: [String]
         do throws(SourceError) {
             count(0, 1)
-            references = try await source.originals(of: listed.work.id, deadline: ContinuousClock.now + timeout)
+            references = try await source.originals(of: listed.work.id, deadline: timeout.deadline)
         } catch .notFound {
             references = []
         } catch .needsSignIn {
@@ -87,7 +87,7 @@ struct OriginalResolver: Sendable {
             return picture
         }
         count(1, 0)
-        let (answer, status) = await host.head(of: location, within: timeout)
+        let (answer, status) = await host.head(of: location, within: timeout.duration)
         switch answer {
         case .size(let size):
             picture.size = size

@@ -72,7 +72,7 @@ extension ImageCache {
     package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
         var names = core.withLock { Array($0.index.entries.keys) }
         for _ in 0..<min(names.count, Self.mostTries) {
-            let place = Int.random(in: names.indices)
+            let place = min(max(0, configuration.chance(names.count)), names.count - 1)
             if let key = store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
                 return picture
             }

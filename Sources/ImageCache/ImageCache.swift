@@ -31,7 +31,9 @@ package final class ImageCache: Sendable {
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
         /// The monotonic clock that deadlines and pauses are measured by.
-        package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        package var monotonicNow: @Sendable () -> ContinuousClock.Instant = TimeSource.system.now
+        /// A number below a bound, for choices by chance.
+        package var chance: @Sendable (_ bound: Int) -> Int = { Int.random(in: 0..<max(1, $0)) }
         /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
         package var mayPreload: @Sendable () -> Bool = { true }
         /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.

@@ -8,9 +8,7 @@ package struct PixivPlugIn: SourcePlugIn {
     package var description: SourceDescription { PixivSource.facts }
 
     package func source(_ means: SourceMeans) -> any RankingSource {
-        PixivSource(
-            client: means.client, gate: means.gate, apiURL: means.apiURL, imageURL: means.imageURL,
-            session: SessionKeeper(following: means.sessions))
+        PixivSource(means, session: SessionKeeper(following: means.sessions))
     }
 
     package var accounts: (any AccountDesk)? { PixivAccounts() }
@@ -88,8 +86,6 @@ struct PixivAccounts: AccountDesk {
         _ session: any SourceSession, _ means: SourceMeans, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> SessionCheck {
         guard let cookie = session as? SessionCookie else { return .refused }
-        let source = PixivSource(
-            client: means.client, gate: means.gate, apiURL: means.apiURL, imageURL: means.imageURL)
-        return try await source.api.check(cookie, deadline: deadline)
+        return try await PixivSource(means).api.check(cookie, deadline: deadline)
     }
 }

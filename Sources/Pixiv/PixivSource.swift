@@ -1,5 +1,6 @@
-package import HTTP
+import HTTP
 package import Rankings
+package import Sourcing
 
 /// pixiv's web API (`ranking.php` and the routes below `/ajax`) as a source of rankings.
 ///
@@ -11,26 +12,24 @@ package struct PixivSource: RankingSource {
     private let images: String
 
     /// - Parameters:
-    ///   - client: Sends the API requests.
-    ///   - gate: Paces them.
-    ///   - apiURL: Replaces `https://www.pixiv.net`; no trailing slash.
-    ///   - imageURL: Replaces scheme and host of `i.pximg.net` and `s.pximg.net`; no trailing slash.
+    ///   - means: How to ask; `imageURL` replaces scheme and host of both image hosts.
     ///   - session: The user's; goes to the API only, never to the image host.
-    package init(
-        client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?,
-        session: SessionKeeper = SessionKeeper(nil)
-    ) {
+    package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
+        let client = means.client
         self.init(
-            send: { request throws(HTTPError) in try await client.send(request) }, gate: gate, apiURL: apiURL,
-            imageURL: imageURL, session: session)
+            send: { request throws(HTTPError) in try await client.send(request) }, gate: means.gate,
+            apiURL: means.apiURL, imageURL: means.imageURL, time: means.time, wallClock: means.wallClock,
+            session: session)
     }
 
     /// The same with anything that sends requests.
     init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String?, imageURL: String?, session: SessionKeeper = SessionKeeper(nil)
+        apiURL: String?, imageURL: String?, time: TimeSource, wallClock: @escaping @Sendable () -> Int64,
+        session: SessionKeeper = SessionKeeper(nil)
     ) {
-        api = WebAPI(send: send, gate: gate, base: apiURL ?? Self.apiURL, session: session)
+        api = WebAPI(
+            send: send, gate: gate, base: apiURL ?? Self.apiURL, session: session, time: time, wallClock: wallClock)
         images = imageURL ?? Self.imageURL
     }
 

@@ -15,6 +15,7 @@ package struct ServiceExaminer: Sendable {
     private let isSecure: (api: Bool, images: Bool)
     private let now: Int64
     private let patience: Duration
+    private let time: TimeSource
 
     package init(_ means: ExaminationMeans) {
         send = means.send
@@ -24,11 +25,13 @@ package struct ServiceExaminer: Sendable {
                 let response = try await send(request)
                 seen.head.withLock { $0 = response.head }
                 return response
-            }, gate: means.gate, base: means.apiURL, session: SessionKeeper(nil))
+            }, gate: means.gate, base: means.apiURL, session: SessionKeeper(nil),
+            time: means.time, wallClock: { means.now })
         images = means.imageURL
         isSecure = (means.apiURL.hasPrefix("https://"), means.imageURL.hasPrefix("https://"))
         now = means.now
         patience = means.patience
+        time = means.time
     }
 
     /// The head of the API's last answer.
@@ -61,7 +64,7 @@ package struct ServiceExaminer: Sendable {
 
     private func ask(_ path: String) async -> Result<WebAPI.Answer, SourceError> {
         do throws(SourceError) {
-            return .success(try await api.ask(path, deadline: .now + patience))
+            return .success(try await api.ask(path, deadline: time.now() + patience))
         } catch {
             return .failure(error)
         }
@@ -96,7 +99,7 @@ package struct ServiceExaminer: Sendable {
                     HTTPRequest(
                         method: method, url: images + path, headers: headers,
                         range: range.map { ($0.lowerBound, $0.upperBound - 1) },
-                        transferClass: method == .head ? .metadata : .bulk, deadline: .now + patience,
+                        transferClass: method == .head ? .metadata : .bulk, deadline: time.now() + patience,
                         bodyLimit: Self.part, purpose: method == .head ? .size : .picture)))
         } catch {
             return .failure(error)

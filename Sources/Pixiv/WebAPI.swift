@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 import Rankings
 
@@ -14,6 +13,10 @@ struct WebAPI: Sendable {
     /// Scheme and host, without a trailing slash.
     let base: String
     let session: SessionKeeper
+    /// The clock of deadlines.
+    let time: TimeSource
+    /// Unix seconds, for answers that name a date.
+    let wallClock: @Sendable () -> Int64
     /// Its place among those who wait for the gate.
     var priority = GatePriority.opening
 
@@ -113,20 +116,21 @@ struct WebAPI: Sendable {
         let response: HTTPResponse
         let verdict: GateVerdict
         do {
-            let asked = ContinuousClock.now
+            let asked = time.now()
             let ticket = try await gate.pass(
                 Errand.isNobodys ? .unasked : priority,
                 deadline: Errand.isNobodys ? deadline.advanced(by: Limits.unaskedPatience) : deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             // What waited for others to go first has its time from now on.
-            let deadline = Errand.isNobodys ? max(deadline, .now.advanced(by: asked.duration(to: deadline))) : deadline
+            let deadline =
+                Errand.isNobodys ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
             response = try await send(
                 HTTPRequest(
                     url: base + path, headers: headers, priority: .reader, transferClass: .metadata,
                     deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true,
                     purpose: .api))
-            outcome = Self.verdict(on: response, forMembers: forMembers)
+            outcome = self.verdict(on: response, forMembers: forMembers)
             verdict = outcome
         } catch {
             throw SourceError(error)
@@ -140,8 +144,8 @@ struct WebAPI: Sendable {
     }
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
-    private static func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
-        let pause = RetryAfter.asked(by: response.head, now: Int64(time(nil)))
+    private func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
+        let pause = RetryAfter.asked(by: response.head, now: wallClock())
         switch response.head.status {
         case 429: break
         // A stranger's 403 may look like that too: neither a limit nor a welcome.

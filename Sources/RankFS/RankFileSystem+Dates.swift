@@ -98,12 +98,12 @@ extension RankFileSystem {
 extension RankFileSystem {
     /// Somebody reads the link to a day.
     func noteWay(to mode: RankingMode, _ day: Day) {
-        datedWays.withLock { $0.note(mode, day, now: .now) }
+        datedWays.withLock { $0.note(mode, day, now: moment) }
     }
 
     /// The path behind `by-date/` under which somebody knows the pictures of a listing now; nil if nobody does.
     func datedPath(of key: ListingKey) -> String? {
-        guard case .ranking(let mode, let day) = key, datedWays.withLock({ $0.holds(mode, day, now: .now) }) else {
+        guard case .ranking(let mode, let day) = key, datedWays.withLock({ $0.holds(mode, day, now: moment) }) else {
             return nil
         }
         return Link.dated(mode, day).path
@@ -125,6 +125,6 @@ extension RankFileSystem {
             return node.parentPath
         }
         let month = DateDirectory(of: mode, day).path
-        return looks.withLock { $0.isShown(month, to: program, now: .now) } ? month : node.parentPath
+        return looks.withLock { $0.isShown(month, to: program, now: moment) } ? month : node.parentPath
     }
 }

@@ -94,7 +94,7 @@ extension RankFileSystem {
         let program =
             isUnknown || opening != .ordinary ? configuration.processes.program(request.caller.process) : nil
         let discoverer = isUnknown ? program?.process ?? request.caller.process : nil
-        let isWalk = discoverer.map { process in excursions.withLock { $0.opened(by: process, now: .now) } } ?? false
+        let isWalk = discoverer.map { process in excursions.withLock { $0.opened(by: process, now: moment) } } ?? false
         let isNobodys = isGlance || opening != .visit && isWalk
         let showsPictures = key?.listsAuthors != true
         let wish =
@@ -138,13 +138,13 @@ extension RankFileSystem {
         memory.noteWork()
         guard case .directory(let view) = handles.remove(request.handle) else { return }
         if view.isGlance { endGlance(at: view.node) }
-        if let discoverer = view.discoverer { excursions.withLock { $0.closed(by: discoverer, now: .now) } }
+        if let discoverer = view.discoverer { excursions.withLock { $0.closed(by: discoverer, now: moment) } }
         guard view.wasRead, case .listing(_, let listing) = view.content else { return }
         walks.withLock { $0.endedReading(listing.key, by: view.reader) }
     }
 
     private func endGlance(at node: Node) {
-        looks.withLock { $0.closed(below: node.parentPath, now: .now) }
+        looks.withLock { $0.closed(below: node.parentPath, now: moment) }
     }
 
     /// What a directory of listed entries shows: of `following` the authors of whoever is signed in.

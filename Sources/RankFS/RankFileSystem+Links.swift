@@ -36,14 +36,14 @@ extension RankFileSystem {
     private func noteWay(to picture: RecentPicture, by caller: Caller) {
         // The kernel follows a link for the program that opens it, which so reads the link just before it opens the picture.
         let process = configuration.processes.program(caller.process)?.process ?? caller.process
-        recentWays.withLock { $0.note(picture.path, process, now: .now, prolongs: true) }
+        recentWays.withLock { $0.note(picture.path, process, now: moment, prolongs: true) }
     }
 
     /// Whether a caller opens a picture because it looks through `recent/`.
     func cameByRecent(to path: String, _ caller: Caller) -> Bool {
-        guard recentWays.withLock({ $0.isAnybody(at: path, now: .now) }) else { return false }
+        guard recentWays.withLock({ $0.isAnybody(at: path, now: moment) }) else { return false }
         let process = configuration.processes.program(caller.process)?.process ?? caller.process
-        return recentWays.withLock { $0.holds(path, process, now: .now) }
+        return recentWays.withLock { $0.holds(path, process, now: moment) }
     }
 
     /// The length in bytes that `stat` shows; nil if it has to be found out.

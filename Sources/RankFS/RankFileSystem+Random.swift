@@ -17,10 +17,10 @@ extension RankFileSystem {
     func randomTarget(for caller: Caller?) async -> String {
         let process = caller.map { configuration.processes.program($0.process)?.process ?? $0.process } ?? 0
         let starters = caller.map { configuration.processes.starters($0.process).map(\.process) } ?? []
-        let held = random.withLock { $0.choice(for: [process] + starters, now: .now) }
+        let held = random.withLock { $0.choice(for: [process] + starters, now: moment) }
         if let held, held.picture.map({ cache.storedSize(of: $0) != nil }) ?? false { return held.path }
         let choice = await anotherPicture() ?? RandomChoices.Choice(picture: nil, path: HelperFile.standIn.path)
-        random.withLock { $0.hold(choice, for: process, now: .now) }
+        random.withLock { $0.hold(choice, for: process, now: moment) }
         return choice.path
     }
 

@@ -29,7 +29,7 @@ extension RankFileSystem {
             desktop = looks.withLock { looks in starters.first { looks.isDesktop($0) } }
             if desktop == nil { return nil }
         case nil:
-            guard let trier = looks.withLock({ $0.secondTrier(of: path, now: .now) }),
+            guard let trier = looks.withLock({ $0.secondTrier(of: path, now: moment) }),
                 processes.program(caller.process) == trier
             else { return nil }
             looks.withLock { $0.triedAgain(path) }
@@ -49,7 +49,7 @@ extension RankFileSystem {
             case .replaceable(let job, let seeder, let desktop):
                 guard await seeder.seedInPlaceOfThumbnailer(job) else { break }
                 if let desktop {
-                    self.looks.withLock { $0.refused(node.path, toThumbnailerOf: desktop, now: .now) }
+                    self.looks.withLock { $0.refused(node.path, toThumbnailerOf: desktop, now: self.moment) }
                 }
                 throw .hasThumbnail
             case .worker(let seeder):

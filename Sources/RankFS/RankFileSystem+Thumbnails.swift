@@ -14,10 +14,10 @@ extension RankFileSystem {
         guard let program = configuration.processes.program(caller.process) else { return .ordinary }
         let path = node.path
         let parent = shownParentPath(of: node, to: program)
-        let watcher = looks.withLock { $0.watcher(opening: path, below: parent, by: program, now: .now) }
+        let watcher = looks.withLock { $0.watcher(opening: path, below: parent, by: program, now: moment) }
         // Outside the lock: it reads what proc(5) shows.
         let isWatched = watcher.map { configuration.processes.watches($0, inode) } ?? false
-        return looks.withLock { $0.opened(path, below: parent, by: program, isWatched: isWatched, now: .now) }
+        return looks.withLock { $0.opened(path, below: parent, by: program, isWatched: isWatched, now: moment) }
     }
 
     /// Somebody asked statfs(2) of a node.
@@ -26,7 +26,7 @@ extension RankFileSystem {
             let program = configuration.processes.program(caller.process)
         else { return }
         let parent = shownParentPath(of: node, to: program)
-        looks.withLock { $0.asked(below: parent, by: program, now: .now) }
+        looks.withLock { $0.asked(below: parent, by: program, now: moment) }
     }
 
     /// Whether a program glances at a directory, so that nothing in it is worth a request.
@@ -45,7 +45,7 @@ extension RankFileSystem {
         guard EntryName.isAnnouncement(request.name) else { return false }
         let isListed = EntryName.isOpening(request.name)
         let program = configuration.processes.program(request.caller.process)
-        let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: .now) }
+        let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: moment) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
         guard isWanted, let wish = wish(of: request.caller, in: sight(of: parent), program), refusal(of: parent) == nil,
             let key = parent.pictureDirectory.flatMap(rememberedListing), let listing = catalog.loadedListing(key)
@@ -61,17 +61,17 @@ extension RankFileSystem {
     /// A program shows a directory.
     func noteVisit(at node: Node, by program: Program) {
         // Looking once more makes it no longer: what is told must not come ever slower.
-        visits.withLock { $0.note(node.path, program.process, now: .now, prolongs: false) }
+        visits.withLock { $0.note(node.path, program.process, now: moment, prolongs: false) }
     }
 
     /// Whether a program shows a directory that it was told of lately.
     func isVisiting(_ node: Node, _ caller: Caller) -> Bool {
         guard !visits.withLock(\.isEmpty) else { return false }
         let path = node.path
-        guard visits.withLock({ $0.isAnybody(at: path, now: .now) }),
+        guard visits.withLock({ $0.isAnybody(at: path, now: moment) }),
             let program = configuration.processes.program(caller.process)
         else { return false }
-        return visits.withLock { $0.holds(path, program.process, now: .now) }
+        return visits.withLock { $0.holds(path, program.process, now: moment) }
     }
 
     /// Tells a file manager of a picture once the thumbnails that are being made of it are there.

@@ -49,6 +49,8 @@ package final class RankFileSystem: FileSystem {
         package var thumbnails: ThumbnailSeeder?
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
+        /// The monotonic clock by which it is remembered who came when.
+        package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
         /// What side bars call the mount.
         package var volumeName = "Rankings"
         /// What is asked of the programs that call.
@@ -135,6 +137,9 @@ package final class RankFileSystem: FileSystem {
     package func tellCounts() {
         reporter.flush()
     }
+
+    /// The moment of the monotonic clock.
+    var moment: ContinuousClock.Instant { configuration.monotonicNow() }
 
     /// time(2).
     package static let wallClock: @Sendable () -> Int64 = { Int64(time(nil)) }

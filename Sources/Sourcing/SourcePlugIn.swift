@@ -47,12 +47,14 @@ package struct SourceMeans: Sendable {
     package var imageURL: String?
     /// Where the user's session may be; nil for a source that is asked without one.
     package var sessions: SessionMeans?
-    /// The clock of deadlines and the wall clock.
+    /// The clock of deadlines.
     package var time: TimeSource
+    /// Unix seconds.
+    package var wallClock: @Sendable () -> Int64
 
     package init(
         client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?, sessions: SessionMeans? = nil,
-        time: TimeSource = .system
+        time: TimeSource = .system, wallClock: @escaping @Sendable () -> Int64
     ) {
         self.client = client
         self.gate = gate
@@ -60,6 +62,7 @@ package struct SourceMeans: Sendable {
         self.imageURL = imageURL
         self.sessions = sessions
         self.time = time
+        self.wallClock = wallClock
     }
 }
 
@@ -76,6 +79,8 @@ package struct ExaminationMeans: Sendable {
     package var now: Int64
     /// For each request.
     package var patience: Duration
+    /// The clock of deadlines.
+    package var time = TimeSource.system
 
     package init(
         send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,

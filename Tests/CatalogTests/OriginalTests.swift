@@ -125,7 +125,7 @@ import Testing
         let client = HTTPClient(
             transport: bench.host, policy: policy, time: .system, wallClock: { Bench.start }, random: { 1 })
         return OriginalResolver(
-            source: source, host: ImageHost(client), timeout: .seconds(600),
+            source: source, host: ImageHost(client), timeout: AnswerLimit(.seconds(600), .system),
             stored: { _ in nil }, learnt: { _, _ in }, missing: { missing.add($0) }, count: { _, _ in })
     }
 

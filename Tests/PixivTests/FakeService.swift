@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import Rankings
 import Synchronization
@@ -58,7 +59,7 @@ final class FakeService: RequestGate {
     ) -> PixivSource {
         PixivSource(
             send: { request throws(HTTPError) in try self.answered(request) }, gate: gate ?? self, apiURL: apiURL,
-            imageURL: imageURL, session: session)
+            imageURL: imageURL, time: .system, wallClock: { Int64(Date().timeIntervalSince1970) }, session: session)
     }
 
     func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

@@ -39,7 +39,7 @@ struct SessionRuleTests {
     private func askAccount(_ service: FakeService) async -> SourceError? {
         let api = WebAPI(
             send: { request throws(HTTPError) in try service.answered(request) }, gate: service,
-            base: "https://www.pixiv.net", session: keeper)
+            base: "https://www.pixiv.net", session: keeper, time: .system, wallClock: { 0 })
         return await failure { () async throws(SourceError) in
             try await api.body(bookmarks, deadline: deadline)
         }
@@ -122,7 +122,7 @@ struct SessionRuleTests {
             let service = script((status, body))
             let api = WebAPI(
                 send: { request throws(HTTPError) in try service.answered(request) }, gate: service, base: "b",
-                session: keeper)
+                session: keeper, time: .system, wallClock: { 0 })
             #expect(
                 await failure { () async throws(SourceError) in try await api.body(bookmarks, deadline: deadline) }
                     == .needsSignIn)

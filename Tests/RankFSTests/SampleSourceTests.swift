@@ -29,7 +29,9 @@ import Testing
     ) async throws {
         let service = SampleService(newest: Self.newest)
         let source = SamplePlugIn().source(
-            SourceMeans(client: HTTPClient(transport: service), gate: Open(), apiURL: nil, imageURL: nil))
+            SourceMeans(
+                client: HTTPClient(transport: service), gate: Open(), apiURL: nil, imageURL: nil,
+                wallClock: { Self.now }))
         var wishes = Workbench.Wishes(view: view)
         wishes.other = (source, service)
         try await Workbench.with(wishes) { try await body($0, service) }

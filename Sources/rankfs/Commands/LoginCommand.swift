@@ -98,10 +98,11 @@ enum LoginCommand {
         let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
         let means = SourceMeans(
             client: HTTPClient(transport: transport), gate: settings.isOffline ? OfflineNetwork() : gate,
-            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text)
+            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
+            wallClock: WallClock.now)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
         Patience.wait {
-            let deadline = ContinuousClock.now.advanced(by: patience)
+            let deadline = MonotonicClock.now.advanced(by: patience)
             do throws(SourceError) {
                 let check = try await accounts.check(session, means, deadline: deadline)
                 result.withLock { $0 = .success(check) }

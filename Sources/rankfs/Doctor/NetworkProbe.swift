@@ -68,7 +68,7 @@ struct NetworkProbe {
                 try await client.send(
                     HTTPRequest(
                         method: method, url: url, headers: headers, transferClass: .metadata,
-                        deadline: ContinuousClock.now + patience, bodyLimit: longestAnswer, acceptsCompression: true)))
+                        deadline: MonotonicClock.now + patience, bodyLimit: longestAnswer, acceptsCompression: true)))
         } catch {
             return .failure(error)
         }

@@ -25,7 +25,7 @@ final class FetchRun {
     private let queues = (0..<FetchRun.readers).map { DispatchQueue(label: "rankfs.fetch.\($0)") }
     private let mailbox = Mailbox()
     private let manyListings: Bool
-    private let started = ContinuousClock.now
+    private let started = MonotonicClock.now
     private var idle = Array(0..<FetchRun.readers)
     private var schedule = FetchSchedule<FetchWork>()
     private var lastName = ""
@@ -40,7 +40,7 @@ final class FetchRun {
     }
 
     /// Whole seconds since the beginning.
-    var seconds: Int64 { (ContinuousClock.now - started).components.seconds }
+    var seconds: Int64 { (MonotonicClock.now - started).components.seconds }
 
     /// Works until nothing is left.
     ///
@@ -87,7 +87,7 @@ final class FetchRun {
 
     private var progress: FetchProgress {
         let now = WallClock.now()
-        let elapsed = (ContinuousClock.now - started).components
+        let elapsed = (MonotonicClock.now - started).components
         return FetchProgress(
             filesDone: tally.filesDone, filesKnown: tally.filesKnown, listingsDone: tally.listings,
             listingsLeft: max(0, schedule.left - (tally.filesKnown - tally.filesDone)), bytes: reader.receivedBytes,

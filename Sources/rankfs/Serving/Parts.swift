@@ -81,7 +81,7 @@ final class Parts: Sendable {
             SourceMeans(
                 client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
-                sessions: sessions))
+                sessions: sessions, wallClock: WallClock.now))
         cache = try Self.openCache(
             settings, source: name, place: place, network: bound, host: images, mayPreload: maySpend, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
@@ -227,6 +227,9 @@ final class Parts: Sendable {
 
 /// The clock that nobody sets.
 enum MonotonicClock {
+    /// The present instant, as deadlines are given.
+    static var now: ContinuousClock.Instant { TimeSource.system.now() }
+
     /// Seconds since some fixed moment, to the millisecond.
     static func seconds() -> Double {
         var time = timespec()

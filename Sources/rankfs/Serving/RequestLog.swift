@@ -83,7 +83,7 @@ private final class Listener: ResponseSink {
     private let request: HTTPRequest
     private let sink: any ResponseSink
     private let write: @Sendable (String) -> Void
-    private let begun = ContinuousClock.now
+    private let begun = MonotonicClock.now
     private let seen = Mutex<(status: Int?, bytes: Int64)>((nil, 0))
 
     init(_ request: HTTPRequest, sink: any ResponseSink, write: @escaping @Sendable (String) -> Void) {
@@ -105,7 +105,7 @@ private final class Listener: ResponseSink {
 
     func finish(_ result: Result<Void, HTTPError>) {
         let seen = seen.withLock { $0 }
-        let time = (ContinuousClock.now - begun) / .milliseconds(1)
+        let time = (MonotonicClock.now - begun) / .milliseconds(1)
         let failure: HTTPError? = if case .failure(let error) = result { error } else { nil }
         write(
             RequestLog.line(

@@ -1,0 +1,20 @@
+import HTTP
+
+/// How long an answer may take, and by which clock.
+struct AnswerLimit: Sendable {
+    let duration: Duration
+    private let time: TimeSource
+
+    init(_ duration: Duration, _ time: TimeSource) {
+        self.duration = duration
+        self.time = time
+    }
+
+    /// When to give up what is asked now.
+    var deadline: ContinuousClock.Instant { time.now() + duration }
+}
+
+extension Catalog {
+    /// The patience of a request that may take so long.
+    func limit(_ duration: Duration) -> AnswerLimit { AnswerLimit(duration, configuration.time) }
+}
