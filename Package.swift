@@ -91,7 +91,8 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "ImageHost", "Catalog", "ImageCache", "Fuse",
+                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "ImageHost", "Catalog", "ImageCache",
+                "Fuse",
                 "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
@@ -128,7 +129,8 @@ let package = Package(
         tests(
             "RankFSTests",
             [
-                "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Media", "Render", "Fuse", "HTTP", "Sourcing",
+                "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Media", "Render", "Fuse", "HTTP",
+                "Sourcing",
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),

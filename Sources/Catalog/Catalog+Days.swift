@@ -71,7 +71,7 @@ extension Catalog {
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
         let isKnown = known.withLock { $0.newest[mode] != nil || !$0.storedDays(of: mode).isEmpty }
         let patience = isKnown ? min(configuration.timeout, Self.refreshPatience) : configuration.timeout
-        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: self.patience(patience).deadline)
+        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: limit(patience).deadline)
         let newest = NewestDay(day: page.day, asked: now)
         known.withLock { $0.newest[mode] = newest }
         outbox.add([.newest(mode, newest)])

@@ -133,7 +133,7 @@ extension Catalog {
                 let pages = pages(of: key, works: [])
                 return begin(key, pages, first: try await pages.page(1), last: nil)
             case .author(let author):
-                let deadline = patience(configuration.timeout).deadline
+                let deadline = limit(configuration.timeout).deadline
                 let works = unique(try await source.authorWorks(author, deadline: deadline))
                 let pages = pages(of: key, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)

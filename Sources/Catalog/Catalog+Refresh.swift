@@ -58,7 +58,7 @@ extension Catalog {
 
     private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
         let patience = min(configuration.timeout, Self.refreshPatience)
-        let works = unique(try await source.authorWorks(author, deadline: self.patience(patience).deadline))
+        let works = unique(try await source.authorWorks(author, deadline: limit(patience).deadline))
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }

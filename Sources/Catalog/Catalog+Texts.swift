@@ -113,7 +113,7 @@ extension Catalog {
             if let stored, holds(stored, key, seconds: seconds) { return .success(stored) }
             let patience = stored == nil ? configuration.timeout : min(configuration.timeout, Self.refreshPatience)
             do throws(SourceError) {
-                var text = StoredText(try await ask(self.patience(patience).deadline), now: now)
+                var text = StoredText(try await ask(limit(patience).deadline), now: now)
                 known.withLock { $0.textFailed[key] = nil }
                 outbox.add([.text(key, text)])
                 if let stored, stored.text == text.text { text.changed = stored.changed }

@@ -1,4 +1,4 @@
-internal import HTTP
+package import HTTP
 package import ImageHost
 package import Rankings
 import SQLite

@@ -7,7 +7,8 @@ extension Flight {
         guard let segment = segments[id], phase == .running else { return FlightChange() }
         lastProgress = now
         let expectation = SegmentCheck.Expectation(
-            asked: segment.asked, isConditional: segment.isConditional, total: total, version: validator, format: format)
+            asked: segment.asked, isConditional: segment.isConditional, total: total, version: validator, format: format
+        )
         switch SegmentCheck.check(ImageAnswer(head), expectation) {
         case .success(let answer): return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))

@@ -15,9 +15,12 @@ extension MountSuite {
             let mount: Mount
             let daily: String
             let names: [String]
-            /// Each picture's bytes by its name, and how many downloads getting those was.
+            /// Each picture's bytes by its name, which another client got whole.
             let pictures: [String: Data]
-            var downloads: Int { origin.downloads.count { $0.range == nil } - pictures.count }
+            /// How many pictures the mount began to download: the first part of each has its first byte.
+            var downloads: Int {
+                origin.downloads.count { $0.range?.hasPrefix("bytes=0-") ?? true } - pictures.count
+            }
             var latest: String { "\(daily)/latest" }
         }
 

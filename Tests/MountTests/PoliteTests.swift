@@ -13,12 +13,12 @@ extension MountSuite {
                 var mount = try Mount(workplace, of: origin)
                 let refused = try workplace.run("ls", mount.day())
                 #expect(refused.status != 0 && !refused.errors.contains("No such file"), "\(refused.errors)")
-                #expect(origin.requests.map(\.status) == [429], "nothing is asked again meanwhile")
+                #expect(origin.apiRequests.map(\.status) == [429], "nothing is asked again meanwhile")
                 #expect(mount.unmount())
 
                 mount = try Mount(workplace, of: origin)
                 #expect(try mount.names(mount.day()).count > 400)
-                let asked = origin.requests
+                let asked = origin.apiRequests
                 let next = try #require(asked.dropFirst().first)
                 // Four seconds, less the one that whole seconds may hide.
                 #expect(

@@ -12,7 +12,7 @@ extension MountSuite {
                 #expect(try workplace.run("cp", "-r", mount.day(), workplace.folder("copy")).status != 2)
                 #expect(poll { isIdle(mount) })
                 let logged = origin.requests
-                let api = logged.filter { !$0.isPicture }
+                let api = logged.filter { !$0.isPicture && !$0.isConnection }
                 let heads = logged.filter { $0.isPicture && $0.method == "HEAD" }
                 let probes = origin.downloads.filter { $0.range == "bytes=0-0" }
                 let downloads = origin.downloads.filter { $0.range != "bytes=0-0" }

@@ -13,6 +13,9 @@ struct LoggedRequest: Decodable {
     let end: Int
 
     var isPicture: Bool { path.contains("/img-master/") || path.contains("/img-original/") }
+
+    /// Whether it is there to make a connection to the image host only.
+    var isConnection: Bool { method == "HEAD" && path == "/" }
 }
 
 /// `rankfs-origin` in a process of its own, reached as the service is unless a test chooses otherwise.
@@ -82,6 +85,7 @@ final class OriginProcess {
         .sorted { $0.t < $1.t }
     }
 
+    var apiRequests: [LoggedRequest] { requests.filter { !$0.isPicture && !$0.isConnection } }
     var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }
     var downloads: [LoggedRequest] { pictureRequests.filter { $0.method == "GET" } }
 
