@@ -35,7 +35,8 @@ def kind(entry):
     if path.startswith(("/ranking.php", "/ajax/", "/rpc/")):
         return "api"
     if entry["method"] == "HEAD":
-        return "heads"
+        # That of the root only makes a connection to the image host, while a listing is fetched.
+        return "other" if path == "/" else "heads"
     if path.startswith("/c/") or path.endswith(("_square1200.jpg", "_custom1200.jpg")):
         return "previews"
     if path.startswith(("/img-master/", "/img-original/", "/img-zip-ugoira/")):
