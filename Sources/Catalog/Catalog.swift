@@ -55,14 +55,14 @@ package final class Catalog: Sendable {
     /// Connections for the pictures of a day that somebody lists.
     let warm: WarmConnections?
     let report: @Sendable (CatalogEvent) -> Void
-    let store: Store
+    let store: ListingStore
     let loaded = LoadedListings(bound: Catalog.loadedBound)
-    let listingFlights = Flights<ListingKey, Listing>()
-    let newestFlights = Flights<RankingMode, Day>()
-    let sizeFlights = Flights<PictureID, Int64>()
-    let textFlights = Flights<TextKey, StoredText>()
+    let listingFlights = SharedTasks<ListingKey, Listing>()
+    let newestFlights = SharedTasks<RankingMode, Day>()
+    let sizeFlights = SharedTasks<PictureID, Int64>()
+    let textFlights = SharedTasks<TextKey, StoredText>()
     /// Pages and batches: nobody waits for these, they are only ended at the close.
-    private let background = Flights<UInt64, Void>()
+    private let background = SharedTasks<UInt64, Void>()
     let outbox: Outbox
     let known: SharedKnown
 
@@ -91,7 +91,7 @@ package final class Catalog: Sendable {
             Known(
                 stored: overview.keys, newest: overview.newest, sizes: overview.sizes,
                 recent: RecentPictures(overview.recent)))
-        let store = Store(opened.connection, path: path, view: configuration.view) { aside in
+        let store = ListingStore(opened.connection, path: path, view: configuration.view) { aside in
             known.withLock { known in
                 known.stored = []
                 known.sizes = 0

@@ -52,7 +52,7 @@ package final class OriginServer: Sendable {
     ///
     /// Throws one sentence with cause and remedy.
     package init(_ configuration: Configuration) throws(OriginError) {
-        daemon = try Daemon(Service(configuration))
+        daemon = try Daemon(OriginService(configuration))
     }
 
     deinit {

@@ -43,7 +43,7 @@ extension PixivSource {
         ],
         fileExtensions: ["jpg", "png", "gif"],
         // No ranking has ever had more than forty pages.
-        paging: RankingPaging(entries: Limits.entriesPerPage, atOnce: 10, most: 40),
+        paging: RankingPaging(entries: PixivLimits.entriesPerPage, atOnce: 10, most: 40),
         access: SourceAccess(
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
             // A browser's, as every client of the service sends it.

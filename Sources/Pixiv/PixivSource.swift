@@ -45,7 +45,7 @@ package struct PixivSource: RankingSource {
         return api
     }
 
-    package var worksPerRequest: Int { Limits.worksPerRequest }
+    package var worksPerRequest: Int { PixivLimits.worksPerRequest }
 
     package func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant

@@ -119,7 +119,7 @@ struct WebAPI: Sendable {
             let asked = time.now()
             let ticket = try await gate.pass(
                 Errand.isNobodys ? .unasked : priority,
-                deadline: Errand.isNobodys ? deadline.advanced(by: Limits.unaskedPatience) : deadline)
+                deadline: Errand.isNobodys ? deadline.advanced(by: PixivLimits.unaskedPatience) : deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             // What waited for others to go first has its time from now on.
@@ -128,7 +128,7 @@ struct WebAPI: Sendable {
             response = try await send(
                 HTTPRequest(
                     url: base + path, headers: headers, priority: .reader, transferClass: .metadata,
-                    deadline: deadline, bodyLimit: Limits.answerBytes, acceptsCompression: true,
+                    deadline: deadline, bodyLimit: PixivLimits.answerBytes, acceptsCompression: true,
                     purpose: .api))
             outcome = self.verdict(on: response, forMembers: forMembers)
             verdict = outcome
@@ -155,7 +155,7 @@ struct WebAPI: Sendable {
             if pause == nil { return .unknown }
         default: return .fine
         }
-        return .limited(seconds: pause ?? Limits.usualPause, told: pause != nil)
+        return .limited(seconds: pause ?? PixivLimits.usualPause, told: pause != nil)
     }
 }
 
@@ -167,7 +167,7 @@ extension SourceError {
             case .unreachable(let reason), .broken(let reason), .untrusted(let reason): .unreachable(reason)
             case .timedOut: .timedOut
             case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
-            case .tooLarge: .unreadable("pixiv's answer is larger than \(Limits.answerBytes >> 20) MiB.")
+            case .tooLarge: .unreadable("pixiv's answer is larger than \(PixivLimits.answerBytes >> 20) MiB.")
             case .limited(let seconds): .limited(retryAfter: seconds)
             case .offline: .offline
             case .cancelled: .cancelled

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// An entry of a directory as readdir(3) lists it.
-package struct DirectoryEntry: Hashable, Sendable {
+package struct ListedFile: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case file
         case directory
@@ -21,7 +21,7 @@ package enum Directory {
     /// The entries of a directory.
     ///
     /// - Throws: The error of opendir(3) or readdir(3).
-    package static func entries(at path: String) throws(SystemError) -> [DirectoryEntry] {
+    package static func entries(at path: String) throws(SystemError) -> [ListedFile] {
         guard let stream = unsafe opendir(path) else { throw .last() }
         return try unsafe entries(of: stream)
     }
@@ -29,7 +29,7 @@ package enum Directory {
     /// The entries of an open directory, whose own place stays as it is.
     ///
     /// - Throws: The error of openat(2) or readdir(3).
-    package static func entries(of descriptor: Int32) throws(SystemError) -> [DirectoryEntry] {
+    package static func entries(of descriptor: Int32) throws(SystemError) -> [ListedFile] {
         // A descriptor of its own: reading a directory moves its place, and closedir(3) closes it.
         let own = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard own >= 0 else { throw .last() }
@@ -41,9 +41,9 @@ package enum Directory {
         return try unsafe entries(of: stream)
     }
 
-    private static func entries(of stream: OpaquePointer) throws(SystemError) -> [DirectoryEntry] {
+    private static func entries(of stream: OpaquePointer) throws(SystemError) -> [ListedFile] {
         defer { unsafe _ = closedir(stream) }
-        var entries: [DirectoryEntry] = []
+        var entries: [ListedFile] = []
         while true {
             errno = 0
             guard let entry = unsafe readdir(stream) else {
@@ -54,11 +54,11 @@ package enum Directory {
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard name != ".", name != ".." else { continue }
-            entries.append(DirectoryEntry(name: name, kind: kind(unsafe Int(entry.pointee.d_type))))
+            entries.append(ListedFile(name: name, kind: kind(unsafe Int(entry.pointee.d_type))))
         }
     }
 
-    private static func kind(_ type: Int) -> DirectoryEntry.Kind {
+    private static func kind(_ type: Int) -> ListedFile.Kind {
         switch type {
         case Int(DT_REG): .file
         case Int(DT_DIR): .directory

@@ -112,7 +112,7 @@ extension InodeTable.State {
 
     /// Gives memory back once most of the table is empty; the copying is paid for by the removals before it.
     mutating func shrink() {
-        guard slots.capacity > Limits.smallTable, slots.count < slots.capacity / 8 else { return }
+        guard slots.capacity > TreeLimits.smallTable, slots.count < slots.capacity / 8 else { return }
         var smaller = [UInt64: InodeTable.Slot](minimumCapacity: slots.count)
         for (number, slot) in slots { smaller[number] = slot }
         slots = smaller

@@ -52,18 +52,18 @@ struct LookRecognition: Sendable {
     }
 
     private struct Round {
-        var program: Program
+        var program: CallingProgram
         var last: ContinuousClock.Instant
         /// Glances under way: the pages of a long listing take their time, since nobody waits for them.
         var open = 0
     }
 
     /// Programs that looked up `.hidden` or opened a directory.
-    private var programs: [Program: Known] = [:]
+    private var programs: [CallingProgram: Known] = [:]
     /// Rounds of glances at children, by the path of the parent.
     private var rounds: [String: Round] = [:]
     /// Pictures that thumbnailers were refused lately, with the programs that started them, by path.
-    private var refusals: [String: (program: Program, time: ContinuousClock.Instant)] = [:]
+    private var refusals: [String: (program: CallingProgram, time: ContinuousClock.Instant)] = [:]
     private var events: UInt64 = 0
     /// Whether any program showed itself as a file manager.
     private(set) var hasDesktops = false
@@ -73,7 +73,7 @@ struct LookRecognition: Sendable {
 
     /// The process of which it matters whether it watches a directory that a program opens; nil if nobody's watching does.
     func watcher(
-        opening path: String, below parent: String?, by program: Program, now: ContinuousClock.Instant
+        opening path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
     ) -> Int32? {
         if Self.previewers.contains(program.name) {
             return parent.flatMap { round(at: $0, now) }?.program.process
@@ -82,7 +82,7 @@ struct LookRecognition: Sendable {
     }
 
     /// Somebody asked statfs(2) of a directory, as Caja and Nautilus do of all children of one that they show again.
-    mutating func asked(below parent: String?, by program: Program, now: ContinuousClock.Instant) {
+    mutating func asked(below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant) {
         guard let parent, isDesktop(program) else { return }
         begin(at: parent, program, now)
     }
@@ -97,7 +97,7 @@ struct LookRecognition: Sendable {
     ///   - now: When.
     /// - Returns: Whether it looks on a person's behalf, so that thumbnails are wanted that nobody is making yet.
     mutating func looked(
-        in path: String, isListed: Bool, by program: Program?, now: ContinuousClock.Instant
+        in path: String, isListed: Bool, by program: CallingProgram?, now: ContinuousClock.Instant
     ) -> Bool {
         guard let program else { return true }
         let known = programs[program, default: Known()]
@@ -120,7 +120,7 @@ struct LookRecognition: Sendable {
     ///   - now: When.
     /// - Returns: What for.
     mutating func opened(
-        _ path: String, below parent: String?, by program: Program, isWatched: Bool, now: ContinuousClock.Instant
+        _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool, now: ContinuousClock.Instant
     ) -> Opening {
         let round = parent.flatMap { self.round(at: $0, now) }
         if Self.previewers.contains(program.name), let parent, round != nil, !isWatched {
@@ -151,28 +151,28 @@ struct LookRecognition: Sendable {
     }
 
     /// Whether a program has a directory open for a glance, so that nothing in it is worth a request.
-    func isGlancing(at path: String, _ program: Program) -> Bool {
+    func isGlancing(at path: String, _ program: CallingProgram) -> Bool {
         programs[program]?.glanced.contains(path) ?? false
     }
 
     /// Whether a program shows a directory: it went there last, or somebody looks at what is in it.
-    func isShown(_ path: String, to program: Program, now: ContinuousClock.Instant) -> Bool {
+    func isShown(_ path: String, to program: CallingProgram, now: ContinuousClock.Instant) -> Bool {
         programs[program]?.place?.path == path || round(at: path, now) != nil
     }
 
     /// Whether a program showed itself as a file manager.
-    func isDesktop(_ program: Program) -> Bool {
+    func isDesktop(_ program: CallingProgram) -> Bool {
         programs[program]?.isDesktop ?? false
     }
 
     /// A thumbnailer that a program started was refused a picture.
-    mutating func refused(_ path: String, toThumbnailerOf program: Program, now: ContinuousClock.Instant) {
+    mutating func refused(_ path: String, toThumbnailerOf program: CallingProgram, now: ContinuousClock.Instant) {
         if refusals.count >= Self.most { refusals = [:] }
         refusals[path] = (program, now)
     }
 
     /// The program that may open a picture only because its thumbnailer was refused it; nil if there is none.
-    func secondTrier(of path: String, now: ContinuousClock.Instant) -> Program? {
+    func secondTrier(of path: String, now: ContinuousClock.Instant) -> CallingProgram? {
         refusals[path].flatMap { $0.time.duration(to: now) < Self.secondTry ? $0.program : nil }
     }
 
@@ -190,7 +190,8 @@ struct LookRecognition: Sendable {
     }
 
     private mutating func glance(
-        at path: String, below parent: String, _ program: Program, for opening: Opening, _ now: ContinuousClock.Instant
+        at path: String, below parent: String, _ program: CallingProgram, for opening: Opening,
+        _ now: ContinuousClock.Instant
     ) -> Opening {
         rounds[parent]?.last = now
         rounds[parent]?.open += 1
@@ -201,7 +202,7 @@ struct LookRecognition: Sendable {
         return opening
     }
 
-    private mutating func note(_ program: Program, _ change: (inout Known) -> Void) {
+    private mutating func note(_ program: CallingProgram, _ change: (inout Known) -> Void) {
         if programs[program] == nil, programs.count >= Self.most,
             let oldest = programs.min(by: { $0.value.used < $1.value.used })
         {
@@ -214,7 +215,7 @@ struct LookRecognition: Sendable {
         programs[program] = known
     }
 
-    private mutating func begin(at path: String, _ program: Program, _ now: ContinuousClock.Instant) {
+    private mutating func begin(at path: String, _ program: CallingProgram, _ now: ContinuousClock.Instant) {
         if rounds.count >= Self.most { rounds = [:] }
         let open = rounds[path].map { $0.program == program ? $0.open : 0 } ?? 0
         rounds[path] = Round(program: program, last: now, open: open)

@@ -26,7 +26,7 @@ final class MemoryReturn: Sendable {
     /// Notes that something ended: whatever ends within a while is one turn, at the while's end.
     func noteWork() {
         guard !isDue.exchange(true, ordering: .relaxed) else { return }
-        later(Limits.memoryInterval) { [self] in
+        later(TreeLimits.memoryInterval) { [self] in
             isDue.store(false, ordering: .relaxed)
             giveBack()
         }

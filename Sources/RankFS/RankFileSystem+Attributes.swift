@@ -36,33 +36,33 @@ extension RankFileSystem {
     /// How long the kernel may keep a name and its attributes.
     func lifetime(of node: Node) -> (entry: Duration, attributes: Duration) {
         switch node {
-        case .root, .rankings, .users, .works, .searches, .recent, .helpers: (Limits.frozen, Limits.current)
+        case .root, .rankings, .users, .works, .searches, .recent, .helpers: (TreeLimits.frozen, TreeLimits.current)
         // Signing out takes them away at once.
-        case .mode(let mode): (longest(of: mode), Limits.current)
-        case .dates(let directory): (directory.mode.map(longest) ?? Limits.frozen, Limits.current)
-        case .link(.dated(let mode, _)): (longest(of: mode), Limits.frozen)
-        case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, Limits.current)
+        case .mode(let mode): (longest(of: mode), TreeLimits.current)
+        case .dates(let directory): (directory.mode.map(longest) ?? TreeLimits.frozen, TreeLimits.current)
+        case .link(.dated(let mode, _)): (longest(of: mode), TreeLimits.frozen)
+        case .following, .bookmarks, .link(.bookmarks), .link(.followed): (.zero, TreeLimits.current)
         case .link(.random), .link(.recent): (.zero, .zero)
-        case .link(.named): (Limits.current, Limits.current)
-        case .latest: (Limits.frozen, Limits.current)
+        case .link(.named): (TreeLimits.current, TreeLimits.current)
+        case .latest: (TreeLimits.frozen, TreeLimits.current)
         case .day(let mode, let day):
             catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
-                ? (Limits.frozen, Limits.frozen) : (Limits.changing, Limits.changing)
+                ? (TreeLimits.frozen, TreeLimits.frozen) : (TreeLimits.changing, TreeLimits.changing)
         case .author, .work:
             // Opening one that nobody asked about tells whether there is such a number.
-            isStored(node) ? (Limits.changing, Limits.changing) : (.zero, .zero)
-        case .search, .made: (Limits.changing, Limits.changing)
-        case .helper(let file) where file.isLive: (Limits.frozen, .zero)
+            isStored(node) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
+        case .search, .made: (TreeLimits.changing, TreeLimits.changing)
+        case .helper(let file) where file.isLive: (TreeLimits.frozen, .zero)
         case .picture(let listing, _):
             // Its link count changes when the next day appears.
-            (Limits.frozen, isInLatest(listing.key) ? Limits.current : Limits.frozen)
-        case .helper, .sharedThumbnails, .sharedThumbnail: (Limits.frozen, Limits.frozen)
+            (TreeLimits.frozen, isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)
+        case .helper, .sharedThumbnails, .sharedThumbnail: (TreeLimits.frozen, TreeLimits.frozen)
         }
     }
 
     /// How long the kernel may keep a name that is there while a ranking is shown.
     private func longest(of mode: RankingMode) -> Duration {
-        source.description.needsSignIn(mode) ? .zero : Limits.frozen
+        source.description.needsSignIn(mode) ? .zero : TreeLimits.frozen
     }
 
     /// Whether the listing that a directory shows was asked for.

@@ -19,29 +19,29 @@ extension RankFileSystem {
         }
     }
 
-    func find(_ name: [UInt8], in directory: DateDirectory) -> Finding {
+    func find(_ name: [UInt8], in directory: DateDirectory) -> LookupResult {
         switch directory {
         case .all:
             let finding = findMode(name)
             if case .node(.mode(let mode)) = finding { return .node(.dates(.mode(mode))) }
             return finding
         case .mode(let mode):
-            guard let year = DateDirectory.number(name, digits: 4) else { return .absent(Limits.frozen) }
+            guard let year = DateDirectory.number(name, digits: 4) else { return .absent(TreeLimits.frozen) }
             return published(mode).years.contains(year)
-                ? .node(.dates(.year(mode, year))) : .absent(Limits.unpublished)
+                ? .node(.dates(.year(mode, year))) : .absent(TreeLimits.unpublished)
         case .year(let mode, let year):
-            guard let month = DateDirectory.number(name, digits: 2) else { return .absent(Limits.frozen) }
+            guard let month = DateDirectory.number(name, digits: 2) else { return .absent(TreeLimits.frozen) }
             return published(mode).newest(of: year, month) != nil
-                ? .node(.dates(.month(mode, year, month))) : .absent(Limits.unpublished)
+                ? .node(.dates(.month(mode, year, month))) : .absent(TreeLimits.unpublished)
         case .month(let mode, _, _):
             guard let day = EntryName.ascii(name).flatMap({ Day($0) }),
                 DateDirectory(of: mode, day) == directory
             else {
-                return .absent(Limits.frozen)
+                return .absent(TreeLimits.frozen)
             }
             let published = published(mode)
             return published.contains(day)
-                ? .node(.link(.dated(mode, day))) : .absent(Limits.unpublished)
+                ? .node(.link(.dated(mode, day))) : .absent(TreeLimits.unpublished)
         }
     }
 
@@ -120,7 +120,7 @@ extension RankFileSystem {
     }
 
     /// The path of the directory in which a program sees a node: that of a day may be a month of `by-date/`.
-    func shownParentPath(of node: Node, to program: Program) -> String? {
+    func shownParentPath(of node: Node, to program: CallingProgram) -> String? {
         guard case .day(let mode, let day) = node, datedPath(of: .ranking(mode, day)) != nil else {
             return node.parentPath
         }

@@ -9,7 +9,7 @@ import Synchronization
 /// fuse_common.h; Documentation/filesystems/nfs/exporting.rst of Linux). Everything is found in memory or the database.
 extension RankFileSystem {
     /// What `.` and `..` of an inode are; nil for other names.
-    func findByNumber(_ request: LookupRequest) -> Finding? {
+    func findByNumber(_ request: LookupRequest) -> LookupResult? {
         let wantsParent = request.name.elementsEqual("..".utf8)
         guard wantsParent || request.name.elementsEqual(".".utf8) else { return nil }
         if let node = inodes.node(request.parent) { return .node(wantsParent ? node.parent : node) }
@@ -27,7 +27,7 @@ extension RankFileSystem {
         let keys = catalog.storedListings.sorted { $0.path > $1.path }
         let loaded = keys.filter { catalog.loadedListing($0) != nil }
         let others = keys.filter { catalog.loadedListing($0) == nil }
-        for key in loaded + others.prefix(Limits.listingsSearched) {
+        for key in loaded + others.prefix(TreeLimits.listingsSearched) {
             guard let listing = await catalog.storedListing(key) else { continue }
             if let found = node(numbered: number, in: listing) { return found }
         }

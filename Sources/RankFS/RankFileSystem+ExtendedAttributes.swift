@@ -120,9 +120,9 @@ extension RankFileSystem {
 
     /// Answers with a value, cut at a character to what Linux takes.
     private static func give(_ value: String, _ reply: ExtendedAttributeReply) {
-        let bytes = Array(value.utf8.prefix(Limits.longestAttribute + 1))
-        guard bytes.count > Limits.longestAttribute else { return reply.value(bytes) }
-        var end = Limits.longestAttribute
+        let bytes = Array(value.utf8.prefix(TreeLimits.longestAttribute + 1))
+        guard bytes.count > TreeLimits.longestAttribute else { return reply.value(bytes) }
+        var end = TreeLimits.longestAttribute
         // A byte 10xxxxxx goes on with the character before it.
         while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         reply.value(Array(bytes[..<end]))

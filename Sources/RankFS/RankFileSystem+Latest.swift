@@ -44,16 +44,16 @@ extension RankFileSystem {
     }
 
     /// What a name in `latest` is: asks for the newest day only where a picture may have the name.
-    func findInLatest(_ name: [UInt8], _ mode: RankingMode) -> Finding {
+    func findInLatest(_ name: [UInt8], _ mode: RankingMode) -> LookupResult {
         let directory = PictureDirectory.latest(mode)
         if let key = rememberedListing(of: directory) {
-            return findPicture(name, key, leastDigits: Limits.rankDigits)
+            return findPicture(name, key, leastDigits: TreeLimits.rankDigits)
         }
-        guard number(of: name, leastDigits: Limits.rankDigits) != nil else {
-            return .absent(Limits.current)
+        guard number(of: name, leastDigits: TreeLimits.rankDigits) != nil else {
+            return .absent(TreeLimits.current)
         }
         return .unknown { () async throws(Failure) in
-            self.findPicture(name, try await self.listingKey(of: directory), leastDigits: Limits.rankDigits)
+            self.findPicture(name, try await self.listingKey(of: directory), leastDigits: TreeLimits.rankDigits)
         }
     }
 
@@ -78,8 +78,8 @@ extension Node {
     /// The longest time for which the kernel may keep a name in this directory: those in `latest` lead elsewhere when a day appears.
     var longestName: Duration {
         switch self {
-        case .latest, .sharedThumbnails(.latest, _): Limits.current
-        default: Limits.frozen
+        case .latest, .sharedThumbnails(.latest, _): TreeLimits.current
+        default: TreeLimits.frozen
         }
     }
 }

@@ -3,27 +3,27 @@ package import Fuse
 import Rankings
 
 /// What a name in a directory turned out to be.
-enum Finding: Sendable {
+enum LookupResult: Sendable {
     case node(Node)
     case absent(Duration)
     case refused(Failure)
     /// Only asking the catalog tells.
-    case unknown(@Sendable () async throws(Failure) -> Finding)
+    case unknown(@Sendable () async throws(Failure) -> LookupResult)
 }
 
 extension RankFileSystem {
     package func lookup(_ request: LookupRequest, reply: EntryReply) {
         if let finding = findByNumber(request) {
-            if answer(reply, finding, for: Limits.frozen) { return }
+            if answer(reply, finding, for: TreeLimits.frozen) { return }
             return later(reply, subject: { "inode \(request.parent)" }) { () async throws(Failure) in
-                try await self.resolve(finding, reply, for: Limits.frozen)
+                try await self.resolve(finding, reply, for: TreeLimits.frozen)
             }
         }
         guard let parent = inodes.node(request.parent) else {
             return refuse(reply, .forgottenInode, subject: "inode \(request.parent)")
         }
         let name = request.name
-        guard name.count <= Limits.longestName else {
+        guard name.count <= TreeLimits.longestName else {
             return refuse(reply, .nameTooLong, subject: parent.path)
         }
         if answerDesktop(request, in: parent, reply) { return }
@@ -39,7 +39,7 @@ extension RankFileSystem {
     }
 
     /// Answers what can be answered from memory, for the kernel to keep for `longest` at most; false if nothing was answered.
-    private func answer(_ reply: EntryReply, _ finding: Finding, for longest: Duration) -> Bool {
+    private func answer(_ reply: EntryReply, _ finding: LookupResult, for longest: Duration) -> Bool {
         switch finding {
         case .absent(let timeout):
             reply.absent(timeout: min(timeout, longest))
@@ -55,7 +55,7 @@ extension RankFileSystem {
 
     /// Asks until there is an answer, and gives it.
     func resolve(
-        _ finding: Finding, _ reply: EntryReply, for longest: Duration
+        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration
     ) async throws(Failure) {
         switch finding {
         case .refused(let failure):
@@ -82,7 +82,7 @@ extension RankFileSystem {
 // MARK: - Names
 
 extension RankFileSystem {
-    func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> Finding {
+    func find(_ name: [UInt8], in parent: Node, _ caller: Caller) -> LookupResult {
         if EntryName.isAnnouncement(name) { return .absent(.zero) }
         if let failure = refusal(of: parent, to: caller) { return .refused(failure) }
         if configuration.thumbnails != nil, let directory = parent.pictureDirectory,
@@ -94,7 +94,7 @@ extension RankFileSystem {
         case .root: return findInRoot(name, caller)
         case .helpers:
             let file = HelperFile.allCases.first { $0.isBelowHelpers && $0.name.utf8.elementsEqual(name) }
-            return file.map { .node(.helper($0)) } ?? .absent(Limits.frozen)
+            return file.map { .node(.helper($0)) } ?? .absent(TreeLimits.frozen)
         case .rankings: return findMode(name)
         case .mode(let mode): return findDay(name, mode, caller)
         case .dates(let directory): return find(name, in: directory)
@@ -102,11 +102,11 @@ extension RankFileSystem {
         case .works: return findWork(name)
         case .work(let work): return findInWork(name, work)
         case .searches:
-            return EntryName.searchWords(name).map { .node(.search($0)) } ?? .absent(Limits.frozen)
+            return EntryName.searchWords(name).map { .node(.search($0)) } ?? .absent(TreeLimits.frozen)
         case .recent: return findRecent(name)
         case .following: return findFollowed(name)
         case .day(let mode, let day):
-            return findPicture(name, .ranking(mode, day), leastDigits: Limits.rankDigits)
+            return findPicture(name, .ranking(mode, day), leastDigits: TreeLimits.rankDigits)
         case .latest(let mode): return findInLatest(name, mode)
         case .author(let author, _): return findOfAuthor(name, author)
         case .search(let words): return findPicture(name, .search(words), leastDigits: 1)
@@ -116,7 +116,7 @@ extension RankFileSystem {
         }
     }
 
-    private func findInRoot(_ name: [UInt8], _ caller: Caller) -> Finding {
+    private func findInRoot(_ name: [UInt8], _ caller: Caller) -> LookupResult {
         switch EntryName.ascii(name) {
         case "ranking": .node(.rankings)
         case DateDirectory.name: .node(.dates(.all))
@@ -132,38 +132,38 @@ extension RankFileSystem {
         case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
         case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
         case HelperFile.volumeInfo.name: .node(.helper(.volumeInfo))
-        default: .absent(Limits.frozen)
+        default: .absent(TreeLimits.frozen)
         }
     }
 
-    func findMode(_ name: [UInt8]) -> Finding {
+    func findMode(_ name: [UInt8]) -> LookupResult {
         guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name), source.description[mode] != nil
         else {
-            return .absent(Limits.frozen)
+            return .absent(TreeLimits.frozen)
         }
-        guard catalog.view.shows(mode) else { return .absent(Limits.frozen) }
+        guard catalog.view.shows(mode) else { return .absent(TreeLimits.frozen) }
         if let failure = refusal(of: .mode(mode)) { return .refused(failure) }
-        return source.has(mode) ? .node(.mode(mode)) : .absent(Limits.changing)
+        return source.has(mode) ? .node(.mode(mode)) : .absent(TreeLimits.changing)
     }
 
-    private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> Finding {
-        guard let name = EntryName.ascii(name) else { return .absent(Limits.frozen) }
+    private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> LookupResult {
+        guard let name = EntryName.ascii(name) else { return .absent(TreeLimits.frozen) }
         if name == PictureDirectory.latestName { return .node(.latest(mode)) }
-        guard let day = Day(name), catalog.days(of: mode).contains(day) else { return .absent(Limits.frozen) }
+        guard let day = Day(name), catalog.days(of: mode).contains(day) else { return .absent(TreeLimits.frozen) }
         let key = ListingKey.ranking(mode, day)
-        if catalog.isKnownAbsent(key) { return .absent(Limits.unpublished) }
+        if catalog.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
         if day < catalog.newestPossible(of: mode) || catalog.isStored(key) || isGlancing(at: .mode(mode), caller) {
             return .node(.day(mode, day))
         }
         return .unknown { () async throws(Failure) in
-            try await self.listing(key) == nil ? .absent(Limits.unpublished) : .node(.day(mode, day))
+            try await self.listing(key) == nil ? .absent(TreeLimits.unpublished) : .node(.day(mode, day))
         }
     }
 
-    func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> Finding {
-        guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(Limits.frozen) }
-        if case .ranking = key, let top = catalog.view.top, number > top { return .absent(Limits.frozen) }
+    func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> LookupResult {
+        guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(TreeLimits.frozen) }
+        if case .ranking = key, let top = catalog.view.top, number > top { return .absent(TreeLimits.frozen) }
         return findEntry(name, key)
     }
 
@@ -173,25 +173,25 @@ extension RankFileSystem {
     }
 
     /// The entry of a name that a listing may have.
-    func findEntry(_ name: [UInt8], _ key: ListingKey) -> Finding {
+    func findEntry(_ name: [UInt8], _ key: ListingKey) -> LookupResult {
         if let listing = catalog.loadedListing(key) {
             if let finding = find(name, in: listing) { return finding }
-            if listing.isComplete { return .absent(listing.isFrozen ? Limits.frozen : Limits.changing) }
+            if listing.isComplete { return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing) }
         } else if catalog.isKnownAbsent(key) {
-            return .absent(Limits.unpublished)
+            return .absent(TreeLimits.unpublished)
         }
         return .unknown { () async throws(Failure) in
-            guard let listing = try await self.listing(key) else { return .absent(Limits.unpublished) }
+            guard let listing = try await self.listing(key) else { return .absent(TreeLimits.unpublished) }
             do throws(CatalogError) { _ = try await listing.find(named: name) } catch { throw .catalog(error) }
             if let finding = self.find(name, in: listing) { return finding }
-            return .absent(listing.isFrozen ? Limits.frozen : Limits.changing)
+            return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing)
         }
     }
 
     /// The entry of a name among the known ones; what the filter hides is absent.
-    private func find(_ name: [UInt8], in listing: Listing) -> Finding? {
+    private func find(_ name: [UInt8], in listing: Listing) -> LookupResult? {
         guard let index = listing.index(named: name), let entry = listing.entry(at: index) else { return nil }
-        return entry.isHidden ? .absent(Limits.changing) : .node(listing.node(at: index, entry))
+        return entry.isHidden ? .absent(TreeLimits.changing) : .node(listing.node(at: index, entry))
     }
 
     /// A listing from wherever the catalog has it; nil if there is no such listing.

@@ -7,7 +7,7 @@ import Synchronization
 /// `random.jpg`: a link whose inode is another one with each choice, so that what `stat` and `readlink` tell of one inode agrees.
 extension RankFileSystem {
     /// The link as a caller sees it now.
-    func findRandom(for caller: Caller) -> Finding {
+    func findRandom(for caller: Caller) -> LookupResult {
         .unknown { .node(.link(.random(to: await self.randomTarget(for: caller)))) }
     }
 
@@ -28,7 +28,7 @@ extension RankFileSystem {
     private func anotherPicture() async -> RandomChoices.Choice? {
         let last = random.withLock(\.last)
         var passed: Set<PictureID> = []
-        for _ in 0..<Limits.randomTries {
+        for _ in 0..<TreeLimits.randomTries {
             let found = cache.randomPicture {
                 Rendition.ofListings.contains($0.rendition) && $0 != last && !passed.contains($0)
             }

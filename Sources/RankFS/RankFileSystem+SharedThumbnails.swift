@@ -9,12 +9,12 @@ import Thumbnails
 /// Thumbnail Managing Standard 0.9, section 10; Tumbler, Ristretto and pqiv look there. It is for every user of the mount.
 extension RankFileSystem {
     /// What a name in a shared store is; costs nothing for names that no thumbnail has.
-    func findSharedThumbnail(_ name: [UInt8], _ directory: PictureDirectory, _ size: ThumbnailSize?) -> Finding {
+    func findSharedThumbnail(_ name: [UInt8], _ directory: PictureDirectory, _ size: ThumbnailSize?) -> LookupResult {
         guard let size else {
             let size = ThumbnailSize.allCases.first { $0.directory.utf8.elementsEqual(name) }
-            return size.map { .node(.sharedThumbnails(directory, $0)) } ?? .absent(Limits.frozen)
+            return size.map { .node(.sharedThumbnails(directory, $0)) } ?? .absent(TreeLimits.frozen)
         }
-        guard let digest = SharedAddress.digest(in: name) else { return .absent(Limits.frozen) }
+        guard let digest = SharedAddress.digest(in: name) else { return .absent(TreeLimits.frozen) }
         return .unknown { () async throws(Failure) in await self.sharedThumbnail(digest, directory, size) }
     }
 
@@ -31,7 +31,7 @@ extension RankFileSystem {
 
     private func sharedThumbnail(
         _ digest: String, _ directory: PictureDirectory, _ size: ThumbnailSize
-    ) async -> Finding {
+    ) async -> LookupResult {
         // Whoever wants a thumbnail has listed the directory: a name guessed elsewhere asks nobody.
         guard let key = rememberedListing(of: directory),
             catalog.loadedListing(key) != nil || catalog.storedListings.contains(key),

@@ -10,7 +10,7 @@ extension RankFileSystem {
     enum ThumbnailReading: Sendable {
         /// A file manager will find what is made of the preview if this attempt fails; nil if it tries by itself what its
         /// thumbnailer was refused.
-        case replaceable(ThumbnailJob, ThumbnailSeeder, desktop: Program?)
+        case replaceable(ThumbnailJob, ThumbnailSeeder, desktop: CallingProgram?)
         /// A worker takes a failure for the last word. It is only held up until thumbnails are there that it finds then.
         case worker(ThumbnailSeeder)
     }
@@ -20,7 +20,7 @@ extension RankFileSystem {
     func thumbnailReading(_ listing: Listing, _ index: Int, _ path: String, _ caller: Caller) -> ThumbnailReading? {
         guard looks.withLock(\.hasDesktops), let seeder = seeder(for: caller) else { return nil }
         let processes = configuration.processes
-        var desktop: Program?
+        var desktop: CallingProgram?
         switch Thumbnailer(arguments: processes.arguments(caller.process)) {
         case .worker: return .worker(seeder)
         case .ofOneFile(let edge):

@@ -59,7 +59,7 @@ extension RankFileSystem {
     }
 
     /// A program shows a directory.
-    func noteVisit(at node: Node, by program: Program) {
+    func noteVisit(at node: Node, by program: CallingProgram) {
         // Looking once more makes it no longer: what is told must not come ever slower.
         visits.withLock { $0.note(node.path, program.process, now: moment, prolongs: false) }
     }
@@ -77,7 +77,8 @@ extension RankFileSystem {
     /// Tells a file manager of a picture once the thumbnails that are being made of it are there.
     ///
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
-    func answerAfterThumbnails(_ reply: EntryReply, _ finding: Finding, in parent: Node, _ caller: Caller) -> Bool {
+    func answerAfterThumbnails(_ reply: EntryReply, _ finding: LookupResult, in parent: Node, _ caller: Caller) -> Bool
+    {
         guard case .node(.picture(let listing, let index)) = finding, isVisiting(parent, caller),
             let wish = wish(of: caller, in: sight(of: parent)), let job = thumbnailJob(listing, Int(index), wish),
             wish.seeder.isExpected(job)
@@ -112,7 +113,7 @@ extension RankFileSystem {
     }
 
     /// What thumbnails a caller finds where it looks for them; nil if nobody seeds for it.
-    func wish(of caller: Caller, in directories: [String], _ program: Program? = nil) -> ThumbnailWish? {
+    func wish(of caller: Caller, in directories: [String], _ program: CallingProgram? = nil) -> ThumbnailWish? {
         guard let seeder = seeder(for: caller) else { return nil }
         let name = (program ?? configuration.processes.program(caller.process))?.name
         // libgwenview, ThumbnailProvider: the digest of QUrl::url().
@@ -139,10 +140,10 @@ extension RankFileSystem {
     private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
         let path = Self.seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
         if part == .beginning {
-            let known = Array(listing.entries.prefix(Limits.glance))
+            let known = Array(listing.entries.prefix(TreeLimits.glance))
             return await wish.seeder.seed("\(path) at a glance", thumbnailJobs(known, of: listing, wish))
         }
-        let known = part == .whole ? try? await listing.entries(reaching: Limits.screenful - 1) : listing.entries
+        let known = part == .whole ? try? await listing.entries(reaching: TreeLimits.screenful - 1) : listing.entries
         guard let known else { return }
         await wish.seeder.seed(path, thumbnailJobs(known, of: listing, wish))
         guard part == .whole, !listing.isComplete || listing.entries.count > known.count else { return }

@@ -105,11 +105,11 @@ package final class RankFileSystem: FileSystem {
     let announcements = Mutex<[PictureID: Set<UInt64>]>([:])
     let looks = Mutex(LookRecognition())
     /// Which file managers show a directory now: what they learn of its entries comes no faster than the thumbnails.
-    let visits = Mutex(ProgramPlaces(lifetime: Limits.visit))
+    let visits = Mutex(ProgramPlaces(lifetime: TreeLimits.visit))
     let sharedNames = Mutex(SharedThumbnailNames())
     let random = Mutex(RandomChoices())
     /// Who came to a picture by its link in `recent/`: looking through what was read is not reading it again.
-    let recentWays = Mutex(ProgramPlaces(lifetime: Limits.recentWay))
+    let recentWays = Mutex(ProgramPlaces(lifetime: TreeLimits.recentWay))
     let datedWays = Mutex(DatedWays())
     let animations: AnimationFiles
     /// How long files that change with each reader were when they were made last.
@@ -155,8 +155,9 @@ package final class RankFileSystem: FileSystem {
         let free = max(0, status.budget - status.storedBytes)
         reply.statistics(
             Statistics(
-                blocks: UInt64(max(0, status.budget) / Limits.blockSize), freeBlocks: UInt64(free / Limits.blockSize),
-                files: UInt64(max(0, status.storedPictures)), longestName: UInt32(Limits.longestName)))
+                blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
+                freeBlocks: UInt64(free / TreeLimits.blockSize),
+                files: UInt64(max(0, status.storedPictures)), longestName: UInt32(TreeLimits.longestName)))
     }
 }
 

@@ -32,7 +32,7 @@ final class RecordMemory: Sendable {
     func keep(_ record: ListedWork, of inode: UInt64, picture: PictureID) {
         entries.withLock { entries in
             entries.removeAll { $0.inode == inode }
-            if entries.count >= Limits.rememberedRecords { entries.removeFirst() }
+            if entries.count >= TreeLimits.rememberedRecords { entries.removeFirst() }
             entries.append(Entry(inode: inode, picture: picture, record: record))
         }
     }

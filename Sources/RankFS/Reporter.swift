@@ -56,14 +56,14 @@ final class Reporter: Sendable {
             }
             if said[key] == nil { counts += Self.makeRoom(in: &said, now: now) }
             var entry = said[key] ?? Said(cause: cause, since: now, subjects: [])
-            let isSaid = entry.subjects.count < Limits.messagesOfOneCause && entry.subjects.insert(subject).inserted
+            let isSaid = entry.subjects.count < TreeLimits.messagesOfOneCause && entry.subjects.insert(subject).inserted
             if !isSaid { entry.suppressed += 1 }
             said[key] = entry
             return (isSaid, !isSaid && entry.suppressed == 1, counts)
         }
         counts.forEach(say)
         if isSaid { say("\(subject): \(cause)") }
-        if isFirstCounted { later(Limits.messageInterval) { [weak self] in self?.tellCount(of: key) } }
+        if isFirstCounted { later(TreeLimits.messageInterval) { [weak self] in self?.tellCount(of: key) } }
     }
 
     /// Says how many were counted, once their while is over.
@@ -89,12 +89,12 @@ final class Reporter: Sendable {
     /// Whether a cause's while is over; a clock that was set ends it.
     private static func isOver(_ said: Said, now: Int64) -> Bool {
         let (passed, overflows) = now.subtractingReportingOverflow(said.since)
-        return overflows || passed.magnitude >= Limits.messageInterval
+        return overflows || passed.magnitude >= TreeLimits.messageInterval
     }
 
     /// Forgets old causes where there are too many, and all if that is not enough; returns what is to be said of them.
     private static func makeRoom(in said: inout [String: Said], now: Int64) -> [String] {
-        guard said.count >= Limits.rememberedMessages else { return [] }
+        guard said.count >= TreeLimits.rememberedMessages else { return [] }
         let old = said.filter { isOver($0.value, now: now) }
         let gone = old.isEmpty ? said : old
         for key in gone.keys { said[key] = nil }
@@ -106,7 +106,7 @@ final class Reporter: Sendable {
         var result = ""
         var length = 0
         for scalar in text.unicodeScalars {
-            guard length < Limits.longestMessagePart else { return result + "…" }
+            guard length < TreeLimits.longestMessagePart else { return result + "…" }
             length += 1
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:

@@ -56,7 +56,7 @@ enum Main {
             try account.become()
         }
         let (settings, warnings, home) = try load(request)
-        try Service(request: request, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
+        try MountService(request: request, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
     }
 
     private static func mountAsHelper(_ arguments: [String]) throws(ProgramError) {
@@ -88,7 +88,8 @@ enum Main {
         let home = Home.current()
         let loader = SettingsLoader(
             file: try configurationFile(of: home), environment: home.variables,
-            commandLine: request.options.assignments, directory: Files.workingDirectory() ?? "/", home: home.directory)
+            commandLine: request.options.assignments, directory: LocalFiles.workingDirectory() ?? "/",
+            home: home.directory)
         let (settings, warnings) = try loader.load()
         return (settings, warnings, home)
     }
@@ -97,8 +98,8 @@ enum Main {
         guard let path = home.configurationFile else { return nil }
         let shown = LogText.escaped(path)
         let bytes: [UInt8]
-        do throws(Files.Failure) {
-            bytes = try Files.read(path, limit: ConfigurationFile.longest + 1)
+        do throws(LocalFiles.Failure) {
+            bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest + 1)
         } catch {
             if error.code == ENOENT || error.code == ENOTDIR { return nil }
             throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")

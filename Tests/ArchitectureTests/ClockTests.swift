@@ -6,10 +6,10 @@ import Testing
     /// Where clocks begin, each with its reason.
     private static let exempt = [
         // The monotonic clock as a value that can be replaced.
-        "Sources/HTTP/TimeSource.swift",
+        "Sources/HTTP/Requests/TimeSource.swift",
         // The thread that curl's sockets are served on: curl measures by the system's clock, and so does what waits for it.
-        "Sources/HTTP/CurlLoop.swift", "Sources/HTTP/CurlPool.swift", "Sources/HTTP/Flight.swift",
-        "Sources/HTTP/LoopGuard.swift", "Sources/HTTP/NameResolver.swift",
+        "Sources/HTTP/Curl/CurlLoop.swift", "Sources/HTTP/Curl/CurlPool.swift", "Sources/HTTP/Curl/CurlExchange.swift",
+        "Sources/HTTP/Curl/LoopGuard.swift", "Sources/HTTP/Names/NameResolver.swift",
         // Another process is watched, which lives by the system's clock; `RenderPlan`, which decides, takes the time.
         "Sources/Render/Renderer.swift", "Sources/Render/RenderProcess.swift", "Sources/Posix/Channel.swift",
         // Programs of their own: what they measure is real time.

@@ -39,9 +39,9 @@ struct FailureSentenceTests {
     }
 
     @Test func aSecondTryHasTwiceTheTimeOfTheFirst() {
-        #expect(Flight.patience(within: .seconds(15)) == .seconds(4))
-        #expect(Flight.patience(within: .seconds(6)) == .seconds(2))
-        #expect(Flight.patience(within: .seconds(-6)) <= .zero)
+        #expect(CurlExchange.patience(within: .seconds(15)) == .seconds(4))
+        #expect(CurlExchange.patience(within: .seconds(6)) == .seconds(2))
+        #expect(CurlExchange.patience(within: .seconds(-6)) <= .zero)
     }
 
     @Test func anOldPoolIsNotUsedEvenIfTheMachineSlept() throws {

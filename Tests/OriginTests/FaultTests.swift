@@ -13,7 +13,7 @@ import Testing
     }
 
     private func picture() throws -> String {
-        try #require(PicturePath.newest()).path
+        try #require(ServedPath.newest()).path
     }
 
     @Test func countsAndConditions() throws {

@@ -91,18 +91,18 @@ import TestSupport
     }
 
     @Test func animationsOfRankings() async throws {
-        let found = try #require(PicturePath.newest(.animation(size: "600x600")) { work, _ in work.kind == .animation })
+        let found = try #require(ServedPath.newest(.animation(size: "600x600")) { work, _ in work.kind == .animation })
         let count = Animation(found.work, seed: 1).delays.count
         #expect((8...40).contains(count))
         let picture = try #require(universe.picture(at: found.path, now: noon))
         let bytes = try #require(Painter.draw(picture)).bytes
         #expect(bytes.count == picture.bytes)
         #expect(StoredEntry.all(in: bytes).count == count)
-        let first = PicturePath(found.work, page: 0, kind: .original(.jpeg)).text
+        let first = ServedPath(found.work, page: 0, kind: .original(.jpeg)).text
         #expect(first.hasSuffix("_ugoira0.jpg"))
         #expect(universe.picture(at: first, now: noon)?.pixels == found.work.pages[0])
-        #expect(universe.picture(at: PicturePath(found.work, page: 0, kind: .regular).text, now: noon) != nil)
-        let still = try #require(PicturePath.newest(.animation(size: "600x600")) { work, _ in work.kind == .manga })
+        #expect(universe.picture(at: ServedPath(found.work, page: 0, kind: .regular).text, now: noon) != nil)
+        let still = try #require(ServedPath.newest(.animation(size: "600x600")) { work, _ in work.kind == .manga })
         #expect(universe.picture(at: still.path, now: noon) == nil)
         #expect(universe.picture(at: found.path.replacing("600x600", with: "700x700"), now: noon) == nil)
     }
@@ -130,17 +130,17 @@ import TestSupport
         let ranked = try #require(
             universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 77...77).first?.work)
         for work in [try record(Landmarks.brokenOriginal), ranked] {
-            let original = PicturePath(work, page: 0, kind: .original(work.format)).text
+            let original = ServedPath(work, page: 0, kind: .original(work.format)).text
             for method in ["GET", "HEAD", "GET"] {
                 #expect(await fetch(server, original, method: method).status == 500)
             }
-            #expect(await fetch(server, PicturePath(work, page: 0, kind: .regular).text).status == 200)
-            let other: PictureFormat = work.format == .png ? .jpeg : .png
-            let wrong = PicturePath(work, page: 0, kind: .original(other)).text
+            #expect(await fetch(server, ServedPath(work, page: 0, kind: .regular).text).status == 200)
+            let other: DrawnFormat = work.format == .png ? .jpeg : .png
+            let wrong = ServedPath(work, page: 0, kind: .original(other)).text
             #expect(await fetch(server, wrong, method: "HEAD").status == 404)
         }
         let healthy = try record(Landmarks.fullCaption)
-        let original = PicturePath(healthy, page: 0, kind: .original(.jpeg)).text
+        let original = ServedPath(healthy, page: 0, kind: .original(.jpeg)).text
         #expect(await fetch(server, original, method: "HEAD").status == 200)
     }
 

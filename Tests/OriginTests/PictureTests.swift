@@ -14,12 +14,12 @@ import Testing
     }
 
     @Test(arguments: [
-        PicturePath.Kind.regular, .preview(size: "480x960"), .preview(size: "240x480"),
+        ServedPath.Kind.regular, .preview(size: "480x960"), .preview(size: "240x480"),
         .square(size: "250x250_80_a2", custom: false), .square(size: "48x48", custom: false),
     ])
-    func jpegsDecodeAndHaveTheirLength(kind: PicturePath.Kind) throws {
+    func jpegsDecodeAndHaveTheirLength(kind: ServedPath.Kind) throws {
         for entry in universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 1...4) {
-            let path = PicturePath(entry.work, page: 0, kind: kind).text
+            let path = ServedPath(entry.work, page: 0, kind: kind).text
             let picture = try #require(universe.picture(at: path, now: noon))
             let bytes = whole(try #require(Painter.draw(picture)))
             #expect(bytes.count == picture.bytes)
@@ -31,9 +31,9 @@ import Testing
     }
 
     @Test func originalsHaveTheRecordsPixels() throws {
-        for format in [PictureFormat.jpeg, .png] {
+        for format in [DrawnFormat.jpeg, .png] {
             let found = try #require(
-                PicturePath.newest(.original(format)) { work, _ in
+                ServedPath.newest(.original(format)) { work, _ in
                     work.format == format && work.kind != .animation && work.pages[0].width < 1400
                 })
             let picture = try #require(universe.picture(at: found.path, now: noon))
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func everyBytePositionReadsTheSameInAnyPieces() throws {
-        for format in [PictureFormat.jpeg, .png] {
+        for format in [DrawnFormat.jpeg, .png] {
             let picture = Picture(
                 path: "/x.\(format.rawValue)", pixels: PixelSize(width: 60, height: 90), format: format, bytes: 200_003,
                 modified: JapanTime(seconds: 0), subject: subject)
@@ -86,10 +86,10 @@ import Testing
     }
 
     @Test func drawingAgainGivesTheSameBytes() throws {
-        let path = try #require(PicturePath.newest()).path
+        let path = try #require(ServedPath.newest()).path
         let picture = try #require(universe.picture(at: path, now: noon))
         #expect(whole(try #require(Painter.draw(picture))) == whole(try #require(Painter.draw(picture))))
-        let other = try #require(PicturePath.newest { _, other in other != path }).path
+        let other = try #require(ServedPath.newest { _, other in other != path }).path
         let second = try #require(universe.picture(at: other, now: noon))
         #expect(whole(try #require(Painter.draw(second))) != whole(try #require(Painter.draw(picture))))
     }
@@ -98,28 +98,28 @@ import Testing
         var regular: [Int] = []
         var originals: [Int] = []
         for entry in universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 1...500) {
-            for kind in [PicturePath.Kind.regular, .preview(size: "480x960"), .original(entry.work.format)] {
-                let path = PicturePath(entry.work, page: 0, kind: kind).text
+            for kind in [ServedPath.Kind.regular, .preview(size: "480x960"), .original(entry.work.format)] {
+                let path = ServedPath(entry.work, page: 0, kind: kind).text
                 guard let picture = universe.picture(at: path, now: noon) else {
                     Issue.record("\(path) leads nowhere")
                     continue
                 }
                 switch kind {
                 case .regular: regular.append(picture.bytes)
-                case .preview: #expect(PictureSize.preview.contains(picture.bytes))
+                case .preview: #expect(DrawnSize.preview.contains(picture.bytes))
                 default: originals.append(picture.bytes)
                 }
             }
         }
-        #expect(regular.allSatisfy(PictureSize.regular.contains))
-        #expect(originals.allSatisfy(PictureSize.original.contains))
+        #expect(regular.allSatisfy(DrawnSize.regular.contains))
+        #expect(originals.allSatisfy(DrawnSize.original.contains))
         #expect((250_000...450_000).contains(regular.reduce(0, +) / regular.count))
         #expect((1_000_000...2_500_000).contains(originals.reduce(0, +) / originals.count))
     }
 
     @Test func onlyTheOneTruePathLeadsToAPicture() throws {
-        let work = try #require(PicturePath.newest { work, _ in work.hash == nil && work.format == .jpeg }).work
-        let path = PicturePath(work, page: 0, kind: .original(.jpeg)).text
+        let work = try #require(ServedPath.newest { work, _ in work.hash == nil && work.format == .jpeg }).work
+        let path = ServedPath(work, page: 0, kind: .original(.jpeg)).text
         #expect(universe.picture(at: path, now: noon) != nil)
         for wrong in [
             path.replacing(".jpg", with: ".png"), path.replacing("_p0", with: "_p99"),

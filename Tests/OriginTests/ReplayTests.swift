@@ -84,11 +84,11 @@ import Testing
 @Suite struct JSONTests {
     @Test func writesWhatItReads() throws {
         let text = "a/\"\\\u{8}\n\r\t\u{1F468}\u{200D}é\u{2028}"
-        let node = try #require(JSONNode(JSON.object([(text, .array([.string(text), 5, .null, true]))]).bytes))
+        let node = try #require(JSONNode(JSONValue.object([(text, .array([.string(text), 5, .null, true]))]).bytes))
         let elements = try #require(node[text]).children
         #expect(elements[0].string == text)
         #expect(elements[1].integer == 5)
-        #expect(JSON.string(text).bytes.allSatisfy { $0 < 0x80 }, "the service sends ASCII only")
+        #expect(JSONValue.string(text).bytes.allSatisfy { $0 < 0x80 }, "the service sends ASCII only")
     }
 
     @Test(arguments: ["", "{", "[1,]", "{\"a\"}", "{\"a\":1", "tru", "[1 2]", "\"a", "\"\\u12", "{}x", "[\"a\\"])

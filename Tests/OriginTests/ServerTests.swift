@@ -9,7 +9,7 @@ import Testing
         let host = PictureHost(seed: 1, now: noon, chunks: true, laterBy: 0)
         let universe = Universe(seed: 1)
         return try #require(
-            PicturePath.newest { _, path in
+            ServedPath.newest { _, path in
                 func tells(_ method: String) -> Bool {
                     let request = Request(method: method, target: path, referer: "https://www.pixiv.net/")
                     return host.answer(request, universe.picture(at: path, now: noon)).tellsLength

@@ -125,14 +125,14 @@ extension JSONNode {
     }
 }
 
-extension PicturePath {
+extension ServedPath {
     /// The first work of the newest day whose picture has the properties wanted.
     static func newest(
-        _ kind: PicturePath.Kind = .regular, in universe: Universe = Universe(seed: 1),
+        _ kind: ServedPath.Kind = .regular, in universe: Universe = Universe(seed: 1),
         where wanted: (WorkRecord, String) -> Bool = { _, _ in true }
     ) -> (work: WorkRecord, path: String)? {
         for entry in universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 1...500) {
-            let path = PicturePath(entry.work, page: 0, kind: kind).text
+            let path = ServedPath(entry.work, page: 0, kind: kind).text
             if wanted(entry.work, path) { return (entry.work, path) }
         }
         return nil

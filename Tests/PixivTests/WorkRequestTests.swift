@@ -124,9 +124,11 @@ struct WorkRequestTests {
     func ranges() {
         let user = UserID(rawValue: 7)
         #expect(
-            Routes.bookmarks(of: user, page: 1) == "/ajax/user/7/illusts/bookmarks?tag=&offset=0&limit=48&rest=show")
+            PixivRoutes.bookmarks(of: user, page: 1)
+                == "/ajax/user/7/illusts/bookmarks?tag=&offset=0&limit=48&rest=show")
         #expect(
-            Routes.bookmarks(of: user, page: 3) == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
-        #expect(Routes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
+            PixivRoutes.bookmarks(of: user, page: 3)
+                == "/ajax/user/7/illusts/bookmarks?tag=&offset=96&limit=48&rest=show")
+        #expect(PixivRoutes.following(of: user, page: 2) == "/ajax/user/7/following?offset=24&limit=24&rest=show")
     }
 }

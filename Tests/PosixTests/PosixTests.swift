@@ -45,7 +45,7 @@ import Testing
             for name in ["plain", ".hidden", "…", "a b"] { close(open("\(path)/\(name)", O_CREAT | O_CLOEXEC, 0o600)) }
             mkdir("\(path)/folder", 0o700)
             symlink("plain", "\(path)/link")
-            let expected: [String: DirectoryEntry.Kind] = [
+            let expected: [String: ListedFile.Kind] = [
                 "plain": .file, ".hidden": .file, "…": .file, "a b": .file, "folder": .directory, "link": .other,
             ]
             let entries = try Directory.entries(at: path)

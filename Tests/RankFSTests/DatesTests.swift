@@ -178,10 +178,12 @@ import Testing
     /// A file manager that shows a month counts the days in it through their links.
     @Test func aDayIsSeenInTheMonthThatIsShown() async throws {
         try await Workbench.with { bench in
-            let (manager, shell) = (Program(process: 10, name: "nautilus"), Program(process: 20, name: "ls"))
+            let (manager, shell) = (
+                CallingProgram(process: 10, name: "nautilus"), CallingProgram(process: 20, name: "ls")
+            )
             let day = Node.day(.daily, Workbench.day)
             let month = "by-date/daily/2024/05"
-            func parent(for program: Program) -> String? {
+            func parent(for program: CallingProgram) -> String? {
                 bench.fileSystem.shownParentPath(of: day, to: program)
             }
             _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)

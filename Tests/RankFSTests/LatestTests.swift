@@ -28,7 +28,7 @@ import Testing
             let directory = try await bench.stat(latest)
             #expect(directory.kind == .directory && directory.permissions == 0o555)
             #expect(directory.modified == bench.fileSystem.publication(of: Workbench.newest, in: .daily))
-            #expect(await bench.attributes(directory.inode) == .attributes(directory, timeout: Limits.current))
+            #expect(await bench.attributes(directory.inode) == .attributes(directory, timeout: TreeLimits.current))
             #expect(try await day(bench) == nil, "nobody knows yet")
             let asked = bench.source.asked.count
             #expect(try await bench.names(latest) == shown(1001))
@@ -65,8 +65,8 @@ import Testing
             #expect(bench.source.asked.count == asked)
             let old = try await bench.stat("ranking/daily/2024-05-01/\(Workbench.name(1, from: 2001))")
             #expect(old.links == 1)
-            #expect(await bench.attributes(old.inode) == .attributes(old, timeout: Limits.frozen))
-            #expect(await bench.attributes(picture.inode) == .attributes(picture, timeout: Limits.current))
+            #expect(await bench.attributes(old.inode) == .attributes(old, timeout: TreeLimits.frozen))
+            #expect(await bench.attributes(picture.inode) == .attributes(picture, timeout: TreeLimits.current))
         }
     }
 
@@ -84,8 +84,8 @@ import Testing
                 return
             }
             #expect(!keepCache && !isCached)
-            #expect([timeout, absent, past].allSatisfy { $0 <= Limits.current })
-            #expect(own == Limits.frozen)
+            #expect([timeout, absent, past].allSatisfy { $0 <= TreeLimits.current })
+            #expect(own == TreeLimits.frozen)
             // While the service is late the newest day is older than the calendar's, and frozen by its own name.
             bench.time = noon
             _ = try await bench.names(latest)

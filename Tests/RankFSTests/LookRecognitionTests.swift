@@ -9,11 +9,11 @@ import Testing
 @Suite struct LookRecognitionTests {
     private let start = ContinuousClock.now
     private let parent = "ranking/daily"
-    private let nautilus = Program(process: 10, name: "nautilus")
-    private let dolphin = Program(process: 20, name: "dolphin")
-    private let worker = Program(process: 21, name: "kioslave5")
-    private let gthumb = Program(process: 30, name: "gthumb")
-    private let shell = Program(process: 40, name: "ls")
+    private let nautilus = CallingProgram(process: 10, name: "nautilus")
+    private let dolphin = CallingProgram(process: 20, name: "dolphin")
+    private let worker = CallingProgram(process: 21, name: "kioslave5")
+    private let gthumb = CallingProgram(process: 30, name: "gthumb")
+    private let shell = CallingProgram(process: 40, name: "ls")
 
     /// The machine by reference: what changes it does not fit into an expectation otherwise.
     private final class Recognition {
@@ -22,23 +22,23 @@ import Testing
         var hasDesktops: Bool { looks.hasDesktops }
 
         func watcher(
-            opening path: String, below parent: String?, by program: Program, now: ContinuousClock.Instant
+            opening path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
         ) -> Int32? {
             looks.watcher(opening: path, below: parent, by: program, now: now)
         }
 
-        func asked(below parent: String?, by program: Program, now: ContinuousClock.Instant) {
+        func asked(below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant) {
             looks.asked(below: parent, by: program, now: now)
         }
 
         func looked(
-            in path: String, isListed: Bool = true, by program: Program?, now: ContinuousClock.Instant
+            in path: String, isListed: Bool = true, by program: CallingProgram?, now: ContinuousClock.Instant
         ) -> Bool {
             looks.looked(in: path, isListed: isListed, by: program, now: now)
         }
 
         func opened(
-            _ path: String, below parent: String?, by program: Program, isWatched: Bool = false,
+            _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool = false,
             now: ContinuousClock.Instant
         ) -> LookRecognition.Opening {
             looks.opened(path, below: parent, by: program, isWatched: isWatched, now: now)
@@ -48,15 +48,15 @@ import Testing
             looks.closed(below: parent, now: now)
         }
 
-        func isGlancing(at path: String, _ program: Program) -> Bool { looks.isGlancing(at: path, program) }
+        func isGlancing(at path: String, _ program: CallingProgram) -> Bool { looks.isGlancing(at: path, program) }
 
-        func isDesktop(_ program: Program) -> Bool { looks.isDesktop(program) }
+        func isDesktop(_ program: CallingProgram) -> Bool { looks.isDesktop(program) }
 
-        func refused(_ path: String, toThumbnailerOf program: Program, now: ContinuousClock.Instant) {
+        func refused(_ path: String, toThumbnailerOf program: CallingProgram, now: ContinuousClock.Instant) {
             looks.refused(path, toThumbnailerOf: program, now: now)
         }
 
-        func secondTrier(of path: String, now: ContinuousClock.Instant) -> Program? {
+        func secondTrier(of path: String, now: ContinuousClock.Instant) -> CallingProgram? {
             looks.secondTrier(of: path, now: now)
         }
 
@@ -69,7 +69,7 @@ import Testing
 
     /// A person goes to a directory: it is watched, opened, and looked into unless GIO remembers what it found.
     private func go(
-        _ looks: Recognition, to path: String, below parent: String?, _ program: Program, at time: Double,
+        _ looks: Recognition, to path: String, below parent: String?, _ program: CallingProgram, at time: Double,
         isLookedUp: Bool = true
     ) -> (opening: LookRecognition.Opening, isWanted: Bool) {
         let opening = looks.opened(path, below: parent, by: program, isWatched: true, now: after(time + 0.1))
@@ -137,7 +137,7 @@ import Testing
 
     @Test func theFreeSpaceOfChildrenBeginsARoundWhereTheParentIsNotOpenedAgain() {
         let looks = Recognition()
-        let caja = Program(process: 11, name: "caja")
+        let caja = CallingProgram(process: 11, name: "caja")
         _ = go(looks, to: parent, below: "ranking", caja, at: 0)
         _ = go(looks, to: day(7), below: parent, caja, at: 10)
         // Back: the parent is shown from memory.
@@ -161,7 +161,7 @@ import Testing
         #expect(looks.opened(day(1), below: parent, by: shell, now: after(0.5)) == .ordinary)
         #expect(looks.looked(in: day(2), by: nil, now: after(0.5)))
         // Not even one that watches, as editors do.
-        let editor = Program(process: 41, name: "code")
+        let editor = CallingProgram(process: 41, name: "code")
         #expect(looks.opened(parent, below: "ranking", by: editor, isWatched: true, now: after(1)) == .ordinary)
         for number in 1...7 {
             #expect(looks.opened(day(number), below: parent, by: editor, now: after(1.1)) == .ordinary)
@@ -212,7 +212,7 @@ import Testing
 
     @Test func iconsOfDirectoriesThatAreShownAreWorthNoThumbnails() {
         let looks = Recognition()
-        let filer = Program(process: 50, name: "pcmanfm-qt")
+        let filer = CallingProgram(process: 50, name: "pcmanfm-qt")
         _ = go(looks, to: parent, below: "ranking", filer, at: 0, isLookedUp: false)
         #expect(looks.looked(in: parent, isListed: false, by: filer, now: after(0.5)))
         #expect(!looks.looked(in: day(1), isListed: false, by: filer, now: after(0.5)))
@@ -240,7 +240,7 @@ import Testing
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         for number in 0..<(3 * LookRecognition.most) {
-            let program = Program(process: Int32(number + 100), name: "caja")
+            let program = CallingProgram(process: Int32(number + 100), name: "caja")
             _ = looks.opened("search/\(number)", below: "search", by: program, isWatched: true, now: start)
             _ = looks.looked(in: "search/\(number)", by: program, now: start)
             _ = looks.opened("search/\(number)/below", below: "search/\(number)", by: program, now: start)

@@ -54,7 +54,7 @@ import Testing
                 return
             }
             let isAnnouncement = [".hidden", ".directory"].contains(name)
-            #expect(timeout == (isAnnouncement ? .zero : Limits.frozen))
+            #expect(timeout == (isAnnouncement ? .zero : TreeLimits.frozen))
             #expect(bench.source.asked.isEmpty)
         }
     }
@@ -175,7 +175,8 @@ import Testing
             bench.time += 7 * 3600
             _ = await bench.catalog.author(named: "nobody")
             bench.catalog.dropListings()
-            guard case .entry(let attributes, Limits.changing, Limits.changing) = await bench.walk("users/11") else {
+            guard case .entry(let attributes, TreeLimits.changing, TreeLimits.changing) = await bench.walk("users/11")
+            else {
                 Issue.record("not there")
                 return
             }

@@ -28,6 +28,6 @@ import Testing
         #expect(timer.counts == [1, 1])
         memory.noteWork()
         #expect(timer.counts == [2, 1], "and what ends later is another one")
-        #expect(timer.seconds.withLock { $0 } == [Limits.memoryInterval])
+        #expect(timer.seconds.withLock { $0 } == [TreeLimits.memoryInterval])
     }
 }

@@ -110,7 +110,7 @@ import Testing
             }
             #expect(shown.size == size - 1000)
             #expect(await bench.attributes(shown.inode) == .attributes(shown, timeout: .zero))
-            #expect(await bench.attributes(inode).timeout == Limits.frozen)
+            #expect(await bench.attributes(inode).timeout == TreeLimits.frozen)
             bench.host.setManner(.serving)
             bench.host.answerHeld()
             _ = try? await reading.value

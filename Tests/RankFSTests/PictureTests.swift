@@ -33,7 +33,7 @@ import Testing
                 "\(day)/1002_p0_\(attributes.modified)", in: day, order: .rank(2, page: 0))
             #expect(attributes.inode == number)
             #expect(bench.host.asked == ["HEAD 1002"], "one stat asks one size")
-            #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: Limits.frozen))
+            #expect(await bench.attributes(attributes.inode) == .attributes(attributes, timeout: TreeLimits.frozen))
             #expect(bench.host.asked.count == 1)
         }
     }

@@ -46,7 +46,7 @@ import Testing
         #expect(desk.lines.withLock { $0.map { $0.prefix(2) } } == ["1:", "2:", "3:"])
         reporter.report(.picture(.timedOut), subject: "1")
         #expect(desk.lines.withLock { $0.count } == 4, "another cause is told by itself")
-        desk.pass(Limits.messageInterval)
+        desk.pass(TreeLimits.messageInterval)
         #expect(desk.lines.withLock { $0.last } == "and 97 more like this: " + (Failure.withheld.explanation ?? ""))
         #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 1)
         reporter.report(.withheld, subject: "1")
@@ -67,7 +67,7 @@ import Testing
         #expect(desk.lines.withLock { $0.last } == "and 7 more like this: " + (Failure.withheld.explanation ?? ""))
         #expect(desk.lines.withLock { $0.count } == 5 && reporter.remembered == 0)
         reporter.flush()
-        desk.pass(Limits.messageInterval)
+        desk.pass(TreeLimits.messageInterval)
         #expect(desk.lines.withLock { $0.count } == 5, "and once")
     }
 
@@ -75,7 +75,7 @@ import Testing
         let desk = Desk()
         let reporter = desk.reporter()
         for _ in 1...5 { reporter.report(.withheld, subject: "a") }
-        desk.time.withLock { $0 += Limits.messageInterval }
+        desk.time.withLock { $0 += TreeLimits.messageInterval }
         reporter.report(.withheld, subject: "a")
         #expect(desk.lines.withLock { $0.map { $0.prefix(6) } } == ["a: the", "and 4 ", "a: the"])
         desk.pass(0)
@@ -100,11 +100,11 @@ import Testing
     @Test func memoryIsBoundedWhateverIsSaid() {
         let desk = Desk()
         let reporter = desk.reporter()
-        for number in 0..<(Limits.rememberedMessages * 3) {
+        for number in 0..<(TreeLimits.rememberedMessages * 3) {
             let letters = String(number, radix: 3).map { ["0": "a", "1": "b", "2": "c"][$0] ?? "" }.joined()
             reporter.report(.picture(.refused(letters)), subject: "x")
         }
-        #expect(desk.lines.withLock { $0.count } == Limits.rememberedMessages * 3)
-        #expect(reporter.remembered <= Limits.rememberedMessages)
+        #expect(desk.lines.withLock { $0.count } == TreeLimits.rememberedMessages * 3)
+        #expect(reporter.remembered <= TreeLimits.rememberedMessages)
     }
 }

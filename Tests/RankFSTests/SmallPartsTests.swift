@@ -58,7 +58,7 @@ import Testing
         func picture(_ id: Int64) -> PictureID {
             PictureID(work: WorkID(rawValue: id), page: 0, rendition: .regular, uploaded: 1)
         }
-        for id in 1...Int64(Limits.rememberedRecords) {
+        for id in 1...Int64(TreeLimits.rememberedRecords) {
             memory.keep(Self.listed(id), of: UInt64(id), picture: picture(id))
         }
         #expect(memory.record(1, picture: picture(1)) != nil)

@@ -3,29 +3,31 @@ import Rankings
 /// A work as lists of an author's works give it.
 enum BriefWork {
     /// The record; what is withheld keeps its number and loses the rest.
-    static func json(_ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSON = .null) -> JSON {
+    static func json(
+        _ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSONValue = .null
+    ) -> JSONValue {
         .object(fields(work, universe, for: viewer, bookmark: bookmark))
     }
 
     /// The record's keys and values.
     static func fields(
-        _ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSON = .null
-    ) -> [(String, JSON)] {
+        _ work: WorkRecord, _ universe: Universe, for viewer: Viewer, bookmark: JSONValue = .null
+    ) -> [(String, JSONValue)] {
         let masked = work.isWithheld(from: viewer)
         let hidden = "-----"
         let title = masked ? hidden : work.title
         let url =
             masked
             ? "https://s.pximg.net/common/images/limit_unviewable_360.png"
-            : PicturePath(work, page: 0, kind: .square(size: "250x250_80_a2", custom: isCustom(work))).url
-        var fields: [(String, JSON)] = [
+            : ServedPath(work, page: 0, kind: .square(size: "250x250_80_a2", custom: isCustom(work))).url
+        var fields: [(String, JSONValue)] = [
             ("id", .string("\(work.id.rawValue)")),
             ("title", .string(title)),
             ("illustType", .int(work.kind.rawValue)),
             ("xRestrict", .int(work.xRestrict)), ("restrict", 0), ("sl", work.xRestrict > 0 ? 6 : 2),
             ("url", .string(url)),
             ("description", masked ? "-----" : ""),
-            ("tags", .array(masked ? [] : work.tags.map(JSON.string))),
+            ("tags", .array(masked ? [] : work.tags.map(JSONValue.string))),
             ("userId", .string("\(work.author.rawValue)")),
             ("userName", .string(work.authorName)),
             ("width", .int(masked ? 100 : work.pages[0].width)),

@@ -17,7 +17,7 @@ struct CircleAnswers: Sendable {
     }
 
     /// `/ajax/user/<id>/illusts/bookmarks?tag=&offset=&limit=48&rest=show`.
-    func bookmarks() -> Answer {
+    func bookmarks() -> Response {
         guard universe.authors.slots(of: user) != nil else { return UserAnswers.gone }
         guard let (offset, limit, hidden) = part() else { return Routes.badRequest }
         var all = circle.bookmarks(of: user, hidden: hidden)
@@ -25,7 +25,7 @@ struct CircleAnswers: Sendable {
             all = all.filter { !$0.isGone && universe.work($0.work, now: match.now)?.tags.contains(tag) == true }
         }
         let isOwn = match.viewer.user == user
-        let works = all.dropFirst(offset).prefix(limit).compactMap { bookmark -> JSON? in
+        let works = all.dropFirst(offset).prefix(limit).compactMap { bookmark -> JSONValue? in
             let data = isOwn ? Circle.data(bookmark, hidden: hidden) : .null
             if bookmark.isGone { return Self.gone(bookmark, data) }
             guard let work = universe.work(bookmark.work, now: match.now) else { return nil }
@@ -40,12 +40,12 @@ struct CircleAnswers: Sendable {
     }
 
     /// `/ajax/user/<id>/following?offset=&limit=24&rest=show`.
-    func following() -> Answer {
+    func following() -> Response {
         guard universe.authors.slots(of: user) != nil else { return UserAnswers.gone }
         guard let (offset, limit, hidden) = part() else { return Routes.badRequest }
         let all = circle.following(of: user, hidden: hidden)
         let own = match.viewer.user.map { Set(circle.following(of: $0)) } ?? []
-        let users = all.dropFirst(offset).prefix(limit).map { author -> JSON in
+        let users = all.dropFirst(offset).prefix(limit).map { author -> JSONValue in
             let works = universe.works(of: author, now: match.now, for: match.viewer) ?? []
             let newest = works.prefix(Self.worksOfAuthor).compactMap { universe.work($0, now: match.now) }
             return .object([
@@ -67,7 +67,7 @@ struct CircleAnswers: Sendable {
     }
 
     /// `/ajax/follow_latest/illust?p=1&mode=all`: the newest works of the authors whom the viewer follows.
-    func feed() -> Answer {
+    func feed() -> Response {
         let request = match.request
         let mode = request.value("mode") ?? "all"
         guard let viewer = match.viewer.user, case let page = request.value("p").map({ Int($0) ?? 0 }) ?? 1,
@@ -77,10 +77,10 @@ struct CircleAnswers: Sendable {
             .flatMap { newest(of: $0, onlyR18: mode == "r18") }
             .sorted { ($0.uploaded.seconds, $0.id) > ($1.uploaded.seconds, $1.id) }
         let shown = works.dropFirst((page - 1) * Self.feedPage).prefix(Self.feedPage)
-        let bodies = shown.map { work -> JSON in
+        let bodies = shown.map { work -> JSONValue in
             let custom = BriefWork.isCustom(work)
             let urls = [("250x250", "250x250_80_a2"), ("360x360", "360x360_70"), ("540x540", "540x540_70")].map {
-                ($0.0, JSON.string(PicturePath(work, page: 0, kind: .square(size: $0.1, custom: custom)).url))
+                ($0.0, JSONValue.string(ServedPath(work, page: 0, kind: .square(size: $0.1, custom: custom)).url))
             }
             return .object(BriefWork.fields(work, universe, for: match.viewer) + [("urls", .object(urls))])
         }
@@ -140,9 +140,9 @@ struct CircleAnswers: Sendable {
     }
 
     /// A bookmarked work that has been deleted: its number is a number then, not a string (payloads/ajax-user-bookmarks).
-    private static func gone(_ bookmark: Circle.Bookmark, _ data: JSON) -> JSON {
-        let hidden: JSON = "-----"
-        let never: JSON = "1970-01-01T00:00:00+09:00"
+    private static func gone(_ bookmark: Circle.Bookmark, _ data: JSONValue) -> JSONValue {
+        let hidden: JSONValue = "-----"
+        let never: JSONValue = "1970-01-01T00:00:00+09:00"
         return .object([
             ("id", .number(bookmark.work.rawValue)), ("title", hidden), ("illustType", 0), ("xRestrict", 0),
             ("restrict", 0), ("sl", 0), ("url", "https://s.pximg.net/common/images/limit_unknown_360.png"),
@@ -155,7 +155,7 @@ struct CircleAnswers: Sendable {
         ])
     }
 
-    private func furniture(title: String) -> JSON {
+    private func furniture(title: String) -> JSONValue {
         PageFurniture.meta(title: title, description: "pixiv", page: "users/\(user.rawValue)")
     }
 }

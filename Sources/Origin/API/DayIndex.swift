@@ -13,7 +13,7 @@ struct DayIndex: Sendable {
     private static let name = "index"
 
     /// The answer for a path; nil if it is not one of an index.
-    func answer(_ request: Request) -> Answer? {
+    func answer(_ request: Request) -> Response? {
         let path = request.segments
         guard path.first == Self.name, (3...4).contains(path.count), let mode = Universe.modes.firstIndex(of: path[1]),
             !Universe.rankingModes[mode].needsSignIn, let day = Day(path[2]),
@@ -27,7 +27,7 @@ struct DayIndex: Sendable {
         let page =
             "<html>\n<head><title>Index of \(request.path)</title></head>\n<body>\n<h1>Index of \(request.path)</h1><pre>"
             + "<a href=\"../\">../</a>\n\(links.joined(separator: "\n"))\n</pre></body>\n</html>\n"
-        return Answer(
+        return Response(
             status: 200, headers: [("Content-Type", "text/html; charset=utf-8")], body: .bytes(Array(page.utf8)))
     }
 
@@ -39,7 +39,7 @@ struct DayIndex: Sendable {
         guard let rank = Int(name.prefix { $0 != "-" }), (1...Universe.ranks(ofMode: mode)).contains(rank),
             let entry = entries(mode: mode, day: day, ranks: rank...rank).first, Self.name(of: entry) == name
         else { return nil }
-        return universe.picture(at: PicturePath(entry.work, page: 0, kind: .regular).text, now: now)
+        return universe.picture(at: ServedPath(entry.work, page: 0, kind: .regular).text, now: now)
     }
 
     private static func name(of entry: Universe.Entry) -> String {

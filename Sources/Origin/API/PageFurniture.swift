@@ -3,7 +3,7 @@
 /// It is there so that decoders meet what they meet in life.
 enum PageFurniture {
     /// Where advertisements would come from.
-    static let zones: JSON = .object(
+    static let zones: JSONValue = .object(
         [
             ("responsive", "illust_responsive_side"), ("rectangle", "illust_rectangle"), ("500x500", "bigbanner"),
             ("header", "header"), ("footer", "footer"), ("expandedFooter", "multiple_illust_viewer"),
@@ -13,8 +13,8 @@ enum PageFurniture {
         })
 
     /// Titles and descriptions of a page.
-    static func meta(title: String, description: String, page: String) -> JSON {
-        let image: JSON = .string("https://embed.pixiv.net/decorate.php?page=\(page)")
+    static func meta(title: String, description: String, page: String) -> JSONValue {
+        let image: JSONValue = .string("https://embed.pixiv.net/decorate.php?page=\(page)")
         return .object([
             (
                 "meta",

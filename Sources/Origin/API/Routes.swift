@@ -18,9 +18,9 @@ struct Routes: Sendable {
     private struct Route: Sendable {
         let pattern: [String]
         let isForSignedIn: Bool
-        let answer: @Sendable (Match) -> Answer
+        let answer: @Sendable (Match) -> Response
 
-        init(_ pattern: String, signedIn: Bool = false, _ answer: @escaping @Sendable (Match) -> Answer) {
+        init(_ pattern: String, signedIn: Bool = false, _ answer: @escaping @Sendable (Match) -> Response) {
             self.pattern = pattern.split(separator: "/" as Character).map { String($0) }
             isForSignedIn = signedIn
             self.answer = answer
@@ -29,7 +29,7 @@ struct Routes: Sendable {
 
     /// The one place where routes are listed.
     private static let table: [Route] = [
-        Route("/ranking.php") { RankingAnswer($0).answer($0.request) },
+        Route("/ranking.php") { RankingPage($0).answer($0.request) },
         Route("/ajax/user/<id>") { UserAnswers($0).profile(UserID(rawValue: $0.id), $0.request) },
         Route("/ajax/user/<id>/illusts/bookmarks", signedIn: true) { CircleAnswers($0).bookmarks() },
         Route("/ajax/user/<id>/following", signedIn: true) { CircleAnswers($0).following() },
@@ -39,15 +39,15 @@ struct Routes: Sendable {
         Route("/ajax/search/manga/<word>") { SearchAnswer($0, .manga).answer() },
         Route("/ajax/user/<id>/profile/all") { UserAnswers($0).all(UserID(rawValue: $0.id)) },
         Route("/ajax/user/<id>/profile/illusts") { UserAnswers($0).illusts(UserID(rawValue: $0.id), $0.request) },
-        Route("/ajax/illust/<id>") { WorkAnswers($0).details(WorkID(rawValue: $0.id)) },
-        Route("/ajax/illust/<id>/pages") { WorkAnswers($0).pages(WorkID(rawValue: $0.id)) },
-        Route("/ajax/illust/<id>/ugoira_meta") { WorkAnswers($0).animation(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>") { WorkPages($0).details(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>/pages") { WorkPages($0).pages(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>/ugoira_meta") { WorkPages($0).animation(WorkID(rawValue: $0.id)) },
     ]
 
     /// The answer of the API; nil for a path that is none of its routes.
     static func answer(
         _ request: Request, universe: Universe, now: Int64, viewer: Viewer = .anonymous
-    ) -> Answer? {
+    ) -> Response? {
         let path = request.segments
         if path.first == "ajax", viewer == .rejected {
             return .failure("An unknown error occurred", status: 400)
@@ -76,5 +76,5 @@ struct Routes: Sendable {
     }
 
     /// A number or parameter that makes no sense, or a route for signed-in users without a session.
-    static let badRequest = Answer.failure("不正なリクエストです。", status: 400)
+    static let badRequest = Response.failure("不正なリクエストです。", status: 400)
 }

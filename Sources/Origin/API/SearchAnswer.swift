@@ -19,7 +19,7 @@ struct SearchAnswer: Sendable {
         self.scope = scope
     }
 
-    func answer() -> Answer {
+    func answer() -> Response {
         let request = match.request
         let order = request.value("order") ?? "date_d"
         // Only members who pay may order by popularity.
@@ -107,14 +107,14 @@ struct SearchAnswer: Sendable {
         }
     }
 
-    private func body(_ data: [JSON], total: Int, last: Int, shown: [WorkRecord]) -> JSON {
-        let ranges = [nil, 10000, 5000, 1000, 500, 300, 100, 50].map { (least: Int?) -> JSON in
-            .object([("min", least.map(JSON.int) ?? .null), ("max", .null)])
+    private func body(_ data: [JSONValue], total: Int, last: Int, shown: [WorkRecord]) -> JSONValue {
+        let ranges = [nil, 10000, 5000, 1000, 500, 300, 100, 50].map { (least: Int?) -> JSONValue in
+            .object([("min", least.map(JSONValue.int) ?? .null), ("max", .null)])
         }
         var tags: [String] = []
         for tag in shown.flatMap(\.tags) where !tags.contains(tag) { tags.append(tag) }
         let translations = tags.compactMap { tag in
-            TagNames.known[tag]?.english.map { (tag, JSON.object([("en", .string($0))])) }
+            TagNames.known[tag]?.english.map { (tag, JSONValue.object([("en", .string($0))])) }
         }
         return .object([
             (
@@ -125,7 +125,7 @@ struct SearchAnswer: Sendable {
                 ])
             ),
             ("popular", .object([("recent", .array([])), ("permanent", .array([]))])),
-            ("relatedTags", .array(tags.prefix(16).map(JSON.string))),
+            ("relatedTags", .array(tags.prefix(16).map(JSONValue.string))),
             ("tagTranslation", .map(translations)), ("zoneConfig", PageFurniture.zones),
             (
                 "extraData",

@@ -16,15 +16,15 @@ struct UserAnswers: Sendable {
     static let maximumIDs = 100
 
     /// What the service says of users who are not there.
-    static let gone = Answer.failure(
+    static let gone = Response.failure(
         "該当ユーザーは既に退会したか、存在しないユーザーIDです", status: 404)
 
     /// `/ajax/user/<id>`; with `full=1` everything that the author tells.
-    func profile(_ user: UserID, _ request: Request) -> Answer {
+    func profile(_ user: UserID, _ request: Request) -> Response {
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
         let isFollowed = viewer.user.map { Circle(universe, now: now).following(of: $0).contains(user) } ?? false
         let isFull = request.value("full") == "1"
-        var fields: [(String, JSON)] = [
+        var fields: [(String, JSONValue)] = [
             ("userId", .string("\(user.rawValue)")),
             ("name", .string(universe.name(of: user))),
             ("image", .string(universe.portrait(of: user, side: 50))),
@@ -39,17 +39,17 @@ struct UserAnswers: Sendable {
     }
 
     /// `/ajax/user/<id>/profile/all`: the numbers of all works, split by kind.
-    func all(_ user: UserID) -> Answer {
+    func all(_ user: UserID) -> Response {
         guard let works = universe.works(of: user, now: now, for: viewer) else { return Self.gone }
-        var illusts: [(String, JSON)] = []
-        var manga: [(String, JSON)] = []
+        var illusts: [(String, JSONValue)] = []
+        var manga: [(String, JSONValue)] = []
         for id in works {
             guard let slot = Slot(id) else { continue }
-            let pair = ("\(id.rawValue)", JSON.null)
+            let pair = ("\(id.rawValue)", JSONValue.null)
             if universe.record(slot).kind == .manga { manga.append(pair) } else { illusts.append(pair) }
         }
         let bookmarks = Circle(universe, now: now).bookmarks(of: user, hidden: false).count
-        let counts: JSON = .object([("illust", .int(bookmarks)), ("novel", 0)])
+        let counts: JSONValue = .object([("illust", .int(bookmarks)), ("novel", 0)])
         return .envelope(
             .object([
                 ("illusts", .map(illusts)),
@@ -74,13 +74,13 @@ struct UserAnswers: Sendable {
     }
 
     /// `/ajax/user/<id>/profile/illusts?ids[]=…`: short records of up to a hundred works.
-    func illusts(_ user: UserID, _ request: Request) -> Answer {
+    func illusts(_ user: UserID, _ request: Request) -> Response {
         let ids = request.values("ids[]")
         guard !ids.isEmpty, ids.count <= Self.maximumIDs, request.value("work_category") != nil else {
             return Routes.badRequest
         }
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
-        var works: [(String, JSON)] = []
+        var works: [(String, JSONValue)] = []
         for id in ids {
             guard let number = Int64(id), let work = universe.work(WorkID(rawValue: number), now: now),
                 work.author == user
@@ -108,19 +108,19 @@ struct UserAnswers: Sendable {
         "お仕事のご依頼は\r\nプロフィールのリンクからどうぞ。", "風景 & 背景が好きです。", "그림을 그립니다.",
     ]
 
-    private func details(_ user: UserID) -> [(String, JSON)] {
+    private func details(_ user: UserID) -> [(String, JSONValue)] {
         let name = universe.name(of: user)
         var chance = Chance(universe.seed, 0x17, UInt64(bitPattern: user.rawValue))
         let (country, code, prefecture) = chance.pick(Self.regions)
-        let region: JSON = .object([
+        let region: JSONValue = .object([
             ("name", .string(country)), ("region", .string(code)), ("prefecture", .string(prefecture)),
             ("privacyLevel", "0"),
         ])
         let comment = "\(name)です。\r\n\(chance.pick(Self.remarks))"
-        let webpage: JSON = chance.oneIn(2) ? .string("https://\(user.rawValue).example/?a=1&b=2") : .null
-        func told(_ text: JSON) -> JSON { .object([("name", text), ("privacyLevel", "0")]) }
+        let webpage: JSONValue = chance.oneIn(2) ? .string("https://\(user.rawValue).example/?a=1&b=2") : .null
+        func told(_ text: JSONValue) -> JSONValue { .object([("name", text), ("privacyLevel", "0")]) }
         let workspace = ["Pc", "Tool", "Tablet", "Mouse", "Desktop", "Music", "Desk", "Chair"]
-        let group: JSON = .object([
+        let group: JSONValue = .object([
             ("id", "3282"), ("title", "風景を描く人"),
             ("iconUrl", "https://i.pximg.net/c/128x128/imgaz/2012/09/12/23/08/46/group_icon_3282_square1200.jpg"),
         ])

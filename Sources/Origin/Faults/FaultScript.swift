@@ -38,11 +38,11 @@ final class FaultScript: Sendable {
 
     private func refresh(_ state: inout State) {
         guard let file else { return }
-        let stamp = Files.stamp(file)
+        let stamp = ReplayFiles.stamp(file)
         guard stamp != state.stamp else { return }
         state.stamp = stamp
         // A script that is half written, or gone, leaves nothing in force: the next change is read again.
-        state.rules = Files.bytes(file).flatMap(Self.rules) ?? []
+        state.rules = ReplayFiles.bytes(file).flatMap(Self.rules) ?? []
     }
 
     private static func rules(_ text: [UInt8]) -> [FaultRule]? {

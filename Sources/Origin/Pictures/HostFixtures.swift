@@ -27,7 +27,7 @@ enum HostFixtures {
     private static let bytes = 6_000...60_000
 
     private static func picture(
-        _ path: String, _ universe: Universe, side: Int, format: PictureFormat, title: String,
+        _ path: String, _ universe: Universe, side: Int, format: DrawnFormat, title: String,
         modified: JapanTime = JapanTime(Universe.firstDay, secondOfDay: 0)
     ) -> Picture {
         var chance = Chance(universe.seed, text: path)

@@ -4,7 +4,7 @@ import Rankings
 struct Picture: Sendable {
     let path: String
     let pixels: PixelSize
-    let format: PictureFormat
+    let format: DrawnFormat
     /// Of the whole file.
     let bytes: Int
     let modified: JapanTime
@@ -44,14 +44,14 @@ struct PictureSubject: Sendable {
 extension Universe {
     /// The picture at a path, if there is one.
     func picture(at path: String, now: Int64) -> Picture? {
-        guard let parsed = PicturePath(path), let record = work(parsed.work, now: now) else { return nil }
+        guard let parsed = ServedPath(path), let record = work(parsed.work, now: now) else { return nil }
         return Picture(record, at: path, parsed: parsed, seed: seed, isLarge: hasLargePictures)
     }
 }
 
 extension Picture {
     /// The picture of a work at a path; nil if the work's pictures are elsewhere.
-    init?(_ record: WorkRecord, at path: String, parsed: PicturePath, seed: UInt64, isLarge: Bool = false) {
+    init?(_ record: WorkRecord, at path: String, parsed: ServedPath, seed: UInt64, isLarge: Bool = false) {
         let page = parsed.page ?? 0
         guard page < record.pages.count, let pixels = parsed.kind.pixels(of: record.pages[page]) else { return nil }
         if case .original(let format) = parsed.kind {
@@ -61,7 +61,7 @@ extension Picture {
             format = .jpeg
         }
         // Wrong times, hashes and page marks all show here: only the one true path leads to a picture.
-        guard PicturePath(record, page: page, kind: parsed.kind).text == path else { return nil }
+        guard ServedPath(record, page: page, kind: parsed.kind).text == path else { return nil }
         self.path = path
         self.pixels = pixels
         modified = record.uploaded
@@ -73,7 +73,7 @@ extension Picture {
         guard record.kind == .animation else {
             if case .animation = parsed.kind { return nil }
             self.subject = subject
-            bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
+            bytes = DrawnSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
             if case .original = parsed.kind { isBroken = record.hasBrokenOriginal }
             return
         }
@@ -85,7 +85,7 @@ extension Picture {
                 let name = "\(path)#\(index)"
                 return Picture(
                     path: name, pixels: pixels, format: .jpeg,
-                    bytes: PictureSize.bytes(seed: seed, path: name, kind: parsed.kind, pixels: pixels),
+                    bytes: DrawnSize.bytes(seed: seed, path: name, kind: parsed.kind, pixels: pixels),
                     modified: record.uploaded, subject: subject)
             }
             bytes = Archive.length(frames.map(\.bytes))
@@ -94,7 +94,7 @@ extension Picture {
             subject.frame = PictureSubject.Frame(index: 0, count: count)
             fallthrough
         default:
-            bytes = PictureSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
+            bytes = DrawnSize.bytes(seed: seed, path: path, kind: parsed.kind, pixels: pixels, isLarge: isLarge)
         }
         if case .original = parsed.kind { isBroken = record.hasBrokenOriginal }
         self.subject = subject

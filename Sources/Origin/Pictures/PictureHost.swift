@@ -16,7 +16,7 @@ struct PictureHost: Sendable {
     private static let year: Int64 = 31_536_000
 
     /// The answer for a picture; nil stands for a path without one.
-    func answer(_ request: Request, _ picture: Picture?) -> Answer {
+    func answer(_ request: Request, _ picture: Picture?) -> Response {
         guard let referer = request.referer, referer.contains("pixiv.net") else {
             return .html("403 Forbidden", status: 403)
         }
@@ -24,7 +24,7 @@ struct PictureHost: Sendable {
     }
 
     /// As ``answer(_:_:)``, whoever asks.
-    func serve(_ request: Request, _ picture: Picture?) -> Answer {
+    func serve(_ request: Request, _ picture: Picture?) -> Response {
         guard let picture else { return .html("404 Not Found", status: 404) }
         if picture.isBroken { return .html("500 Internal Server Error", status: 500) }
         let modified = JapanTime(seconds: picture.modified.seconds + laterBy).http
@@ -41,11 +41,11 @@ struct PictureHost: Sendable {
         switch ByteRange.decide(wanted, length: picture.bytes) {
         case .part(let range):
             headers.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(picture.bytes)"))
-            return Answer(status: 206, headers: headers, body: .picture(picture, range: range))
+            return Response(status: 206, headers: headers, body: .picture(picture, range: range))
         case .unsatisfiable:
-            return Answer(status: 416, headers: [("Content-Range", "bytes */\(picture.bytes)")], body: .bytes([]))
+            return Response(status: 416, headers: [("Content-Range", "bytes */\(picture.bytes)")], body: .bytes([]))
         case .whole:
-            var answer = Answer(status: 200, headers: headers, body: .picture(picture, range: 0..<picture.bytes))
+            var answer = Response(status: 200, headers: headers, body: .picture(picture, range: 0..<picture.bytes))
             answer.tellsLength = tellsLength(request)
             return answer
         }

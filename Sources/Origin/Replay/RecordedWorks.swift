@@ -5,7 +5,7 @@ struct RecordedWorks: Sendable {
     /// By number, once `finish` was called.
     private(set) var found: [WorkID: WorkRecord] = [:]
     private var pageSizes: [WorkID: [PixelSize]] = [:]
-    private var formats: [WorkID: PictureFormat] = [:]
+    private var formats: [WorkID: DrawnFormat] = [:]
 
     /// Takes in everything below a node.
     mutating func learn(_ node: JSONNode) {
@@ -24,9 +24,9 @@ struct RecordedWorks: Sendable {
     }
 
     /// The path of a picture's address on any host.
-    static func path(of url: String) -> PicturePath? {
+    static func path(of url: String) -> ServedPath? {
         let prefix = "https://i.pximg.net"
-        return url.hasPrefix(prefix) ? PicturePath(url.dropFirst(prefix.count)) : nil
+        return url.hasPrefix(prefix) ? ServedPath(url.dropFirst(prefix.count)) : nil
     }
 
     // MARK: -

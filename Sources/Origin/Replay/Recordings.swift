@@ -24,11 +24,11 @@ struct Recordings: Sendable {
     /// Throws one sentence with cause and remedy.
     init(directory: String, seed: UInt64) throws(OriginError) {
         self.seed = seed
-        guard let files = Files.below(directory, suffix: ".json") else {
+        guard let files = ReplayFiles.below(directory, suffix: ".json") else {
             throw OriginError(message: "\(directory) is no directory of recorded answers: give --replay one that is.")
         }
         for file in files {
-            guard let bytes = Files.bytes(file), let node = JSONNode(bytes) else { continue }
+            guard let bytes = ReplayFiles.bytes(file), let node = JSONNode(bytes) else { continue }
             learn(bytes, node, file: file)
             works.learn(node)
             collectBriefs(bytes, node)
@@ -37,7 +37,7 @@ struct Recordings: Sendable {
     }
 
     /// The recorded answer, or what the service says where it has nothing; nil for a path that is not the API's.
-    func answer(_ request: Request) -> Answer? {
+    func answer(_ request: Request) -> Response? {
         let path = request.path.split(separator: "/" as Character).map { String($0) }
         if path == ["ranking.php"] { return ranking(request) }
         guard path.first == "ajax" else { return nil }
@@ -57,17 +57,17 @@ struct Recordings: Sendable {
 
     /// The picture at a path, if a recording names its work.
     func picture(at path: String) -> Picture? {
-        guard let parsed = PicturePath(path), let record = works.found[parsed.work] else { return nil }
+        guard let parsed = ServedPath(path), let record = works.found[parsed.work] else { return nil }
         return Picture(record, at: path, parsed: parsed, seed: seed)
     }
 
     // MARK: -
 
-    private static func verbatim(_ bytes: [UInt8]) -> Answer {
+    private static func verbatim(_ bytes: [UInt8]) -> Response {
         .json(.verbatim(bytes))
     }
 
-    private func ranking(_ request: Request) -> Answer {
+    private func ranking(_ request: Request) -> Response {
         let mode = request.value("mode") ?? "daily"
         let content = request.value("content").flatMap { $0.isEmpty ? nil : $0 } ?? "all"
         var date = request.value("date").flatMap { $0.isEmpty ? nil : $0 }
@@ -76,16 +76,16 @@ struct Recordings: Sendable {
         }
         let page = request.value("p").map { Int64($0) ?? 0 } ?? 1
         let key = Page(mode: mode, content: content, date: date ?? "", page: page)
-        return rankings[key].map(Self.verbatim) ?? RankingAnswer.outOfRange
+        return rankings[key].map(Self.verbatim) ?? RankingPage.outOfRange
     }
 
     /// Nobody recorded this answer: its envelope is made here, its records are recorded ones.
     private func briefRecords(_ request: Request) -> [UInt8]? {
-        let known = request.values("ids[]").compactMap { text -> (String, JSON)? in
+        let known = request.values("ids[]").compactMap { text -> (String, JSONValue)? in
             Int64(text).flatMap { briefs[$0] }.map { (text, .verbatim($0)) }
         }
-        let body = JSON.object([("works", .map(known)), ("zoneConfig", .object([])), ("extraData", .object([]))])
-        return JSON.object([("error", false), ("message", ""), ("body", body)]).bytes
+        let body = JSONValue.object([("works", .map(known)), ("zoneConfig", .object([])), ("extraData", .object([]))])
+        return JSONValue.object([("error", false), ("message", ""), ("body", body)]).bytes
     }
 
     private mutating func learn(_ bytes: [UInt8], _ node: JSONNode, file: String) {

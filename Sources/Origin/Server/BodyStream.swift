@@ -3,7 +3,7 @@
 /// ## Concurrency
 /// Belongs to its connection's thread, as `Exchange` does.
 final class BodyStream {
-    private let answer: Answer
+    private let answer: Response
     private let drawn: DrawnPicture?
     private let delivery: Delivery
     private let exchange: Exchange
@@ -12,7 +12,7 @@ final class BodyStream {
     private var limit: RateLimit?
 
     init(
-        _ answer: Answer, _ delivery: Delivery, drawn: DrawnPicture?, exchange: Exchange, rate: Int?, socket: Int32,
+        _ answer: Response, _ delivery: Delivery, drawn: DrawnPicture?, exchange: Exchange, rate: Int?, socket: Int32,
         isOver: @escaping () -> Bool
     ) {
         self.answer = answer

@@ -7,14 +7,14 @@ import Glibc
 /// The handle is made once and used by `stop` once. Callbacks run on the connections' threads; they get the service
 /// as their closure, which this object keeps alive until all of those threads have ended.
 @safe final class Daemon: @unchecked Sendable {  // `handle` is written by init only, and stop is called once
-    private let service: Service
+    private let service: OriginService
     private let handle: OpaquePointer
     let port: UInt16
 
     /// Connections at a time: far above any client's, far below the limit of descriptors.
     private static let maximumConnections: UInt32 = 512
 
-    init(_ service: Service) throws(OriginError) {
+    init(_ service: OriginService) throws(OriginError) {
         let closure = unsafe Unmanaged.passUnretained(service).toOpaque()  // kept alive by `self.service`
         guard
             let handle = unsafe rankfs_mhd_start(
@@ -46,7 +46,7 @@ private func noteConnection(
     context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, code: MHD_ConnectionNotificationCode
 ) {
     guard code == .CONNECTION_NOTIFY_STARTED, let closure = unsafe closure, let context = unsafe context else { return }
-    let service = unsafe Unmanaged<Service>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
+    let service = unsafe Unmanaged<OriginService>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
     unsafe context.pointee = UnsafeMutableRawPointer(bitPattern: service.nextConnection())
     // It only makes answers quicker; without it they are as right.
     if let connection = unsafe connection { _ = unsafe rankfs_send_at_once(rankfs_mhd_socket(connection)) }
@@ -68,7 +68,7 @@ private func noteCompletion(
     context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, code: MHD_RequestTerminationCode
 ) {
     guard let closure = unsafe closure, let context = unsafe context, let kept = unsafe context.pointee else { return }
-    let service = unsafe Unmanaged<Service>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
+    let service = unsafe Unmanaged<OriginService>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(kept).takeRetainedValue()  // retained by noteURI
     unsafe context.pointee = nil
     service.finished(exchange, completed: code == .REQUEST_TERMINATED_COMPLETED_OK)
@@ -83,7 +83,7 @@ private func handleRequest(
     guard let closure = unsafe closure, let connection = unsafe connection, let method = unsafe method,
         let kept = unsafe context?.pointee, let uploadSize = unsafe uploadSize
     else { return .NO }
-    let service = unsafe Unmanaged<Service>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
+    let service = unsafe Unmanaged<OriginService>.fromOpaque(closure).takeUnretainedValue()  // outlives its daemon
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(kept).takeUnretainedValue()  // retained by noteURI
     guard exchange.request != nil else {
         unsafe exchange.request = read(connection, method: String(cString: method), exchange)

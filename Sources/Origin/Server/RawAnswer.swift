@@ -1,7 +1,7 @@
 /// An answer whose header is written by hand.
 enum RawAnswer {
     /// The header's bytes.
-    static func header(_ answer: Answer, _ raw: Delivery.RawHeader) -> [UInt8] {
+    static func header(_ answer: Response, _ raw: Delivery.RawHeader) -> [UInt8] {
         if case .garbage = raw { return Array("\u{1}\u{2}this is no HTTP\r\n\r\n".utf8) }
         var lines = ["HTTP/1.1 \(answer.status) \(answer.status == 200 ? "OK" : "Partial Content")"]
         lines += answer.headers.map { "\($0.0): \($0.1)" }
@@ -19,7 +19,7 @@ enum RawAnswer {
 
     /// Sends header and body; answers whether all of it went out.
     static func send(
-        _ answer: Answer, _ raw: Delivery.RawHeader, stream: BodyStream?, to socket: RawSocket, isOver: () -> Bool
+        _ answer: Response, _ raw: Delivery.RawHeader, stream: BodyStream?, to socket: RawSocket, isOver: () -> Bool
     ) -> Bool {
         let head = header(answer, raw)
         guard unsafe head.withUnsafeBytes({ unsafe socket.send($0, isOver: isOver) }) else { return false }

@@ -42,17 +42,17 @@ final class RequestLog: Sendable {
     ///
     /// A full disk loses lines, never requests.
     func write(_ entry: Entry) {
-        var line = JSON.object([
+        var line = JSONValue.object([
             ("t", .number(entry.started)),
             ("end", .number(entry.finished)),
             ("connection", .int(entry.connection)),
             ("method", .string(entry.request.method)),
             ("path", .string(entry.request.target)),
-            ("range", entry.request.range.map(JSON.string) ?? .null),
+            ("range", entry.request.range.map(JSONValue.string) ?? .null),
             ("status", .int(entry.status)),
             ("bytes", .int(entry.bytes)),
             ("completed", .bool(entry.completed)),
-            ("fault", entry.fault.map(JSON.string) ?? .null),
+            ("fault", entry.fault.map(JSONValue.string) ?? .null),
             ("signed_in", .bool(entry.isSignedIn)),
         ]).bytes(escapingSlashes: false)
         line.append(UInt8(ascii: "\n"))

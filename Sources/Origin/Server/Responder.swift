@@ -5,14 +5,14 @@ import CMicroHTTPD
 /// ## Concurrency
 /// Lives on its connection's thread, for the time of one callback.
 @safe struct Responder {
-    let service: Service
+    let service: OriginService
     let connection: OpaquePointer
     let exchange: Exchange
 
     /// Decides and queues the answer; the connection's thread may sleep here without holding up others.
     func respond() -> MHD_Result {
         guard let request = exchange.request else { return .NO }
-        if request.path.hasPrefix(Service.controlPath) {
+        if request.path.hasPrefix(OriginService.controlPath) {
             return queue(service.control(request), Delivery(), for: request)
         }
         guard Pace.wait(milliseconds: Int64(service.configuration.latency), isOver: isOver) else { return .NO }
@@ -48,7 +48,7 @@ import CMicroHTTPD
     }
 
     /// Nil if the picture cannot be drawn.
-    private func stream(_ answer: Answer, _ delivery: Delivery, for request: Request) -> BodyStream? {
+    private func stream(_ answer: Response, _ delivery: Delivery, for request: Request) -> BodyStream? {
         var drawn: DrawnPicture?
         if case .picture(let picture, _) = answer.body, request.method != "HEAD" {
             drawn = service.store.drawn(picture)
@@ -59,7 +59,7 @@ import CMicroHTTPD
             isOver: isOver)
     }
 
-    private func queue(_ answer: Answer, _ delivery: Delivery, for request: Request) -> MHD_Result {
+    private func queue(_ answer: Response, _ delivery: Delivery, for request: Request) -> MHD_Result {
         guard let stream = stream(answer, delivery, for: request) else { return .NO }
         exchange.status = answer.status
         let closure = unsafe Unmanaged.passRetained(stream).toOpaque()  // released by releaseStream
@@ -83,7 +83,7 @@ import CMicroHTTPD
     }
 
     private func write(
-        _ answer: Answer, _ delivery: Delivery, _ raw: Delivery.RawHeader, for request: Request
+        _ answer: Response, _ delivery: Delivery, _ raw: Delivery.RawHeader, for request: Request
     ) -> MHD_Result {
         guard let stream = stream(answer, delivery, for: request) else { return .NO }
         exchange.status = answer.status

@@ -49,7 +49,7 @@ struct Circle: Sendable {
     }
 
     /// What records of works tell of a user's bookmark; null without one.
-    func bookmark(of user: UserID, on work: WorkID) -> JSON {
+    func bookmark(of user: UserID, on work: WorkID) -> JSONValue {
         for hidden in [false, true] {
             guard let found = bookmarks(of: user, hidden: hidden).first(where: { $0.work == work && !$0.isGone }) else {
                 continue
@@ -60,7 +60,7 @@ struct Circle: Sendable {
     }
 
     /// A bookmark as records tell of it.
-    static func data(_ bookmark: Bookmark, hidden: Bool) -> JSON {
+    static func data(_ bookmark: Bookmark, hidden: Bool) -> JSONValue {
         .object([("id", .string("\(bookmark.id)")), ("private", .bool(hidden))])
     }
 

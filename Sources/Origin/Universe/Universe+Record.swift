@@ -8,7 +8,7 @@ extension Universe {
         let author = authors.author(of: slot)
         let kind = kind(slot, &chance)
         let uploaded = uploadTime(slot, &chance)
-        let format: PictureFormat = kind == .animation || !chance.oneIn(3) ? .jpeg : .png
+        let format: DrawnFormat = kind == .animation || !chance.oneIn(3) ? .jpeg : .png
         let title = title(slot, &chance)
         let isOriginal = chance.oneIn(3)
         let kindTag = kind == .manga ? "漫画" : kind == .animation ? "うごイラ" : ""
@@ -75,7 +75,7 @@ extension Universe {
         }
     }
 
-    private func pages(kind: WorkKind, format: PictureFormat, _ chance: inout Chance) -> [PixelSize] {
+    private func pages(kind: WorkKind, format: DrawnFormat, _ chance: inout Chance) -> [PixelSize] {
         let count: Int
         switch kind {
         case .animation: count = 1
@@ -93,7 +93,7 @@ extension Universe {
     ]
 
     /// One to ten megapixels; PNGs at most four, because cairo compresses them slowly.
-    private static func pixels(format: PictureFormat, _ chance: inout Chance) -> PixelSize {
+    private static func pixels(format: DrawnFormat, _ chance: inout Chance) -> PixelSize {
         let (width, height) = chance.pick(shapes)
         let megapixels = chance.between(1, format == .png ? 4 : 10)
         let scale = (megapixels * 1_000_000 / (width * height)).squareRoot()

@@ -17,7 +17,7 @@ struct WorkRecord: Sendable {
     var hash: String?
     /// Whether the pictures of an animation have `_p0` in their names; older ones do not.
     var hasPageMark: Bool
-    var format: PictureFormat
+    var format: DrawnFormat
     var views: Int
     var ratings: Int
     var isOriginal: Bool
@@ -57,7 +57,7 @@ struct PixelSize: Hashable, Sendable {
 }
 
 /// What an original is stored as.
-enum PictureFormat: String, Sendable {
+enum DrawnFormat: String, Sendable {
     case jpeg = "jpg"
     case png
 

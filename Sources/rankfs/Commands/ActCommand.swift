@@ -14,8 +14,8 @@ enum ActCommand {
         let mounts = table.ownMountPoints
         var tally = Tally()
         for path in paths {
-            guard let canonical = Files.canonical(path) else {
-                let beginning = Files.canonicalBeginning(of: Files.absolute(path))
+            guard let canonical = LocalFiles.canonical(path) else {
+                let beginning = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(path))
                 if let complaint = WrongMode.complaint(
                     at: beginning, in: mounts, source: { SourceName.mounted(at: $0, table) })
                 {
@@ -45,15 +45,15 @@ enum ActCommand {
 
     /// Asks for one path, or for everything below a directory that means nothing to the command.
     private static func act(_ command: MountCommand, on path: String, _ tally: inout Tally) throws(ProgramError) {
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             tally.done += try ask(command, path)
         } catch {
-            guard error.code == ENOTTY, let names = try? Files.names(in: path) else {
+            guard error.code == ENOTTY, let names = try? LocalFiles.names(in: path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
             }
             // The pictures of `latest` are those of a day beside it.
             for name in names.sorted()
-            where Files.isDirectoryItself("\(path)/\(name)") && !FetchPath.isLatest("\(path)/\(name)") {
+            where LocalFiles.isDirectoryItself("\(path)/\(name)") && !FetchPath.isLatest("\(path)/\(name)") {
                 try act(command, on: "\(path)/\(name)", &tally)
             }
             return
@@ -61,12 +61,12 @@ enum ActCommand {
         if command == .pin { tally.failed += download(path) }
     }
 
-    private static func ask(_ command: MountCommand, _ path: String) throws(Files.Failure) -> Int {
+    private static func ask(_ command: MountCommand, _ path: String) throws(LocalFiles.Failure) -> Int {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { throw Files.Failure.last() }
+        guard file >= 0 else { throw LocalFiles.Failure.last() }
         defer { close(file) }
         let result = rankfs_ioctl(file, UInt(command.rawValue))
-        guard result >= 0 else { throw Files.Failure.last() }
+        guard result >= 0 else { throw LocalFiles.Failure.last() }
         return Int(result)
     }
 
@@ -74,20 +74,20 @@ enum ActCommand {
     ///
     /// What the service withholds is expected among a directory's, and no failure; nothing keeps the others from being stored.
     private static func download(_ path: String) -> Int {
-        guard let names = try? Files.names(in: path) else { return failure(of: path) == nil ? 0 : 1 }
+        guard let names = try? LocalFiles.names(in: path) else { return failure(of: path) == nil ? 0 : 1 }
         let isTerminal = isatty(2) == 1
         var failed = 0
         for (index, name) in names.sorted().enumerated() {
-            if isTerminal { Files.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
+            if isTerminal { LocalFiles.write(Array("\rdownloaded \(index - failed) of \(names.count)".utf8), to: 2) }
             if let failure = failure(of: "\(path)/\(name)"), failure.code != EACCES { failed += 1 }
         }
-        if isTerminal { Files.write(Array("\r\u{1B}[K".utf8), to: 2) }
+        if isTerminal { LocalFiles.write(Array("\r\u{1B}[K".utf8), to: 2) }
         return failed
     }
 
     /// Why a picture cannot be read; nil if it can.
-    private static func failure(of path: String) -> Files.Failure? {
-        do throws(Files.Failure) {
+    private static func failure(of path: String) -> LocalFiles.Failure? {
+        do throws(LocalFiles.Failure) {
             try read(path)
             return nil
         } catch {
@@ -95,9 +95,9 @@ enum ActCommand {
         }
     }
 
-    private static func read(_ path: String) throws(Files.Failure) {
+    private static func read(_ path: String) throws(LocalFiles.Failure) {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else { throw Files.Failure.last() }
+        guard file >= 0 else { throw LocalFiles.Failure.last() }
         defer { close(file) }
         // Pages that the kernel still has would be read without the mount hearing of it, and nothing would be stored.
         posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED)
@@ -106,7 +106,7 @@ enum ActCommand {
         while true {
             let count = unsafe Glibc.read(file, buffer.baseAddress, buffer.count)
             if count == 0 { return }
-            guard count > 0 else { throw Files.Failure.last() }
+            guard count > 0 else { throw LocalFiles.Failure.last() }
         }
     }
 }
@@ -137,7 +137,7 @@ extension MountCommand {
         }
     }
 
-    fileprivate func complaint(_ failure: Files.Failure) -> String {
+    fileprivate func complaint(_ failure: LocalFiles.Failure) -> String {
         if failure.code == EPERM { return "only the mount's owner and root may do that; ask them, or for share=all" }
         guard failure.code == ENOTTY else { return "\(failure.text); `rankfs status` tells more" }
         return switch self {

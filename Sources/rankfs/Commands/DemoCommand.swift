@@ -19,20 +19,20 @@ enum DemoCommand {
         if let ownCache { settings.cacheDirectory = ownCache }
         let made = try makeFolder(request.mountPoint)
         // Beneath a relative path the folder could not be found again.
-        let folder = Files.canonicalParent(of: request.mountPoint) ?? request.mountPoint
+        let folder = LocalFiles.canonicalParent(of: request.mountPoint) ?? request.mountPoint
         defer { if made { unsafe _ = rmdir(folder) } }
-        try Service(
+        try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
             announce: { Output.print(tour($0)) }
         ).run()
         // Not after a failure: then the cache may be that of another demo.
-        if let ownCache { Files.removeTree(ownCache) }
+        if let ownCache { LocalFiles.removeTree(ownCache) }
     }
 
     /// Makes the folder; false if it was there before.
     private static func makeFolder(_ path: String) throws(ProgramError) -> Bool {
         if unsafe mkdir(path, 0o700) == 0 { return true }
-        let failure = Files.Failure.last()
+        let failure = LocalFiles.Failure.last()
         if failure.code == EEXIST { return false }
         throw ProgramError(
             .cannotCreate, "the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")

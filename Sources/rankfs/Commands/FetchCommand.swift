@@ -41,7 +41,7 @@ enum FetchCommand {
         let table = MountTable.current()
         let mounts = ownMounts(table.mounts, user: getuid())
         let others = table.ownMountPoints.filter { !mounts.contains($0) }
-        let directory = Files.workingDirectory() ?? "/"
+        let directory = LocalFiles.workingDirectory() ?? "/"
         var mount: String?
         var paths: [String] = []
         var seen: Set<String> = []
@@ -49,7 +49,7 @@ enum FetchCommand {
         for argument in arguments {
             let place = try FetchPath.place(
                 of: argument, in: directory, mounts: mounts, others: others,
-                canonical: { Files.canonicalBeginning(of: $0) })
+                canonical: { LocalFiles.canonicalBeginning(of: $0) })
             guard mount == nil || mount == place.mount else {
                 throw ProgramError(.usage, "the paths are in different mounts; fetch from one at a time.")
             }
@@ -76,7 +76,7 @@ enum FetchCommand {
         _ request: FetchRequest, temporaries: TemporaryFiles, display: FetchDisplay
     ) throws(ProgramError) -> ExportFolder? {
         guard let named = request.target else { return nil }
-        let path = Files.canonicalBeginning(of: Files.absolute(named))
+        let path = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(named))
         let mounts = MountTable.current().ownMountPoints
         guard !mounts.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) else {
             throw ProgramError(

@@ -45,7 +45,8 @@ enum LoginCommand {
         let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ProgramError(
-                .usage, "the file cannot be opened: \(Files.Failure.last().text); name a cookies.txt, or - for stdin.")
+                .usage,
+                "the file cannot be opened: \(LocalFiles.Failure.last().text); name a cookies.txt, or - for stdin.")
         }
         defer { if descriptor > 0 { close(descriptor) } }
         do throws(SessionProblem) {
@@ -74,7 +75,7 @@ enum LoginCommand {
             )
         }
         let line: [UInt8]?
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             line = try HiddenPrompt.ask(accounts.question)
         } catch {
             throw ProgramError(.system, "the terminal cannot be used: \(error.text); try `rankfs login FILE`.")

@@ -81,7 +81,9 @@ enum StatusCommand {
     /// The text of a mount's status, or why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
         let result = Patience.run(within: patience) {
-            Result { () throws(Files.Failure) in try Files.read("\(mountPoint)/\(documentPath)", limit: longest) }
+            Result { () throws(LocalFiles.Failure) in
+                try LocalFiles.read("\(mountPoint)/\(documentPath)", limit: longest)
+            }
         }
         switch result {
         case .success(let text): return text
@@ -93,7 +95,7 @@ enum StatusCommand {
     }
 
     /// Why a mount tells nothing.
-    static func explanation(of failure: Files.Failure, at mountPoint: String) -> ProgramError {
+    static func explanation(of failure: LocalFiles.Failure, at mountPoint: String) -> ProgramError {
         let shown = LogText.escaped(mountPoint)
         let reason =
             switch failure.code {

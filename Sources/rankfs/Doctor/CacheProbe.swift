@@ -30,7 +30,7 @@ enum CacheProbe {
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return .notADirectory }
         // The mount's own test, and first: nobody is to change the owner or the marks of such a folder.
-        guard CachePlace.mayHoldCache((try? Files.names(in: path)) ?? []) else { return .notOwn }
+        guard CachePlace.mayHoldCache((try? LocalFiles.names(in: path)) ?? []) else { return .notOwn }
         guard status.st_uid == geteuid() else { return .foreign(user: status.st_uid) }
         // Read-only file systems say no to root too.
         guard unsafe access(path, W_OK | X_OK) == 0 else { return .unwritable(errno) }
@@ -40,7 +40,7 @@ enum CacheProbe {
     /// Whether the nearest folder that is there can be written.
     private static func canBeMade(_ path: String) -> Bool {
         var path = path
-        while let parent = Files.parent(of: path) {
+        while let parent = LocalFiles.parent(of: path) {
             if unsafe access(parent, F_OK) == 0 { return unsafe access(parent, W_OK | X_OK) == 0 }
             path = parent
         }
@@ -75,7 +75,7 @@ enum CacheProbe {
     private static func leftovers(_ place: CachePlace) -> Finding.LeftoverLook {
         var look = Finding.LeftoverLook()
         for directory in [place.directory, place.catalog] {
-            for name in (try? Files.names(in: directory)) ?? [] where name.contains(".sqlite.damaged-") {
+            for name in (try? LocalFiles.names(in: directory)) ?? [] where name.contains(".sqlite.damaged-") {
                 if !name.hasSuffix("-wal"), !name.hasSuffix("-shm") { look.setAside.append("\(directory)/\(name)") }
             }
         }

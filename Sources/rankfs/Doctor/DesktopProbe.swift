@@ -73,7 +73,7 @@ enum DesktopProbe {
     private static let libraries: [String] = {
         let roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib"]
         let below = roots.flatMap { root in
-            ((try? Files.names(in: root)) ?? [])
+            ((try? LocalFiles.names(in: root)) ?? [])
                 .filter { $0.contains("-linux-gnu") || $0.hasPrefix("python3") }.map { "\(root)/\($0)" }
         }
         let python = below.filter { $0.contains("/python3") }

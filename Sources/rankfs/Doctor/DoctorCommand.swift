@@ -100,7 +100,7 @@ struct DoctorCommand {
             guard error.status == .configuration else { throw error }
             let loader = SettingsLoader(
                 environment: [:], commandLine: request.mount.options.assignments,
-                directory: Files.workingDirectory() ?? "/", home: home.directory)
+                directory: LocalFiles.workingDirectory() ?? "/", home: home.directory)
             return (try loader.load().settings, [], error.message)
         }
     }

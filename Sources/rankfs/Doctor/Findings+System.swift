@@ -23,7 +23,7 @@ extension Finding {
         case .refused(let code):
             .wrong(
                 "fuse device",
-                "/dev/fuse cannot be opened (\(Files.Failure(code: code).text)): give this user the right to, "
+                "/dev/fuse cannot be opened (\(LocalFiles.Failure(code: code).text)): give this user the right to, "
                     + "or the container `--device /dev/fuse`.")
         }
     }

@@ -48,13 +48,15 @@ enum SystemProbe {
 
     /// The names of running processes, as far as this user may know.
     private static func programs() -> Set<String> {
-        let processes = ((try? Files.names(in: "/proc")) ?? []).filter { $0.utf8.allSatisfy { (48...57).contains($0) } }
+        let processes = ((try? LocalFiles.names(in: "/proc")) ?? []).filter {
+            $0.utf8.allSatisfy { (48...57).contains($0) }
+        }
         return Set(processes.compactMap { text("/proc/\($0)/comm").map { String($0.prefix { $0 != "\n" }) } })
     }
 
     /// A small file's text; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
-        (try? Files.read(path, limit: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
+        (try? LocalFiles.read(path, limit: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: - Mounts

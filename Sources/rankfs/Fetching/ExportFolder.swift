@@ -54,8 +54,8 @@ final class ExportFolder: Sendable {
     /// Begins a file in the place where it will be; nil if the process is stopping.
     func create(_ file: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
-        do throws(Files.Failure) {
-            try Files.makeDirectories(Files.parent(of: temporary) ?? path, permissions: 0o755)
+        do throws(LocalFiles.Failure) {
+            try LocalFiles.makeDirectories(LocalFiles.parent(of: temporary) ?? path, permissions: 0o755)
             guard let descriptor = try temporaries.open(temporary) else { return nil }
             return ExportedFile(path: temporary, descriptor: descriptor, temporaries: temporaries)
         } catch {
@@ -85,7 +85,7 @@ final class ExportFolder: Sendable {
             let times = [status.st_mtim, status.st_mtim]
             unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(written.descriptor, $0.baseAddress) }
         }
-        do throws(Files.Failure) { try written.rename(to: "\(path)/\(file)") } catch {
+        do throws(LocalFiles.Failure) { try written.rename(to: "\(path)/\(file)") } catch {
             throw self.error(error, path: file)
         }
         try writeSidecar(of: file, source: source)
@@ -98,13 +98,13 @@ final class ExportFolder: Sendable {
         else { return }
         let name = file + Sidecar.suffix
         let bytes = Array(text.utf8)
-        if let present = try? Files.read("\(path)/\(name)", limit: bytes.count + 1), present == bytes { return }
+        if let present = try? LocalFiles.read("\(path)/\(name)", limit: bytes.count + 1), present == bytes { return }
         guard let written = try create(name) else { return }
         guard written.write(bytes) else {
             written.discard()
             throw error(written.failure, path: name)
         }
-        do throws(Files.Failure) { try written.rename(to: "\(path)/\(name)") } catch {
+        do throws(LocalFiles.Failure) { try written.rename(to: "\(path)/\(name)") } catch {
             written.discard()
             throw self.error(error, path: name)
         }
@@ -124,7 +124,7 @@ final class ExportFolder: Sendable {
     }
 
     /// Why a file cannot be written, with what to do.
-    func error(_ failure: Files.Failure?, path file: String) -> ProgramError {
+    func error(_ failure: LocalFiles.Failure?, path file: String) -> ProgramError {
         let folder = LogText.escaped(path)
         let shown = LogText.escaped("\(path)/\(file)")
         switch failure?.code {

@@ -10,7 +10,7 @@ final class ExportedFile {
     let path: String
     let descriptor: Int32
     /// Why writing failed; nil as long as it did not.
-    private(set) var failure: Files.Failure?
+    private(set) var failure: LocalFiles.Failure?
     private let temporaries: TemporaryFiles
     private var isOpen = true
 
@@ -22,13 +22,13 @@ final class ExportedFile {
 
     /// Appends bytes; false if that fails.
     func write(_ bytes: [UInt8]) -> Bool {
-        guard !Files.write(bytes, to: descriptor) else { return true }
-        failure = Files.Failure.last()
+        guard !LocalFiles.write(bytes, to: descriptor) else { return true }
+        failure = LocalFiles.Failure.last()
         return false
     }
 
     /// Closes it and gives it its name.
-    func rename(to final: String) throws(Files.Failure) {
+    func rename(to final: String) throws(LocalFiles.Failure) {
         // Renamed while locked, so that another process cannot take the name for its own.
         guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
         temporaries.forget(path)

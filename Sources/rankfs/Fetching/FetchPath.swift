@@ -81,7 +81,9 @@ enum FetchPath {
     ///   - day: The day that the `latest` of a path below the mount's root shows.
     /// - Returns: Nil if the path does not lead through `latest`.
     /// - Throws: What `day` throws.
-    static func ofDay(_ path: String, day: (String) throws(Files.Failure) -> String) throws(Files.Failure) -> String? {
+    static func ofDay(
+        _ path: String, day: (String) throws(LocalFiles.Failure) -> String
+    ) throws(LocalFiles.Failure) -> String? {
         let parts = path.split(separator: "/").map(String.init)
         let latest = parts.prefix(3).joined(separator: "/")
         guard isLatest(latest) else { return nil }

@@ -25,7 +25,7 @@ enum FetchOutcome: Sendable {
     case withheld
     case missing
     /// Trying again may help.
-    case failed(Files.Failure)
+    case failed(LocalFiles.Failure)
     /// Nothing else would work either.
     case stopped(ProgramError)
 }
@@ -56,11 +56,11 @@ final class FetchReader: Sendable {
 
     /// Lists a directory, or a path that may be a file.
     func list(_ work: FetchWork) -> FetchOutcome {
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             if let path = try ofDay(work.path) { return .elsewhere(path) }
         } catch { return Self.outcome(of: error, mount: mount) }
         let path = work.path.isEmpty ? mount : "\(mount)/\(work.path)"
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             let status = try MountedFiles.status(of: path)
             if MountedFiles.kind(status) == .file {
                 return .listed(files: [("", Int64(status.st_size))], directories: [])
@@ -83,8 +83,8 @@ final class FetchReader: Sendable {
     }
 
     /// The day's own path of what is named by way of `latest`; nil for other paths.
-    func ofDay(_ path: String) throws(Files.Failure) -> String? {
-        try FetchPath.ofDay(path) { directory throws(Files.Failure) in
+    func ofDay(_ path: String) throws(LocalFiles.Failure) -> String? {
+        try FetchPath.ofDay(path) { directory throws(LocalFiles.Failure) in
             try MountedFiles.day(shownBy: "\(mount)/\(directory)")
         }
     }
@@ -94,7 +94,7 @@ final class FetchReader: Sendable {
     /// Reads a file from its beginning to its end, and writes it to the target if there is one.
     func fetch(_ work: FetchWork) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             let status = try MountedFiles.status(of: path)
             if let target { return try export(work, status, to: target) }
             if MountedFiles.attribute("user.rankfs.state", of: path) == "stored" {
@@ -108,7 +108,7 @@ final class FetchReader: Sendable {
 
     private func export(
         _ work: FetchWork, _ status: stat, to target: ExportFolder
-    ) throws(Files.Failure) -> FetchOutcome {
+    ) throws(LocalFiles.Failure) -> FetchOutcome {
         let path = "\(mount)/\(work.path)"
         let present = target.compare(work.path, with: status)
         if present == .same {
@@ -122,12 +122,12 @@ final class FetchReader: Sendable {
         defer { close(descriptor) }
         let file: ExportedFile
         do throws(ProgramError) {
-            guard let opened = try target.create(work.path) else { return .failed(Files.Failure(code: EINTR)) }
+            guard let opened = try target.create(work.path) else { return .failed(LocalFiles.Failure(code: EINTR)) }
             file = opened
         } catch {
             return .stopped(error)
         }
-        do throws(Files.Failure) {
+        do throws(LocalFiles.Failure) {
             let count = try read(descriptor) { file.write($0) }
             guard file.failure == nil else {
                 file.discard()
@@ -146,13 +146,13 @@ final class FetchReader: Sendable {
         }
     }
 
-    private func open(_ path: String) throws(Files.Failure) -> Int32 {
+    private func open(_ path: String) throws(LocalFiles.Failure) -> Int32 {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .last() }
         return descriptor
     }
 
-    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(Files.Failure) -> Int64 {
+    private func read(_ path: String, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
         let descriptor = try open(path)
         defer { close(descriptor) }
         // Pages that the kernel still has of a picture that was dropped would be read without anything being stored.
@@ -161,7 +161,7 @@ final class FetchReader: Sendable {
     }
 
     /// Reads to the end; a file that is not as long as it says is a failure, whoever's fault it is.
-    private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(Files.Failure) -> Int64 {
+    private func read(_ descriptor: Int32, each: ([UInt8]) -> Bool) throws(LocalFiles.Failure) -> Int64 {
         var total: Int64 = 0
         var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
         while true {
@@ -174,14 +174,14 @@ final class FetchReader: Sendable {
         }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .last() }
-        guard Int64(status.st_size) == total else { throw Files.Failure(code: EIO) }
+        guard Int64(status.st_size) == total else { throw LocalFiles.Failure(code: EIO) }
         return total
     }
 
     // MARK: Failures
 
     /// What an errno of the mount means for a fetch.
-    static func outcome(of failure: Files.Failure, mount: String) -> FetchOutcome {
+    static func outcome(of failure: LocalFiles.Failure, mount: String) -> FetchOutcome {
         switch failure.code {
         case EACCES, EPERM: .withheld
         case ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG: .missing
@@ -195,7 +195,7 @@ final class FetchReader: Sendable {
     }
 
     /// Whether a failure says that nobody was reached.
-    static func isUnreachable(_ failure: Files.Failure) -> Bool {
+    static func isUnreachable(_ failure: LocalFiles.Failure) -> Bool {
         [EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ECONNREFUSED].contains(failure.code)
     }
 }

@@ -147,7 +147,7 @@ final class FetchRun {
         schedule.succeeded(piece.id)
     }
 
-    private func failed(_ result: Result, _ failure: Files.Failure) {
+    private func failed(_ result: Result, _ failure: LocalFiles.Failure) {
         let verdict = schedule.failed(
             result.piece.id, unreachable: FetchReader.isUnreachable(failure), closedUntil: result.closedUntil,
             now: WallClock.now())

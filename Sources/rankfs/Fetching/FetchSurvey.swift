@@ -25,7 +25,7 @@ enum FetchSurvey {
         for path in paths {
             let requests = FetchEstimate.requests(for: path)
             if requests > 0 {
-                let parent = Files.parent(of: "/\(path)").map { String($0.dropFirst()) } ?? ""
+                let parent = LocalFiles.parent(of: "/\(path)").map { String($0.dropFirst()) } ?? ""
                 if siblings[parent] == nil {
                     let names = (try? MountedFiles.list("\(mount)/\(parent)"))?.map(\.name)
                     siblings[parent] = Set(names ?? [])

@@ -15,7 +15,7 @@ enum MountedFiles {
     }
 
     /// The entries of a directory in the order in which it gives them, without `.` and `..`.
-    static func list(_ path: String) throws(Files.Failure) -> [Entry] {
+    static func list(_ path: String) throws(LocalFiles.Failure) -> [Entry] {
         try Directory.entries(at: path).map { entry in
             let kind: Kind =
                 switch entry.kind {
@@ -29,7 +29,7 @@ enum MountedFiles {
     }
 
     /// lstat(2).
-    static func status(of path: String) throws(Files.Failure) -> stat {
+    static func status(of path: String) throws(LocalFiles.Failure) -> stat {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .last() }
         return status
@@ -47,12 +47,12 @@ enum MountedFiles {
     /// The day that a directory of pictures shows.
     ///
     /// - Throws: What opening it says; ENODATA for other directories.
-    static func day(shownBy directory: String) throws(Files.Failure) -> String {
+    static func day(shownBy directory: String) throws(LocalFiles.Failure) -> String {
         // Opened first: that makes the mount ask which day is the newest, unless it knows.
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last() }
         defer { close(descriptor) }
-        guard let day = attribute("user.rankfs.day", of: directory) else { throw Files.Failure(code: ENODATA) }
+        guard let day = attribute("user.rankfs.day", of: directory) else { throw LocalFiles.Failure(code: ENODATA) }
         return day
     }
 
@@ -62,7 +62,7 @@ enum MountedFiles {
     }
 
     /// The extended attributes that a copy takes along: all of `user.`; the mount lists none that tell of its own store.
-    static func attributes(of path: String) throws(Files.Failure) -> [(name: String, value: [UInt8])] {
+    static func attributes(of path: String) throws(LocalFiles.Failure) -> [(name: String, value: [UInt8])] {
         var list = [UInt8](repeating: 0, count: longestAttribute)
         let length = unsafe list.withUnsafeMutableBytes { buffer in
             unsafe llistxattr(path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)

@@ -16,10 +16,10 @@ final class TemporaryFiles: Sendable {
     ///
     /// - Returns: The descriptor, which is locked against other processes and empty.
     /// - Throws: EBUSY if another process is writing it.
-    func open(_ path: String) throws(Files.Failure) -> Int32? {
-        let result = paths.withLock { paths -> Result<Int32?, Files.Failure> in
+    func open(_ path: String) throws(LocalFiles.Failure) -> Int32? {
+        let result = paths.withLock { paths -> Result<Int32?, LocalFiles.Failure> in
             guard paths != nil else { return .success(nil) }
-            do throws(Files.Failure) {
+            do throws(LocalFiles.Failure) {
                 let descriptor = try Self.openLocked(path)
                 paths?.insert(path)
                 return .success(descriptor)
@@ -50,14 +50,14 @@ final class TemporaryFiles: Sendable {
         for path in left { unsafe _ = unlink(path) }
     }
 
-    private static func openLocked(_ path: String) throws(Files.Failure) -> Int32 {
+    private static func openLocked(_ path: String) throws(LocalFiles.Failure) -> Int32 {
         // A second try for a file that its writer renamed between open and lock.
         for _ in 0..<2 {
             let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
             guard descriptor >= 0 else { throw .last() }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
-                throw Files.Failure(code: EBUSY)
+                throw LocalFiles.Failure(code: EBUSY)
             }
             var opened = stat()
             var named = stat()
@@ -68,12 +68,12 @@ final class TemporaryFiles: Sendable {
                 continue
             }
             guard ftruncate(descriptor, 0) == 0 else {
-                let failure = Files.Failure.last()
+                let failure = LocalFiles.Failure.last()
                 close(descriptor)
                 throw failure
             }
             return descriptor
         }
-        throw Files.Failure(code: EBUSY)
+        throw LocalFiles.Failure(code: EBUSY)
     }
 }

@@ -27,9 +27,9 @@ struct LogFile: Sendable {
         if isThere { try Self.check(status, path) }
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw Refusal(reason: Files.Failure.last().text) }
+        guard descriptor >= 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
         do throws(Refusal) {
-            guard unsafe fstat(descriptor, &status) == 0 else { throw Refusal(reason: Files.Failure.last().text) }
+            guard unsafe fstat(descriptor, &status) == 0 else { throw Refusal(reason: LocalFiles.Failure.last().text) }
             try Self.check(status, path)
         } catch {
             close(descriptor)
@@ -48,7 +48,7 @@ struct LogFile: Sendable {
     /// - Throws: Why it cannot be used, with the remedy.
     init(named path: String, mountPoint: String) throws(ProgramError) {
         let shown = LogText.escaped(path)
-        let place = Files.canonicalBeginning(of: path)
+        let place = LocalFiles.canonicalBeginning(of: path)
         guard place != mountPoint, !place.hasPrefix(mountPoint + "/") else {
             throw ProgramError(
                 .usage, "the log file \(shown) lies inside the mount point; set log_file to another one.")

@@ -58,7 +58,7 @@ final class LogOutput: Sendable {
                 if open.isRegular, open.size > Self.fileBound { open.size = line.utf8.count + Self.turn(open.path) }
                 file = open
             }
-            Files.write(Array(line.utf8), to: 2)
+            LocalFiles.write(Array(line.utf8), to: 2)
         }
     }
 

@@ -48,7 +48,8 @@ struct MountPoint: Hashable, Sendable {
         case .notADirectory: return .refuse("\(shown) is not a folder; name an empty folder.")
         case .failed(let code):
             return .refuse(
-                "\(shown) cannot be used as a mount point: \(Files.Failure(code: code).text); name another folder.")
+                "\(shown) cannot be used as a mount point: \(LocalFiles.Failure(code: code).text); name another folder."
+            )
         case .silent: return .refuse("\(shown) does not answer; unmount what is there or name another folder.")
         }
     }
@@ -82,8 +83,10 @@ struct MountPoint: Hashable, Sendable {
     /// - Returns: The canonical path of what was made; nil if nothing was, which the mount then says.
     static func make(_ path: String) -> String? {
         var status = stat()
-        guard let canonical = Files.canonicalParent(of: path), unsafe lstat(canonical, &status) != 0, errno == ENOENT,
-            let parent = Files.parent(of: canonical), unsafe stat(parent, &status) == 0, status.st_uid == geteuid(),
+        guard let canonical = LocalFiles.canonicalParent(of: path), unsafe lstat(canonical, &status) != 0,
+            errno == ENOENT,
+            let parent = LocalFiles.parent(of: canonical), unsafe stat(parent, &status) == 0,
+            status.st_uid == geteuid(),
             unsafe mkdir(canonical, 0o700) == 0
         else { return nil }
         return canonical
@@ -91,7 +94,7 @@ struct MountPoint: Hashable, Sendable {
 
     /// The canonical path of a folder that may be a mount that does not answer; nil if its parent does not exist.
     static func canonical(_ path: String) -> String? {
-        Files.canonicalParent(of: path).map { Files.canonical($0) ?? $0 }
+        LocalFiles.canonicalParent(of: path).map { LocalFiles.canonical($0) ?? $0 }
     }
 
     /// Looks at a folder without waiting longer than `patience` for whatever is mounted there.
@@ -101,13 +104,13 @@ struct MountPoint: Hashable, Sendable {
         // The attributes of a dead mount's root may be cached, so stat(2) alone can succeed; statfs(2) always asks.
         let asksMount = mounts.last?.isOwn == true
         return Patience.run(within: patience) {
-            do throws(Files.Failure) {
+            do throws(LocalFiles.Failure) {
                 if asksMount {
                     var statistics = statvfs()
                     guard unsafe statvfs(path, &statistics) == 0 else { throw .last() }
                 }
-                guard try Files.isDirectory(path) else { return .notADirectory }
-                return .directory(isEmpty: listing ? try Files.isEmptyDirectory(path) : true)
+                guard try LocalFiles.isDirectory(path) else { return .notADirectory }
+                return .directory(isEmpty: listing ? try LocalFiles.isEmptyDirectory(path) : true)
             } catch {
                 return error.code == ENOENT ? .missing : error.code == ENOTDIR ? .notADirectory : .failed(error.code)
             }

@@ -24,10 +24,10 @@ enum OwnMounts {
     ///
     /// Blocks for some seconds a mount that does not answer.
     static func holding(_ directory: String) -> (mountPoint: String, processID: Int32)? {
-        let wanted = Files.canonical(directory) ?? directory
+        let wanted = LocalFiles.canonical(directory) ?? directory
         for mountPoint in MountTable.current().ownMountPoints {
             guard let document = StatusCommand.document(of: mountPoint),
-                Files.canonical(document.cache.directory) == wanted
+                LocalFiles.canonical(document.cache.directory) == wanted
             else { continue }
             return (document.mountPoint, document.pid)
         }

@@ -99,7 +99,7 @@ extension Account {
     }
 
     private static var isSingleThreaded: Bool {
-        guard let tasks = try? Files.names(in: "/proc/self/task") else { return true }
+        guard let tasks = try? LocalFiles.names(in: "/proc/self/task") else { return true }
         return tasks.count == 1
     }
 

@@ -19,7 +19,7 @@ struct GuardedMount: Hashable, Sendable {
 
     init(_ request: MountRequest, for account: Account) {
         source = request.source
-        mountPoint = Files.absolute(request.mountPoint)
+        mountPoint = LocalFiles.absolute(request.mountPoint)
         user = account.user
         group = account.group
         name = account.name
@@ -117,7 +117,7 @@ struct GuardedMount: Hashable, Sendable {
         let folder = unsafe rankfs_open_path(path)
         var status = stat()
         guard folder >= 0, unsafe fstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
-            Files.target(ofDescriptor: folder) == path
+            LocalFiles.target(ofDescriptor: folder) == path
         else { throw ProgramError(.mountFailure, "\(shown) is not a folder any more; try again.") }
         let isAutomounters = rankfs_file_system_type(folder) == Self.autofs
         guard status.st_uid == user || isAutomounters else {
@@ -161,7 +161,8 @@ struct GuardedMount: Hashable, Sendable {
     private var mountFailure: ProgramError {
         ProgramError(
             .mountFailure,
-            "mounting on \(LogText.escaped(mountPoint)) failed: \(Files.Failure.last().text); `dmesg` may tell more.")
+            "mounting on \(LogText.escaped(mountPoint)) failed: \(LocalFiles.Failure.last().text); `dmesg` may tell more."
+        )
     }
 
     /// Takes the mount away if it is still there, wherever that is: its user may have renamed or exchanged folders above it.

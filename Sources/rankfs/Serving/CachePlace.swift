@@ -46,7 +46,7 @@ struct CachePlace: Hashable, Sendable {
     ///
     /// - Returns: This place; one in memory if the disk has no room to make it.
     func prepared(_ home: Home) throws(ProgramError) -> CachePlace {
-        guard Self.mayHoldCache((try? Files.names(in: directory)) ?? []) else {
+        guard Self.mayHoldCache((try? LocalFiles.names(in: directory)) ?? []) else {
             throw ProgramError(
                 .cannotCreate,
                 "the cache directory \(LogText.escaped(directory)) holds files that are not rankfs's; "
@@ -61,19 +61,19 @@ struct CachePlace: Hashable, Sendable {
     }
 
     /// Makes what is missing; nil if all is there and can be written.
-    private func make() -> Files.Failure? {
-        do throws(Files.Failure) {
+    private func make() -> LocalFiles.Failure? {
+        do throws(LocalFiles.Failure) {
             for path in [directory, catalog] {
-                try Files.makeDirectories(path)
+                try LocalFiles.makeDirectories(path)
                 // W_OK and X_OK: read-only file systems say no to root too.
-                guard unsafe access(path, W_OK | X_OK) == 0 else { throw Files.Failure.last() }
+                guard unsafe access(path, W_OK | X_OK) == 0 else { throw LocalFiles.Failure.last() }
             }
         } catch {
             return error
         }
         // What else cannot be made is told by those who need it.
         guard let code = ImageCache.makeFolders(in: directory), code == ENOSPC || code == EDQUOT else { return nil }
-        return Files.Failure(code: code)
+        return LocalFiles.Failure(code: code)
     }
 
     /// The bytes of pictures that a place in memory may hold: the largest picture there can be.
@@ -99,7 +99,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Removes a place in memory; others stay.
     func leave() {
-        if isInMemory { Files.removeTree(directory) }
+        if isInMemory { LocalFiles.removeTree(directory) }
     }
 
     /// Whether a directory with these names is a cache, or may become one.
@@ -116,7 +116,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Refuses a cache that would lie inside its own mount, where no file could be written.
     func check(against mountPoint: String) throws(ProgramError) {
-        let own = Files.canonicalBeginning(of: directory)
+        let own = LocalFiles.canonicalBeginning(of: directory)
         guard own == mountPoint || own.hasPrefix(mountPoint + "/") else { return }
         throw ProgramError(
             .usage,
@@ -126,18 +126,18 @@ struct CachePlace: Hashable, Sendable {
 
     /// A cool-down left over from an earlier run.
     func storedCoolDown() -> Int64? {
-        guard let bytes = try? Files.read(coolDown, limit: 32) else { return nil }
+        guard let bytes = try? LocalFiles.read(coolDown, limit: 32) else { return nil }
         return Int64(String(decoding: bytes.prefix { $0 != 10 }, as: UTF8.self))
     }
 
     /// Keeps a cool-down over restarts; a disk that is full costs only that.
     func store(coolDown seconds: Int64) {
-        try? Files.replace(coolDown, with: Array("\(seconds)\n".utf8))
+        try? LocalFiles.replace(coolDown, with: Array("\(seconds)\n".utf8))
     }
 
     /// Cool-downs of image hosts left over from an earlier run; a line that makes no sense is none.
     func storedHostCoolDowns() -> [String: Int64] {
-        guard let bytes = try? Files.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
+        guard let bytes = try? LocalFiles.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
         var ends: [String: Int64] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ")
@@ -150,6 +150,6 @@ struct CachePlace: Hashable, Sendable {
     /// Keeps the cool-downs of image hosts over restarts; a disk that is full costs only that.
     func store(hostCoolDowns ends: [String: Int64]) {
         let lines = ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
-        try? Files.replace(hostCoolDowns, with: Array(lines.joined().utf8))
+        try? LocalFiles.replace(hostCoolDowns, with: Array(lines.joined().utf8))
     }
 }

@@ -61,7 +61,7 @@ final class Parts: Sendable {
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
         health = HostHealth(
-            RequestLog(transport, log: log), proxy: settings.proxy?.authority, now: WallClock.now
+            LoggedTransport(transport, log: log), proxy: settings.proxy?.authority, now: WallClock.now
         ) { log.record($0) }
         imageHosts = CoolDownTransport(
             health, closedUntil: place.storedHostCoolDowns(), wallClock: WallClock.now

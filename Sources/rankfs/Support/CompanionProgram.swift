@@ -7,7 +7,7 @@ enum CompanionProgram {
     ///
     /// - Throws: unavailable, with one sentence, if it is in neither.
     static func path(of name: String) throws(ProgramError) -> String {
-        let places = candidates(for: name, besides: Files.link("/proc/self/exe") ?? "")
+        let places = candidates(for: name, besides: LocalFiles.link("/proc/self/exe") ?? "")
         for place in places where unsafe access(place, X_OK) == 0 { return place }
         throw ProgramError(
             .unavailable,

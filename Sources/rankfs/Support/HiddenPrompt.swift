@@ -15,7 +15,7 @@ enum HiddenPrompt {
     /// for the main thread before there are others.
     ///
     /// - Returns: The line without its end; nil if the terminal was closed.
-    static func ask(_ question: String) throws(Files.Failure) -> [UInt8]? {
+    static func ask(_ question: String) throws(LocalFiles.Failure) -> [UInt8]? {
         var terminal = termios()
         guard unsafe tcgetattr(0, &terminal) == 0 else { throw .last() }
         var watched = sigset_t()
@@ -27,11 +27,11 @@ enum HiddenPrompt {
             let descriptor = unsafe signalfd(-1, &watched, Int32(SFD_CLOEXEC))
             guard descriptor >= 0 else { throw .last() }
             hide(terminal)
-            Files.write(Array(question.utf8), to: 2)
+            LocalFiles.write(Array(question.utf8), to: 2)
             let outcome = read(signals: descriptor)
             unsafe tcsetattr(0, TCSAFLUSH, &terminal)
             close(descriptor)
-            if case .signal = outcome { Files.write([10], to: 2) }
+            if case .signal = outcome { LocalFiles.write([10], to: 2) }
             unsafe sigprocmask(SIG_SETMASK, &before, nil)
             switch outcome {
             case .line(let line): return line
@@ -45,7 +45,7 @@ enum HiddenPrompt {
     private enum Outcome {
         case line([UInt8]?)
         case signal(Int32)
-        case failed(Files.Failure)
+        case failed(LocalFiles.Failure)
     }
 
     /// Line editing stays; the end of the line is shown, so that what comes next begins on a new one.

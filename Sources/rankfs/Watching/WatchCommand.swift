@@ -78,7 +78,7 @@ enum WatchCommand {
     /// What is said when a mount tells nothing any more.
     ///
     /// - Throws: If that is a failure of the mount's.
-    static func ending(_ failure: Files.Failure, of mountPoint: String) throws(ProgramError) -> String {
+    static func ending(_ failure: LocalFiles.Failure, of mountPoint: String) throws(ProgramError) -> String {
         switch failure.code {
         case ENOENT, ENOTDIR: return "\(LogText.escaped(mountPoint)) has been unmounted."
         default: throw StatusCommand.explanation(of: failure, at: mountPoint)

@@ -16,7 +16,7 @@ protocol WatchDisplay {
 struct JSONWatchDisplay: WatchDisplay {
     let interval = 1000
 
-    mutating func show(_ text: [UInt8]) -> Bool { Files.write(Self.compact(text) + [10], to: 1) }
+    mutating func show(_ text: [UInt8]) -> Bool { LocalFiles.write(Self.compact(text) + [10], to: 1) }
     mutating func refresh(silence: Int64?) -> Bool { true }
     mutating func leave() {}
 
@@ -67,7 +67,7 @@ struct PlainWatchDisplay: WatchDisplay {
         guard line != shown, document.monotonic >= told + Self.pause else { return true }
         told = document.monotonic
         shown = line
-        return Files.write(Array(Self.text(line, of: mountPoint, at: Terminal.clock(document.time)).utf8), to: 1)
+        return LocalFiles.write(Array(Self.text(line, of: mountPoint, at: Terminal.clock(document.time)).utf8), to: 1)
     }
 
     /// `12:03:00 /home/me/Rankings: idle, …`: several watchers may write into one log.
@@ -129,7 +129,7 @@ struct ScreenWatchDisplay: WatchDisplay {
         } else if !isNew {
             return true
         }
-        return Files.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
+        return LocalFiles.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
     }
 
     /// Every line at its place, and nothing behind or below.

@@ -8,7 +8,7 @@ enum WatchEvent: Sendable {
     /// What the mount says of itself now.
     case told([UInt8])
     /// It says nothing any more.
-    case failed(Files.Failure)
+    case failed(LocalFiles.Failure)
     /// The terminal has another size.
     case resized
     /// Ctrl-Z.
@@ -73,8 +73,8 @@ final class WatchReader: Sendable {
 
     private func look(failures before: Int) {
         let failures: Int
-        do throws(Files.Failure) {
-            mailbox.put(.told(try Files.read(path, limit: StatusCommand.longest)))
+        do throws(LocalFiles.Failure) {
+            mailbox.put(.told(try LocalFiles.read(path, limit: StatusCommand.longest)))
             failures = 0
         } catch {
             failures = before + 1

@@ -1,0 +1,144 @@
+internal import Synchronization
+
+/// One task per key, however many wait for it; the last waiter out cancels it unless it is to be kept.
+///
+/// ## Concurrency
+///
+/// Any thread may call. Tasks are started, cancelled and waiters resumed outside the lock.
+final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, CatalogError>
+    typealias Work = @Sendable () async -> Outcome
+
+    private struct Flight {
+        let id: UInt64
+        /// Whether it goes on without waiters.
+        var isKept: Bool
+        /// Told when somebody begins to wait.
+        var hurry: (@Sendable () -> Void)?
+        var task: Task<Void, Never>?
+        var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
+    }
+
+    private struct State {
+        var flights: [Key: Flight] = [:]
+        var lastID: UInt64 = 0
+        var isClosed = false
+
+        mutating func newID() -> UInt64 {
+            lastID += 1
+            return lastID
+        }
+    }
+
+    private enum Joined {
+        case closed
+        case running(hurry: (@Sendable () -> Void)?)
+        case new(UInt64)
+    }
+
+    private let state = Mutex(State())
+
+    /// Waits for the value under a key, starting `work` unless it is under way.
+    ///
+    /// - Throws: What the work failed with, or `.source(.cancelled)` if the waiting task was cancelled.
+    func value(for key: Key, work: @escaping Work) async throws(CatalogError) -> Value {
+        let waiter = state.withLock { $0.newID() }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                join(key, waiter: waiter, continuation, work)
+                // Cancelled before it joined: the handler below found nothing to remove.
+                if Task.isCancelled { leave(key, waiter: waiter) }
+            }
+        } onCancel: {
+            leave(key, waiter: waiter)
+        }
+        return try outcome.get()
+    }
+
+    /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever somebody begins to.
+    func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) {
+        let id: UInt64? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            if state.flights[key] != nil {
+                state.flights[key]?.isKept = true
+                return nil
+            }
+            let id = state.newID()
+            state.flights[key] = Flight(id: id, isKept: true, hurry: hurry)
+            return id
+        }
+        if let id { launch(key, id, work) }
+    }
+
+    /// Cancels everything; waiters get `.source(.cancelled)`, and so does everyone who comes later.
+    func close() {
+        let flights = state.withLock { state in
+            state.isClosed = true
+            defer { state.flights = [:] }
+            return state.flights
+        }
+        for flight in flights.values {
+            flight.task?.cancel()
+            for waiter in flight.waiters.values { waiter.resume(returning: .failure(.cancelled)) }
+        }
+    }
+
+    // MARK: -
+
+    private func join(
+        _ key: Key, waiter: UInt64, _ continuation: CheckedContinuation<Outcome, Never>, _ work: @escaping Work
+    ) {
+        let joined: Joined = state.withLock { state in
+            guard !state.isClosed else { return .closed }
+            if let flight = state.flights[key] {
+                state.flights[key]?.waiters[waiter] = continuation
+                return .running(hurry: flight.hurry)
+            }
+            let id = state.newID()
+            state.flights[key] = Flight(id: id, isKept: false, waiters: [waiter: continuation])
+            return .new(id)
+        }
+        switch joined {
+        case .closed: continuation.resume(returning: .failure(.cancelled))
+        case .running(let hurry): hurry?()
+        case .new(let id): launch(key, id, work)
+        }
+    }
+
+    private func launch(_ key: Key, _ id: UInt64, _ work: @escaping Work) {
+        let task = Task {
+            let outcome = await work()
+            finish(key, id, outcome)
+        }
+        let isWanted = state.withLock { state in
+            guard state.flights[key]?.id == id else { return false }
+            state.flights[key]?.task = task
+            return true
+        }
+        // Finished already, or everybody left meanwhile; cancelling a finished task does nothing.
+        if !isWanted { task.cancel() }
+    }
+
+    private func finish(_ key: Key, _ id: UInt64, _ outcome: Outcome) {
+        let waiters = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
+            guard let flight = state.flights[key], flight.id == id else { return [] }
+            state.flights[key] = nil
+            return Array(flight.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: outcome) }
+    }
+
+    private func leave(_ key: Key, waiter: UInt64) {
+        let (continuation, task) = state.withLock {
+            state -> (CheckedContinuation<Outcome, Never>?, Task<Void, Never>?) in
+            guard let continuation = state.flights[key]?.waiters.removeValue(forKey: waiter) else { return (nil, nil) }
+            guard let flight = state.flights[key], flight.waiters.isEmpty, !flight.isKept else {
+                return (continuation, nil)
+            }
+            state.flights[key] = nil
+            return (continuation, flight.task)
+        }
+        task?.cancel()
+        continuation?.resume(returning: .failure(.cancelled))
+    }
+}

@@ -1,0 +1,108 @@
+import Rankings
+import SQLite
+
+/// The database behind one actor on a serial queue of its own.
+///
+/// ## Concurrency
+///
+/// Calls run one after another off the cooperative pool. Nothing that `lookup` or `getattr` need waits for it.
+actor ListingStore {
+    private let executor = SerialQueueExecutor(label: "catalog")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    private let path: String
+    private let view: ListingView
+    /// Told when a damaged file was set aside in mid-work.
+    private let onSetAside: @Sendable (SetAside) -> Void
+    private var connection: Connection
+
+    init(
+        _ connection: sending Connection, path: String, view: ListingView,
+        onSetAside: @escaping @Sendable (SetAside) -> Void
+    ) {
+        self.connection = connection
+        self.path = path
+        self.view = view
+        self.onSetAside = onSetAside
+    }
+
+    /// Finishes with the file.
+    func close() {
+        connection.close()
+    }
+
+    /// Runs changes in one transaction; returns how many sizes are new.
+    func apply(_ writes: [StoreWrite]) throws(DatabaseError) -> Int {
+        let variant = StoredVariant(view)
+        return try guarded { connection throws(DatabaseError) in
+            try connection.transaction { () throws(DatabaseError) in
+                var newSizes = 0
+                for write in writes {
+                    switch write {
+                    case .listing(let listing): newSizes += try Rows.write(listing, variant, to: connection)
+                    case .size(let size, let picture): newSizes += try Rows.write(size, of: picture, to: connection)
+                    case .toldSize(let size, let picture):
+                        newSizes += try Rows.writeTold(size, of: picture, to: connection)
+                    case .noSize(let picture): newSizes -= try Rows.deleteSize(of: picture, in: connection)
+                    case .newest(let mode, let newest): try Rows.write(newest, of: mode, to: connection)
+                    case .text(let key, let text): try Rows.write(text, under: key, to: connection)
+                    case .noText(let key): try Rows.deleteText(key, in: connection)
+                    case .recent(let picture): try Rows.write(picture, to: connection)
+                    case .forget(let key): try Rows.delete(key, variant, in: connection)
+                    }
+                }
+                return newSizes
+            }
+        }
+    }
+
+    /// A listing with the sizes of its pictures; nil if it is not stored whole.
+    func listing(_ key: ListingKey) throws(DatabaseError) -> StoredListing? {
+        let view = view
+        return try guarded { connection throws(DatabaseError) in
+            try Rows.listing(key, view: view, in: connection)
+        }
+    }
+
+    /// The sizes of pictures in bytes, 0 for unknown ones.
+    func sizes(of pictures: [PictureID]) throws(DatabaseError) -> [Int64] {
+        try guarded { connection throws(DatabaseError) in
+            var sizes: [Int64] = []
+            sizes.reserveCapacity(pictures.count)
+            for picture in pictures { sizes.append(try Rows.size(of: picture, in: connection) ?? 0) }
+            return sizes
+        }
+    }
+
+    /// The whole record of a listed work.
+    func record(of entry: ListingEntry, in key: ListingKey) throws(DatabaseError) -> ListedWork? {
+        let variant = StoredVariant(view)
+        return try guarded { connection throws(DatabaseError) in
+            try Rows.record(of: entry, in: key, variant, connection)
+        }
+    }
+
+    /// Asks the database something else.
+    func read<Value: Sendable>(
+        _ body: @Sendable (Connection) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        try guarded(body)
+    }
+
+    /// Runs `body`; a file that turns out damaged is set aside, so that the next call works on a new one.
+    private func guarded<Value>(
+        _ body: (Connection) throws(DatabaseError) -> Value
+    ) throws(DatabaseError) -> Value {
+        do throws(DatabaseError) {
+            return try body(connection)
+        } catch {
+            guard error.code.meansDamage else { throw error }
+            connection.close()
+            let reason = error.description
+            let moved = try Connection.moveAside(path)
+            connection = try Connection.openOrSetAside(path: path, migrations: Schema.migrations).connection
+            onSetAside(SetAside(path: moved, reason: reason))
+            throw error
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package import Rankings
+
+/// The answer of `ranking.php`.
+package enum RankingAnswer {
+    /// Reads one page, entry by entry.
+    ///
+    /// - Parameters:
+    ///   - root: The whole answer.
+    ///   - mode: The ranking asked for.
+    ///   - day: The day asked for, or nil if the newest one was.
+    ///   - page: The page asked for, from 1.
+    /// - Returns: The page; entries that make no sense are left out and counted.
+    /// - Throws: `SourceError`, also for an answer to another question than was asked.
+    package static func page(
+        of root: JSON, mode: RankingMode, day: Day?, page: Int
+    ) throws(SourceError) -> RankingPage {
+        if let message = Envelope.error(in: root) { throw error(message, page: page) }
+        guard case .array(let contents) = root["contents"] else {
+            throw .unreadable("The answer of pixiv's ranking has no list of entries; pixiv may have changed it.")
+        }
+        // Works of every kind under the name of one kind would be stored for good.
+        let (name, content) = PixivRankings.query(of: mode)
+        let isOther = root["mode"].text.map { $0 != name } ?? false
+        let isOtherContent = root["content"].text.map { $0 != (content?.rawValue ?? "all") } ?? false
+        if isOther || isOtherContent {
+            throw PixivSource.facts.needsSignIn(mode)
+                ? .needsSignIn : .unreadable("pixiv answered with another ranking than \(mode.rawValue).")
+        }
+        guard let first = contents.first else { throw nothing(page: page) }
+        guard let served = root["date"].text.flatMap({ Day(compact: $0) }) ?? day else {
+            throw .unreadable("pixiv's ranking does not tell its day; pixiv may have changed it.")
+        }
+        // For a day that it does not have yet the service may fall back to an older one.
+        if let day, served != day { throw .notPublished }
+        if let echo = root["page"].number, echo != Int64(page) {
+            throw .unreadable("pixiv answered with page \(echo) of a ranking in place of page \(page).")
+        }
+        let (entries, unreadable) = entries(contents)
+        guard !entries.isEmpty else {
+            let names = first.members.prefix(3).map(\.name).joined(separator: ", ")
+            throw .unreadable(
+                "None of \(contents.count) entries could be understood; they begin with \(Envelope.quoted(names)).")
+        }
+        let total = root["rank_total"].number(in: 0...PixivLimits.ranks.upperBound).map { Int($0) }
+        return RankingPage(
+            mode: mode, day: served, page: page, entries: entries, total: total,
+            hasNext: hasNext(root["next"], page: page, total: total), unreadable: unreadable)
+    }
+
+    /// What a 404 means, and an empty list: a page behind the last, or a day without a ranking.
+    package static func nothing(page: Int) -> SourceError {
+        page > 1 ? .pastTheEnd : .notPublished
+    }
+
+    private static func error(_ message: String, page: Int) -> SourceError {
+        // "Outside what rankings are counted for", as seen with status 404.
+        message.contains("範囲外")
+            ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(Envelope.quoted(message)).")
+    }
+
+    /// The entries in rank order; one that repeats another goes, a second one of the same rank counts as unreadable.
+    private static func entries(_ contents: [JSON]) -> (kept: [ListedWork], unreadable: Int) {
+        var kept: [Int: ListedWork] = [:]
+        var unreadable = 0
+        for entry in contents {
+            guard let work = WorkDecoding.ranked(entry), let rank = work.rank else {
+                unreadable += 1
+                continue
+            }
+            if let earlier = kept[rank] {
+                unreadable += earlier.work.id == work.work.id ? 0 : 1
+            } else {
+                kept[rank] = work
+            }
+        }
+        return (kept.sorted { $0.key < $1.key }.map(\.value), unreadable)
+    }
+
+    /// `next` is a page number or false; without it the total decides.
+    private static func hasNext(_ next: JSON, page: Int, total: Int?) -> Bool {
+        if let number = next.number { return number > Int64(page) }
+        if next.flag != nil { return false }
+        return total.map { $0 > page * PixivLimits.entriesPerPage } ?? false
+    }
+}

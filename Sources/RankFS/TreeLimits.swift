@@ -1,0 +1,72 @@
+import Rankings
+
+/// Every number of the file system: its bound and the reason for it.
+enum TreeLimits {
+    /// How long the kernel may keep what cannot change: a day, because day-long time-outs make warm `stat` free.
+    static let frozen = Duration.seconds(86_400)
+
+    /// How long it may keep what changes rarely (authors, days that are still being read): minutes, so that news shows soon.
+    static let changing = Duration.seconds(300)
+
+    /// How long it may keep what the next day to appear changes (`latest`, a mode's days): a minute late is soon enough.
+    static let current = Duration.seconds(60)
+
+    /// How long a day that is not published yet stays absent: short, because it may appear at any moment.
+    static let unpublished = Duration.seconds(60)
+
+    /// The longest name in bytes that Linux file systems take; longer ones are refused before any search.
+    static let longestName = 255
+
+    /// The digits of a rank in a file name: three at least, so that every sort order is rank order.
+    static let rankDigits = 3
+
+    /// The most digits of an author's or a work's number: what fits 64 bits with room to spare.
+    static let idDigits = 18
+
+    /// Bytes of one attribute's value that Linux takes (XATTR_SIZE_MAX in xattr(7)); longer titles are cut.
+    static let longestAttribute = 65_536
+
+    /// Records kept for `getfattr -d`, which asks twenty values of one file: enough for as many programs at once as matter.
+    static let rememberedRecords = 64
+
+    /// Seconds between the end of some work and giving its memory back: giving back takes milliseconds, so not for each file.
+    static let memoryInterval: Int64 = 10
+
+    /// Seconds in which an identical message is said once: a looping reader must not fill the journal.
+    static let messageInterval: Int64 = 60
+
+    /// Subjects that are named of one cause in that time; more are counted.
+    static let messagesOfOneCause = 3
+
+    /// Different messages remembered for that: a bound on memory, not on messages.
+    static let rememberedMessages = 128
+
+    /// Characters of outside text in one message: a hostile answer must not fill a line without end.
+    static let longestMessagePart = 400
+
+    /// Stored pictures tried for `random.jpg`: some may be in no listing any more.
+    static let randomTries = 16
+
+    /// Stored listings read from the database to find an inode by its number: each takes some milliseconds.
+    static let listingsSearched = 64
+
+    /// Bytes in a block of statfs, as `Statistics` counts them.
+    static let blockSize: Int64 = 4096
+
+    /// Entries of a listing that thumbnails are made of before its further pages are asked: what a large window shows at once.
+    static let screenful = 100
+
+    /// How long a visit may hold up what is told of entries: a day of 500 takes five seconds on a usual network, and on a bad one
+    /// names without thumbnails are better than none.
+    static let visit = Duration.seconds(20)
+
+    /// How long after a link in `recent/` was read an open belongs to it: viewers that resolve a name first open it within that
+    /// time.
+    static let recentWay = Duration.seconds(60)
+
+    /// Entries that thumbnails are made of where a file manager only glances: Dolphin's preview of a directory shows four.
+    static let glance = 8
+
+    /// Slots that an emptied inode table may keep: below this, giving memory back is not worth the copying.
+    static let smallTable = 4096
+}

@@ -1,0 +1,195 @@
+import Catalog
+import Fuse
+import Glibc
+import RankFS
+import Rankings
+import Thumbnails
+
+/// Serves one mount in this process, from checking the folder to the clean end.
+struct MountService {
+    let request: MountRequest
+    let settings: Settings
+    let warnings: [String]
+    let home: Home
+    /// Mounts and unmounts for a process that may not; nil if this one mounts itself.
+    var guardian: MountGuard?
+    /// Whether losing the terminal ends the mount, as it should for the tour.
+    var stopsOnHangup = false
+    /// Told the mount point once it is mounted.
+    var announce: @Sendable (_ mountPoint: String) -> Void = { _ in }
+
+    /// How long a look at the folder to mount on may take.
+    private static let lookPatience: Duration = .seconds(5)
+    /// Sockets, open pictures and databases: a few hundred are in use at most, the rest is room.
+    private static let descriptorBound: UInt64 = 16384
+
+    /// Mounts, serves until unmounted or stopped, and closes everything.
+    ///
+    /// Blocks the calling thread, which must not be a task's.
+    func run() throws(ProgramError) {
+        let manager = ServiceManager(variables: home.variables)
+        manager.hideFromChildren()
+        let log = Log(
+            level: request.debug ? .debug : settings.logLevel,
+            output: LogOutput(forJournal: LogOutput.isJournal(home.variables)), now: WallClock.now)
+        defer { log.flush() }
+        for warning in warnings { log.warning(warning) }
+        let named = try CachePlace(settings, source: request.source, home: home)
+        let mountPoint = try prepareMountPoint(log)
+        try named.check(against: mountPoint)
+        let place = try named.prepared(home)
+        defer { place.leave() }
+        if place.isInMemory {
+            log.warning(
+                "the disk of \(named.directory) is full: what is read is kept in memory, in \(place.directory), until the "
+                    + "mount ends; make room, then mount again.")
+        }
+        let logFile = try openLogFile(log, place: place, mountPoint: mountPoint)
+        raiseDescriptorLimit()
+        FuseLog.send { log.info("libfuse: \($0)") }
+        // The first task ever needs descriptors and threads: better now than in the middle of a full table.
+        Patience.wait {}
+
+        let stopper = Stopper(mountPoint: mountPoint) {
+            log.info("stopping")
+            manager.notify("STOPPING=1")
+        }
+        let parts = try Parts(settings, source: request.source, place: place, home: home, log: log)
+        let signals = arm(stopper: stopper, parts: parts, log: log)
+        defer { withExtendedLifetime(signals) {} }
+        let thumbnails = ThumbnailSeeder(
+            settings, home: home, place: place, mountPoint: mountPoint, parts: parts, log: log)
+        let status = StatusSource(
+            request, mountPoint: mountPoint, place: place, parts: parts, thumbnails: thumbnails, log: log)
+        // A file of cookies that cannot be used is a warning that the caller hears, and no reason not to mount.
+        _ = parts.source.signIn
+        let (session, fileSystem) = try mount(
+            at: mountPoint, parts: parts, thumbnails: thumbnails, status: status, log: log)
+        let mounted = MountTable.current().stack(at: mountPoint).last
+        stopper.attach(session)
+        leaveCaller()
+
+        // Until here the caller hears what is wrong; from now on nobody may be listening.
+        if let logFile { log.move(to: logFile) }
+        log.info("\(request.source.rawValue) is mounted on \(mountPoint), cache in \(place.directory)")
+        announce(mountPoint)
+        if !tellCaller() { stopper.stop() }
+        manager.notify("READY=1\nSTATUS=serving \(request.source.rawValue) on \(LogText.escaped(mountPoint))")
+        let heartbeat = Heartbeat(
+            manager, status: { status.line() }, isAlive: { Liveness.check(mountPoint, status: status, parts: parts) })
+        heartbeat.start()
+        let outcome = Result { () throws(SessionError) in try session.run() }
+        heartbeat.stop()
+        guardian?.release()
+        stopper.sessionEnded()
+        Patience.wait { await thumbnails?.close() }
+        parts.close()
+        fileSystem.tellCounts()
+        if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }
+        // A guard is root, and unmounts when this process has gone.
+        if guardian == nil, let mounted, Unmounter.hasLeft(mounted, at: mountPoint) {
+            throw Unmounter.leftBehind(mountPoint)
+        }
+        log.info("unmounted \(mountPoint)")
+    }
+
+    private func prepareMountPoint(_ log: Log) throws(ProgramError) -> String {
+        if let guardian { return try guardian.prepare { log.warning($0) } }
+        return try MountPoint.prepare(request.mountPoint, patience: Self.lookPatience) { log.warning($0) }
+    }
+
+    private func mount(
+        at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
+    ) throws(ProgramError) -> (Session, RankFileSystem) {
+        var configuration = RankFileSystem.Configuration(
+            user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
+            status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
+            version: Version.text + "\n", report: { log.warning($0) },
+            invalidate: { status.session?.invalidate(inode: $0) })
+        configuration.invalidateAttributes = { status.session?.invalidateAttributes(inode: $0) }
+        configuration.mask = request.options.mask
+        configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
+        configuration.notesRecent = settings.notesRecent
+        configuration.isOffline = settings.isOffline
+        configuration.volumeName = "Rankings (\(request.source.rawValue))"
+        configuration.thumbnails = thumbnails
+        configuration.giveMemoryBack = FreeMemory.giveBack
+        let fileSystem = RankFileSystem(
+            configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache, renderer: parts.renderer)
+        try guardian?.makeMount()
+        var mounting = Session.Configuration(
+            mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
+            debug: request.debug)
+        mounting.device = guardian?.device
+        do throws(SessionError) {
+            let session = try Session(mounting, fileSystem: fileSystem)
+            status.attach(session, serving: fileSystem)
+            return (session, fileSystem)
+        } catch {
+            parts.close()
+            throw ProgramError(.unavailable, error.message)
+        }
+    }
+
+    /// What every mount has, and what was asked for besides.
+    static func mountOptions(_ request: MountRequest) -> [String] {
+        [
+            "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=\(request.source.rawValue)",
+            "subtype=rankfs",
+        ] + request.options.passedOn
+    }
+
+    private func arm(stopper: Stopper, parts: Parts, log: Log) -> Signals {
+        let catalog = parts.catalog
+        let stop: @Sendable () -> Void = { stopper.stop() }
+        let dropListings: @Sendable () -> Void = {
+            catalog.dropListings()
+            FreeMemory.giveBack()
+            log.info("dropped listings from memory")
+        }
+        return Signals([
+            SIGTERM: stop, SIGINT: stop, SIGHUP: stopsOnHangup ? stop : dropListings,
+            SIGUSR1: { log.toggleDebug() },
+        ])
+    }
+
+    // MARK: In the background
+
+    /// A process that serves in the background belongs to no terminal and keeps no folder busy.
+    ///
+    /// After mounting: automounters let only their own process group through to the folder that they wait for.
+    private func leaveCaller() {
+        guard request.readyDescriptor != nil else { return }
+        _ = setsid()
+        unsafe _ = chdir("/")
+    }
+
+    /// Tells the waiting process that the mount is there; false if it has gone.
+    private func tellCaller() -> Bool {
+        guard let descriptor = request.readyDescriptor else { return true }
+        defer { close(descriptor) }
+        return LocalFiles.write(Launcher.readyMessage, to: descriptor)
+    }
+
+    /// Where lines will go once it is mounted; nil to leave them where they are.
+    private func openLogFile(_ log: Log, place: CachePlace, mountPoint: String) throws(ProgramError) -> LogFile? {
+        if let path = settings.logFile { return try LogFile(named: path, mountPoint: mountPoint) }
+        guard request.readyDescriptor != nil else { return nil }
+        do throws(LogFile.Refusal) {
+            return try LogFile(opening: place.log)
+        } catch {
+            // Nobody asked for this one: a full disk is no reason not to serve what is on it.
+            log.warning("there will be no log, for \(place.log) cannot be written: \(error.reason)")
+            return try? LogFile(opening: LogFile.nowhere)
+        }
+    }
+
+    private func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        let wanted = min(limit.rlim_max, rlim_t(Self.descriptorBound))
+        guard limit.rlim_cur < wanted else { return }
+        limit.rlim_cur = wanted
+        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

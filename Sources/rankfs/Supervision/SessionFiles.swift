@@ -1,0 +1,76 @@
+import Glibc
+import Posix
+import Rankings
+import Sourcing
+
+/// Which files may hold the user's session for one API.
+struct SessionFiles: Hashable, Sendable {
+    /// Where `rankfs login` stores it; nil if there is no home directory.
+    let own: String?
+    /// In the order in which they count.
+    let places: [SessionPlace]
+    /// The API's host, whose secrets are taken.
+    let host: String
+
+    /// The name of systemd's credential (`LoadCredential=rankfs-session:FILE`).
+    static let credentialName = "rankfs-session"
+
+    /// The files that settings and environment name; an origin of one's own has its own, so that it never gets the service's
+    /// secret, and so has every source but the standard one.
+    ///
+    /// - Parameters:
+    ///   - settings: They may name a file, and an origin.
+    ///   - source: The source.
+    ///   - home: Where the user's files are.
+    init(_ settings: Settings, source: SourceName = .standard, home: Home) {
+        let service = source.description.name
+        let name = service == SourceName.standard.rawValue ? "" : "-" + service
+        let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
+        own = home.stateDirectory.map { "\($0)/session\(name)\(origin)" }
+        host = settings.apiURL?.host ?? source.plugIn.accounts?.host ?? ""
+        // A bare value does not tell whose it is: for an origin of one's own, only the file named after it may hold one.
+        let takesBare = settings.apiURL == nil
+        var places: [SessionPlace] = []
+        if let path = settings.cookies {
+            places.append(SessionPlace(path, takesBare: takesBare || path == own, isExpected: true))
+        }
+        if let credential = Self.credential(home) {
+            // systemd shows it to the service by an access list, which looks like a right of others.
+            places.append(SessionPlace(credential, takesBare: takesBare, mustBePrivate: false))
+        }
+        if let own { places.append(SessionPlace(own, takesBare: true)) }
+        self.places = places
+    }
+
+    /// The path of systemd's credential, whether or not there is one; nil outside of services.
+    static func credential(_ home: Home) -> String? {
+        home.variables["CREDENTIALS_DIRECTORY"].flatMap { $0.hasPrefix("/") ? "\($0)/\(credentialName)" : nil }
+    }
+
+    /// Files besides the own one that are there at this moment; they count before it.
+    var others: [String] {
+        places.map(\.path).filter { path in unsafe path != own && access(path, F_OK) == 0 }
+    }
+
+    /// The file that commands change.
+    func ownFile() throws(ProgramError) -> String {
+        guard let own else {
+            throw ProgramError(
+                .configuration, "there is no home directory to keep the session in; set HOME or XDG_STATE_HOME.")
+        }
+        return own
+    }
+
+    /// Makes the directory of a session file, private to the user.
+    static func prepare(_ file: String) throws(ProgramError) {
+        guard let directory = LocalFiles.parent(of: file) else { return }
+        do throws(LocalFiles.Failure) {
+            try LocalFiles.makeDirectories(directory)
+            try LocalFiles.makePrivate(directory)
+        } catch {
+            throw ProgramError(
+                .cannotCreate,
+                "the directory \(LogText.escaped(directory)) cannot be made private: \(error.text); change its owner.")
+        }
+    }
+}

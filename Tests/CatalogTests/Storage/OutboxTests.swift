@@ -1,0 +1,61 @@
+import Rankings
+import SQLite
+import Synchronization
+import Testing
+
+@testable import Catalog
+
+/// When changes are written.
+@Suite(.timeLimit(.minutes(1))) struct OutboxTests {
+    private let bench = Bench()
+    private let batches = Batches()
+
+    /// How many changes were written together, in order, and what is to be done in a moment.
+    private final class Batches: Sendable {
+        let sizes = Mutex<[Int]>([])
+        let due = Mutex<[@Sendable () -> Void]>([])
+    }
+
+    private func outbox() throws -> Outbox {
+        let opened = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations)
+        let store = ListingStore(opened.connection, path: bench.database, view: ListingView(rendition: .regular)) { _ in
+        }
+        return Outbox(
+            store: store, onStored: { [batches] writes, _ in batches.sizes.withLock { $0.append(writes.count) } },
+            report: { _ in }, inAMoment: { [batches] work in batches.due.withLock { $0.append(work) } })
+    }
+
+    private func read(_ number: Int) -> StoreWrite {
+        .recent(RecentPicture(path: "\(number)", opened: Int64(number)))
+    }
+
+    @Test func whatCanWaitIsWrittenTogetherAMomentLater() async throws {
+        let outbox = try outbox()
+        for number in 1...10 { outbox.add([read(number)], canWait: true) }
+        #expect(batches.sizes.withLock { $0 }.isEmpty)
+        let due = batches.due.withLock { $0 }
+        #expect(due.count == 1, "one moment for all")
+        for work in due { work() }
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 } == [10])
+        outbox.add([read(11)], canWait: true)
+        #expect(batches.due.withLock { $0.count } == 2, "the next one waits for a moment of its own")
+    }
+
+    @Test func nobodyWaitsForTheMoment() async throws {
+        let outbox = try outbox()
+        outbox.add([read(1)], canWait: true)
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 } == [1], "who reads the database finds it written")
+        outbox.add([read(2)], canWait: true)
+        outbox.add([.forget(Bench.key)])
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 } == [1, 2], "it goes along with what cannot wait")
+        outbox.add([read(3)], canWait: true)
+        await outbox.close()
+        #expect(batches.sizes.withLock { $0 } == [1, 2, 1])
+        for work in batches.due.withLock({ $0 }) { work() }
+        await outbox.flush()
+        #expect(batches.sizes.withLock { $0 } == [1, 2, 1], "nothing is left to write")
+    }
+}

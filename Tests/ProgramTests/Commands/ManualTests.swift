@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+@testable import rankfs
+import TestSupport
+
+/// The manual pages say what the tables say.
+@Suite struct ManualTests {
+    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "mount-helper/man")
+
+    private static func page(_ name: String) throws -> String {
+        try String(contentsOf: directory.appending(path: name), encoding: .utf8)
+    }
+
+    @Test func everyOptionHasItsEntryAndItsDefault() throws {
+        let entries = try Self.page("rankfs.conf.5").components(separatedBy: "\n.It Cm ").dropFirst()
+        #expect(entries.map { String($0.prefix { $0 != " " }) } == OptionTable.all.map(\.name))
+        for (entry, option) in zip(entries, OptionTable.all) {
+            #expect(entry.hasPrefix("\(option.name) Ns = Ns Ar \(option.placeholder.lowercased())\n"))
+            #expect((entry + "\n").contains("\nDefault: \(option.standard).\n"), "default of \(option.name)")
+            for word in option.words { #expect(entry.contains(".Cm \(word)"), "\(word) of \(option.name)") }
+        }
+    }
+
+    @Test func everyCommandHasItsEntry() throws {
+        let parts = try Self.page("rankfs.1").components(separatedBy: ".Sh DESCRIPTION")
+        try #require(parts.count == 2)
+        for command in CommandTable.listed.map(\.name) {
+            #expect(parts[0].contains("\n.Cm \(command)"), "synopsis of \(command)")
+            #expect(parts[1].contains("\n.It Cm \(command)"), "entry of \(command)")
+        }
+        let synopses = parts[0].components(separatedBy: "\n.Nm\n.Cm ").dropFirst()
+        for synopsis in Synopsis.all {
+            let written = try #require(
+                synopses.first { $0.prefix { $0 != "\n" } == synopsis.command }, "synopsis of \(synopsis.command)")
+            let flags = synopsis.flags.map(\.name).filter { $0.hasPrefix("--") } + (synopsis.takesOptions ? ["o"] : [])
+            for flag in flags {
+                let macro = flag.hasPrefix("--") ? "Fl \\-\(flag.dropFirst(2))" : "Fl \(flag) "
+                #expect(written.contains(macro), "\(macro) of \(synopsis.command)")
+            }
+        }
+        for status in ExitStatus.allCases where status.rawValue == 0 || status.rawValue > 2 {
+            #expect(parts[1].contains("\n.It \(status.rawValue)\n"))
+        }
+    }
+
+    @Test func theHelperHasItsExitStatuses() throws {
+        let page = try Self.page("mount.rankfs.8")
+        for status in ExitStatus.allCases { #expect(page.contains("\n.It \(status.ofMountHelper.rawValue)\n")) }
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
+    func pagesPassTheLinter() throws {
+        let process = SpawnedProcess()
+        process.executableURL = URL(filePath: "/usr/bin/mandoc")
+        process.arguments =
+            ["-T", "lint", "-W", "warning"]
+            + ["rankfs.1", "rankfs.conf.5", "mount.rankfs.8"].map { Self.directory.appending(path: $0).path }
+        let pipe = Pipe()
+        process.standardOutput = pipe.fileHandleForWriting
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(String(decoding: output, as: UTF8.self))")
+    }
+}

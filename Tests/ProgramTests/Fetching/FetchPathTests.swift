@@ -1,0 +1,182 @@
+import Fuse
+import Glibc
+import Posix
+import Rankings
+import Testing
+
+@testable import rankfs
+
+@Suite struct FetchPathTests {
+    private let newest = Day(ordinal: 19_853)
+
+    @Test func rangesAreDaysWithBothEnds() throws {
+        let month = try FetchPath.expand(
+            "ranking/daily/2024-01-30..2024-02-02", of: SourceName.standard.description, newest: { _ in newest })
+        #expect(
+            month.paths == ["30", "31"].map { "ranking/daily/2024-01-\($0)" }
+                + ["01", "02"].map { "ranking/daily/2024-02-\($0)" })
+        #expect(month.note == nil)
+        #expect(
+            try FetchPath.expand(
+                "ranking/weekly-manga/2024-02-29..2024-02-29", of: SourceName.standard.description,
+                newest: { _ in newest }
+            ).paths
+                == ["ranking/weekly-manga/2024-02-29"])
+    }
+
+    @Test func daysThatCannotBePublishedAreLeftOutAloud() throws {
+        let late = try FetchPath.expand(
+            "ranking/daily/2024-05-09..2024-06-01", of: SourceName.standard.description, newest: { _ in newest })
+        #expect(late.paths == ["ranking/daily/2024-05-09", "ranking/daily/2024-05-10"])
+        #expect(late.note?.contains("from 2024-05-09 to 2024-05-10") == true)
+        let early = try FetchPath.expand(
+            "ranking/daily_ai/2020-01-01..2022-11-01", of: SourceName.standard.description, newest: { _ in newest })
+        #expect(early.paths == ["ranking/daily_ai/2022-10-31", "ranking/daily_ai/2022-11-01"])
+    }
+
+    @Test(arguments: [
+        "ranking/daily/2024-01-02..2024-01-01", "ranking/daily/2024-02-30..2024-03-01", "ranking/daily/2024-01-01..",
+        "ranking/daily/..2024-01-01", "ranking/daily/2024-01-01...2024-01-02",
+        "ranking/nonsense/2024-01-01..2024-01-02",
+        "ranking/daily/2025-01-01..2025-01-02", "ranking/daily/1999-01-01..1999-01-02",
+        "ranking/daily/2007-09-13..2024-05-01", "ranking/daily/2024-01-01..x\u{1B}[2J",
+    ])
+    func wrongRangesAreUsageErrors(_ path: String) {
+        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
+            error in
+            guard let error = error as? ProgramError else { return false }
+            return error.status == .usage && error.message.hasSuffix(".") && !error.message.contains("\u{1B}")
+        }
+    }
+
+    @Test(arguments: [
+        "ranking/dayly/2024-05-01", "ranking/dayly", "ranking/Daily/latest", "by-date/dayly/2024",
+        "ranking/original-manga",
+        "ranking/dayly\u{1B}/2024-01-01..2024-01-02",
+    ])
+    func aWrongModeIsToldAsOne(_ path: String) {
+        #expect { try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest }) } throws: {
+            error in
+            guard let error = error as? ProgramError else { return false }
+            return error.status == .usage && error.message.hasPrefix("there is no ranking ")
+                && RankingMode.everyone.allSatisfy { error.message.contains($0.rawValue) }
+                && error.message.contains("daily_r18") && error.message.hasSuffix(".")
+                && !error.message.contains("\u{1B}")
+        }
+        #expect(
+            WrongMode.complaint(
+                at: "/m/n/\(path)", in: ["/m", "/m/n"], source: { _ in SourceName.standard.description }) != nil)
+        #expect(
+            WrongMode.complaint(at: "/x/\(path)", in: ["/m"], source: { _ in SourceName.standard.description }) == nil)
+    }
+
+    @Test(arguments: [
+        "ranking", "by-date", "ranking/daily_r18", "ranking/daily-manga/x", "by-date/daily/2024/05/2024-05-01",
+        "search/dayly",
+        "", "ranking/daily", "ranking/daily/latest", "search/a..b", "users/11", "works/1/p0.png", "recent",
+    ])
+    func otherPathsStandForThemselves(_ path: String) throws {
+        #expect(
+            try FetchPath.expand(path, of: SourceName.standard.description, newest: { _ in newest })
+                == FetchPath.Expansion(paths: [path]))
+    }
+
+    // MARK: The newest day
+
+    @Test(
+        arguments: [
+            ("ranking/daily/latest", "ranking/daily/2024-05-10"), ("ranking/weekly-manga/latest/001-a.jpg", nil),
+            ("ranking/daily", nil), ("ranking/nonsense/latest", nil), ("ranking/daily/latest2", nil),
+            ("search/latest", nil),
+            ("ranking/daily/2024-05-10", nil), ("latest", nil), ("", nil),
+        ] as [(String, String?)])
+    func latestIsTheDayByAnotherName(_ path: String, _ day: String?) throws {
+        var asked: [String] = []
+        let found = try FetchPath.ofDay(path) { latest throws(LocalFiles.Failure) in
+            asked.append(latest)
+            return "2024-05-10"
+        }
+        if path.hasSuffix(".jpg") {
+            #expect(found == "ranking/weekly-manga/2024-05-10/001-a.jpg" && asked == ["ranking/weekly-manga/latest"])
+        } else {
+            #expect(found == day)
+            #expect(asked == (day == nil ? [] : [path]))
+            #expect(FetchPath.isLatest(path) == (day != nil) && FetchPath.isLatest("/m/\(path)") == (day != nil))
+        }
+    }
+
+    @Test func whatLatestIsMayBeHardToFindOut() {
+        #expect(throws: LocalFiles.Failure(code: EHOSTUNREACH)) {
+            try FetchPath.ofDay("ranking/daily/latest") { _ throws(LocalFiles.Failure) in
+                throw LocalFiles.Failure(code: EHOSTUNREACH)
+            }
+        }
+    }
+
+    // MARK: Mounts
+
+    private func place(
+        _ path: String, in directory: String = "/home/me", _ mounts: [String] = ["/m"]
+    ) throws -> FetchPlace {
+        try FetchPath.place(of: path, in: directory, mounts: mounts) { $0 }
+    }
+
+    @Test func pathsLeadToTheirMount() throws {
+        #expect(try place("/m/ranking/daily/") == FetchPlace(mount: "/m", path: "ranking/daily"))
+        #expect(try place("/m") == FetchPlace(mount: "/m", path: ""))
+        #expect(try place("ranking/daily/2024-05-01") == FetchPlace(mount: "/m", path: "ranking/daily/2024-05-01"))
+        #expect(
+            try place("daily/latest", in: "/m/ranking") == FetchPlace(mount: "/m", path: "ranking/daily/latest"))
+        #expect(try place("x", in: "/m/n", ["/m", "/m/n"]) == FetchPlace(mount: "/m/n", path: "x"))
+        #expect(try place("/m/./ranking").path == "ranking")
+    }
+
+    /// Who has a mount may name files of another one that he may use.
+    @Test func aPathFromTheRootMayLeadToTheMountOfAnother() throws {
+        let place = try FetchPath.place(of: "/other/ranking", in: "/", mounts: ["/m"], others: ["/other"]) { $0 }
+        #expect(place == FetchPlace(mount: "/other", path: "ranking"))
+        #expect(
+            try FetchPath.place(of: "ranking", in: "/", mounts: ["/m"], others: ["/other"], canonical: { $0 }).mount
+                == "/m")
+    }
+
+    @Test func whatIsInNoMountIsSaidToBe() {
+        let cases: [(String, [String], rankfs.ExitStatus)] = [
+            ("/elsewhere", ["/m"], .usage), ("/mm/x", ["/m"], .usage), ("x", ["/m", "/n"], .usage),
+            ("x", [], .unavailable),
+            ("/m/nothing/../../x", ["/m"], .usage),
+        ]
+        for (path, mounts, status) in cases {
+            #expect { try place(path, mounts) } throws: { ($0 as? ProgramError)?.status == status }
+        }
+    }
+
+    @Test func ownMountsComeBeforeThoseOfOthers() {
+        func mount(_ path: String, _ type: String, user: Int) -> MountTable.Mount {
+            .init(path: Array(path.utf8), type: type, source: "pixiv", superOptions: ["user_id=\(user)"])
+        }
+        let table = [
+            mount("/a", "fuse.rankfs", user: 1), mount("/b", "fuse.rankfs", user: 2), mount("/c", "ext4", user: 1),
+        ]
+        #expect(FetchCommand.ownMounts(table, user: 1) == ["/a"])
+        #expect(FetchCommand.ownMounts(table, user: 3) == ["/a", "/b"])
+    }
+
+    // MARK: Arguments
+
+    @Test func arguments() throws {
+        #expect(
+            try CommandParser.parse(["fetch", "a", "--to", "d", "b", "--sidecars", "-n", "--", "-c"])
+                == .fetch(FetchRequest(paths: ["a", "b", "-c"], target: "d", sidecars: true, dryRun: true)))
+        #expect(try CommandParser.parse(["fetch", "a", "--to=d"]) == .fetch(FetchRequest(paths: ["a"], target: "d")))
+        #expect(try CommandParser.parse(["fetch", "--help"]) == .help(topic: "fetch"))
+    }
+
+    @Test(arguments: [
+        ["fetch"], ["fetch", ""], ["fetch", "a", "--to"], ["fetch", "a", "--to", ""], ["fetch", "a", "--sidecars"],
+        ["fetch", "a", "--json"],
+    ])
+    func wrongArguments(_ words: [String]) {
+        #expect { try CommandParser.parse(words) } throws: { ($0 as? ProgramError)?.status == .usage }
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import rankfs
+
+@Suite struct MountOptionTests {
+    @Test(arguments: [
+        ("", [""]), ("a", ["a"]), ("a,b=c", ["a", "b=c"]), (#"a=b\,c,d"#, ["a=b,c", "d"]),
+        (#"a=\\,b"#, [#"a=\"#, "b"]),
+        (#"a=\x"#, [#"a=\x"#]), (#"a\"#, [#"a\"#]), (",,", ["", "", ""]), ("a=b=c", ["a=b=c"]),
+    ])
+    func lists(_ text: String, items: [String]) {
+        #expect(MountOptions.items(of: text) == items)
+    }
+
+    @Test func eachItemFindsItsPlace() throws {
+        var options = MountOptions()
+        try options.add(
+            list:
+                "rw,noauto,nofail,user,_netdev,x-systemd.automount,X-mount.mkdir,comment=a,dev,suid,exec,defaults,relatime,"
+                + "noatime,ro,fsname=evil,subtype=evil,allow_other,max_read=4096,uid=1000,gid=100,cache-size=50M,top=3,,"
+        )
+        #expect(options.passedOn == ["allow_other", "max_read=4096"])
+        #expect(options.user == 1000)
+        #expect(options.group == 100)
+        #expect(
+            options.assignments == [
+                Assignment(name: "cache_size", value: "50M", place: .commandLine),
+                Assignment(name: "top", value: "3", place: .commandLine),
+            ])
+    }
+
+    @Test(arguments: [
+        "nonsense", "top", "allow_other=1", "uid", "uid=x", "uid=-1", "gid=4294967295", "max_read=", "--foreground",
+        "-f", "=x",
+        "setuid", "setuid=", "remount=1", "umask", "umask=", "umask=8", "umask=01000", "umask=-1", "umask=0x7",
+        "umask=00007", "user_id=0", "fd=3",
+    ])
+    func wrongItems(_ item: String) {
+        var options = MountOptions()
+        #expect(throws: ProgramError.self) { try options.add(list: "ro,\(item)") }
+    }
+
+    @Test func sloppyLeavesOnlyTheUnknownOut() throws {
+        var options = MountOptions()
+        try options.add(list: "nonsense,top=3,alow_other", sloppy: true)
+        #expect(options.assignments.map(\.name) == ["top"])
+        #expect(options.passedOn.isEmpty)
+    }
+
+    @Test func aListSurvivesTheWayToAnotherProcess() throws {
+        var options = MountOptions()
+        try options.add(list: #"user_agent=a\,b\\c d=e,allow_other,uid=7,gid=8,cache_dir=/x\,y,umask=027,setuid=a\,b"#)
+        var again = MountOptions()
+        try again.add(list: options.list)
+        #expect(again == options)
+        #expect(options.mask == 0o27 && options.account == "a,b")
+        #expect(options.assignments[0].value == #"a,b\c d=e"#)
+    }
+
+    @Test func everyMountIsReadOnlyAndOurs() throws {
+        var request = MountRequest()
+        try request.options.add(list: "rw,dev,suid,exec,fsname=evil,allow_other")
+        #expect(
+            MountService.mountOptions(request) == [
+                "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname=pixiv", "subtype=rankfs",
+                "allow_other",
+            ])
+    }
+
+    @Test func theServingProcessUnderstandsItsArguments() throws {
+        var request = MountRequest(source: .demo, mountPoint: "-odd name")
+        try request.options.add(list: #"top=3,user_agent=a\,b,allow_other"#)
+        let arguments = Launcher.arguments(for: request)
+        request.foreground = true
+        request.readyDescriptor = 3
+        #expect(try CommandParser.parse(Array(arguments.dropFirst())) == .mount(request))
+    }
+}
