@@ -171,13 +171,16 @@ static inline unsigned rankfs_architecture(void) {
 #endif
 }
 
+// Room for one descriptor, aligned as cmsg(3) wants it.
+union rankfs_descriptor_message {
+    struct cmsghdr head;
+    char space[CMSG_SPACE(sizeof(int))];
+};
+
 // Sends bytes and, unless it is negative, a descriptor with them (unix(7), SCM_RIGHTS); returns what sendmsg(2) does.
 static inline ssize_t rankfs_send(int socket, const void *bytes, size_t count, int descriptor, int flags) {
     struct iovec part = {(void *)bytes, count};
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control;
+    union rankfs_descriptor_message control;
     struct msghdr message = {0};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -196,10 +199,7 @@ static inline ssize_t rankfs_send(int socket, const void *bytes, size_t count, i
 // recvmsg(2) does.
 static inline ssize_t rankfs_receive(int socket, void *bytes, size_t count, int *descriptor, int flags) {
     struct iovec part = {bytes, count};
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control;
+    union rankfs_descriptor_message control;
     struct msghdr message = {0};
     message.msg_iov = &part;
     message.msg_iovlen = 1;

@@ -29,7 +29,7 @@ struct Routes: Sendable {
 
     /// The one place where routes are listed.
     private static let table: [Route] = [
-        Route("/ranking.php") { RankingPage($0).answer($0.request) },
+        Route("/ranking.php") { RankingRoute($0).answer($0.request) },
         Route("/ajax/user/<id>") { UserAnswers($0).profile(UserID(rawValue: $0.id), $0.request) },
         Route("/ajax/user/<id>/illusts/bookmarks", signedIn: true) { CircleAnswers($0).bookmarks() },
         Route("/ajax/user/<id>/following", signedIn: true) { CircleAnswers($0).following() },
@@ -39,9 +39,9 @@ struct Routes: Sendable {
         Route("/ajax/search/manga/<word>") { SearchAnswer($0, .manga).answer() },
         Route("/ajax/user/<id>/profile/all") { UserAnswers($0).all(UserID(rawValue: $0.id)) },
         Route("/ajax/user/<id>/profile/illusts") { UserAnswers($0).illusts(UserID(rawValue: $0.id), $0.request) },
-        Route("/ajax/illust/<id>") { WorkPages($0).details(WorkID(rawValue: $0.id)) },
-        Route("/ajax/illust/<id>/pages") { WorkPages($0).pages(WorkID(rawValue: $0.id)) },
-        Route("/ajax/illust/<id>/ugoira_meta") { WorkPages($0).animation(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>") { WorkRoutes($0).details(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>/pages") { WorkRoutes($0).pages(WorkID(rawValue: $0.id)) },
+        Route("/ajax/illust/<id>/ugoira_meta") { WorkRoutes($0).animation(WorkID(rawValue: $0.id)) },
     ]
 
     /// The answer of the API; nil for a path that is none of its routes.

@@ -76,7 +76,7 @@ struct Recordings: Sendable {
         }
         let page = request.value("p").map { Int64($0) ?? 0 } ?? 1
         let key = Page(mode: mode, content: content, date: date ?? "", page: page)
-        return rankings[key].map(Self.verbatim) ?? RankingPage.outOfRange
+        return rankings[key].map(Self.verbatim) ?? RankingRoute.outOfRange
     }
 
     /// Nobody recorded this answer: its envelope is made here, its records are recorded ones.

@@ -1,7 +1,7 @@
 import Rankings
 
 /// `ranking.php`: one page of a day's ranking, without the envelope of the `/ajax` routes.
-struct RankingPage: Sendable {
+struct RankingRoute: Sendable {
     private let universe: Universe
     private let now: Int64
     private let viewer: Viewer

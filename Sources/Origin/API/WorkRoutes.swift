@@ -1,7 +1,7 @@
 import Rankings
 
 /// The routes below `/ajax/illust/<id>`: the record, the pages and the frames of an animation.
-struct WorkPages: Sendable {
+struct WorkRoutes: Sendable {
     private let universe: Universe
     private let now: Int64
     private let viewer: Viewer
