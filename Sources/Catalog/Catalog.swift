@@ -2,9 +2,10 @@ package import HTTP
 package import ImageHost
 package import Rankings
 import SQLite
-internal import Synchronization
 
 /// Which entries each listing has, and how large each picture is: asked once, stored, served offline.
+///
+/// Each part has its own state; they share the source, the clocks and the database.
 ///
 /// ## Concurrency
 ///
@@ -36,44 +37,51 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// Entries kept in memory for listings that nobody holds: two hundred full rankings, about 25 MB.
-    static let loadedBound = 100_000
+    /// Which listings there are, and their entries.
+    package let listings: Listings
+    /// Which days of a ranking there are.
+    package let days: Days
+    /// How large pictures are.
+    package let sizes: PictureSizes
+    /// Full records, profiles and animations.
+    package let records: Records
+    /// What was read last.
+    package let recents: Recents
 
-    /// Refusals remembered at most; a program that tries names by the thousand only asks again sooner.
-    static let refusalBound = 4096
-
-    /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
-    static let doubtBound = 4096
-
-    /// Works without originals remembered at most; beyond, one is told of again.
-    static let missingBound = 4096
-
-    let configuration: Configuration
-    let source: any RankingSource
-    /// Where sizes are asked for.
-    let host: ImageHost
-    /// Connections for the pictures of a day that somebody lists.
-    let warm: WarmConnections?
-    let report: @Sendable (CatalogEvent) -> Void
-    let store: ListingStore
-    let loaded = LoadedListings(bound: Catalog.loadedBound)
-    let listingFlights = SharedTasks<ListingKey, Listing>()
-    let newestFlights = SharedTasks<RankingMode, Day>()
-    let sizeFlights = SharedTasks<PictureID, Int64>()
-    let textFlights = SharedTasks<TextKey, StoredText>()
-    /// Pages and batches: nobody waits for these, they are only ended at the close.
-    private let background = SharedTasks<UInt64, Void>()
-    let outbox: Outbox
-    let known: SharedKnown
+    let context: CatalogContext
+    private let originals: Originals
 
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
         _ configuration: Configuration, source: any RankingSource, host: ImageHost,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
-        let path = configuration.directory + "/catalog.sqlite"
         var configuration = configuration
         configuration.view.learn(source.description)
+        let (context, overview) = try Self.open(configuration, source, report)
+        let memory = LoadedListings()
+        let told = ToldDays(overview.newest, context)
+        let sizes = PictureSizes(context, host: host, memory: memory)
+        let records = Records(context)
+        let originals = Originals(context, host: host, sizes: sizes)
+        let pages = PageFactory(
+            context: context, originals: originals, records: records,
+            warm: source.imageHost.map { host.connections(to: $0) })
+        let listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)
+        self.context = context
+        self.originals = originals
+        self.sizes = sizes
+        self.records = records
+        self.listings = listings
+        days = Days(context, told: told, listings: listings)
+        recents = Recents(context, overview.recent, listings: listings, records: records)
+    }
+
+    private static func open(
+        _ configuration: Configuration, _ source: any RankingSource,
+        _ report: @escaping @Sendable (CatalogEvent) -> Void
+    ) throws(CatalogError) -> (CatalogContext, StoredOverview) {
+        let path = configuration.directory + "/catalog.sqlite"
         let opened: OpenedDatabase
         var overview: StoredOverview
         do throws(DatabaseError) {
@@ -87,74 +95,35 @@ package final class Catalog: Sendable {
             report(.notStored(reason: "the disk has no room for \(path); make room and mount again"))
         }
         if let aside = opened.setAside { report(.databaseSetAside(path: aside.path, reason: aside.reason)) }
-        let known = SharedKnown(
-            Known(
-                stored: overview.keys, newest: overview.newest, sizes: overview.sizes,
-                recent: RecentPictures(overview.recent)))
+        let stored = StoredContents(keys: overview.keys, sizes: overview.sizes)
         let store = ListingStore(opened.connection, path: path, view: configuration.view) { aside in
-            known.withLock { known in
-                known.stored = []
-                known.sizes = 0
-            }
+            stored.clear()
             report(.databaseSetAside(path: aside.path, reason: aside.reason))
         }
-        self.configuration = configuration
-        self.source = source
-        self.report = report
-        self.store = store
-        self.known = known
-        self.host = host
-        warm = source.imageHost.map { host.connections(to: $0) }
-        outbox = Outbox(
-            store: store,
-            onStored: { writes, newSizes in
-                known.withLock { known in
-                    known.sizes += newSizes
-                    for write in writes {
-                        switch write {
-                        case .listing(let listing): known.stored.insert(listing.key)
-                        // Its rows may have been on their way when it was forgotten.
-                        case .forget(let key): known.stored.remove(key)
-                        default: break
-                        }
-                    }
-                }
-            }, report: report)
-    }
-
-    /// Drops listings from memory that nothing refers to, as SIGHUP asks.
-    package func dropListings() {
-        loaded.drop()
+        let outbox = Outbox(store: store, onStored: { stored.wrote($0, newSizes: $1) }, report: report)
+        let context = CatalogContext(
+            configuration: configuration, source: source, store: store, stored: stored, outbox: outbox, report: report)
+        return (context, overview)
     }
 
     /// Figures for status displays.
     package func status() -> CatalogStatus {
-        let listings = loaded.all
-        return known.withLock { known in
-            CatalogStatus(
-                storedListings: known.stored.count, loadedListings: listings.count,
-                loadedEntries: listings.reduce(0) { $0 + $1.count }, knownSizes: known.sizes,
-                originalQuestions: known.originalQuestions)
-        }
-    }
-
-    /// Runs something that nobody waits for, until the catalog is closed.
-    func inBackground(_ body: @escaping @Sendable () async -> Void) {
-        background.start(known.withLock { $0.nextErrand() }) {
-            await body()
-            return .success(())
-        }
+        let loaded = listings.memory.all
+        return CatalogStatus(
+            storedListings: context.stored.keys.count, loadedListings: loaded.count,
+            loadedEntries: loaded.reduce(0) { $0 + $1.count }, knownSizes: context.stored.sizes,
+            originalQuestions: originals.questions)
     }
 
     /// Ends background work and closes the database.
     package func close() async {
-        listingFlights.close()
-        newestFlights.close()
-        sizeFlights.close()
-        textFlights.close()
-        background.close()
-        await outbox.close()
-        await store.close()
-        loaded.drop()
+        listings.close()
+        days.close()
+        sizes.close()
+        records.close()
+        context.background.close()
+        await context.outbox.close()
+        await context.store.close()
+        listings.drop()
     }
 }

@@ -31,11 +31,14 @@ final class LoadedListings: Sendable {
     /// What a listing takes by itself, as so many entries: works have a page or two each.
     private static let ownWeight = 8
 
+    /// Entries kept in memory for listings that nobody holds: two hundred full rankings, about 25 MB.
+    static let usualBound = 100_000
+
     private let bound: Int
     private let state = Mutex(State())
 
     /// - Parameter bound: Entries kept for listings that nobody holds, each listing counting as some.
-    init(bound: Int) {
+    init(bound: Int = usualBound) {
         self.bound = bound
     }
 

@@ -1,68 +1,6 @@
 import Rankings
 import SQLite
 
-/// What a stored text is about.
-enum TextKey: Hashable, Sendable {
-    /// The full record of a work, as JSON.
-    case details(WorkID)
-    /// The frames of an animation.
-    case animation(WorkID)
-    /// A profile, as JSON.
-    case profile(UserID)
-    /// The reference to an author's picture.
-    case avatar(UserID)
-
-    var text: String {
-        switch self {
-        case .details(let work): "details/\(work.rawValue)"
-        case .animation(let work): "animation/\(work.rawValue)"
-        case .profile(let author): "profile/\(author.rawValue)"
-        case .avatar(let author): "avatar/\(author.rawValue)"
-        }
-    }
-}
-
-/// A text with the times it was asked for and last changed, in Unix seconds.
-package struct StoredText: Hashable, Sendable {
-    package var text: String
-    package var fetched: Int64
-    package var changed: Int64
-
-    init(_ text: String, now: Int64) {
-        self.init(text: text, fetched: now, changed: now)
-    }
-
-    init(text: String, fetched: Int64, changed: Int64) {
-        self.text = text
-        self.fetched = fetched
-        self.changed = changed
-    }
-}
-
-/// A picture that was read, by its path below the mount point, and when, in Unix seconds.
-package struct RecentPicture: Hashable, Sendable {
-    package var path: String
-    package var opened: Int64
-
-    package init(path: String, opened: Int64) {
-        self.path = path
-        self.opened = opened
-    }
-
-    /// The name that it has as long as it is remembered, whatever else is read: `2026-11-21_daily_001-Title.jpg`,
-    /// `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
-    package var name: String {
-        let parts = path.split(separator: "/")
-        let name = parts.last.map(String.init) ?? ""
-        switch parts.first {
-        case "ranking" where parts.count == 4: return "\(parts[2])_\(parts[1])_\(name)"
-        // Pages of works are all called alike: their directory's number tells which.
-        case "works" where parts.count == 3: return "\(parts[1])_\(name)"
-        default: return name
-        }
-    }
-}
-
 extension Rows {
     static func write(_ text: StoredText, under key: TextKey, to connection: Connection) throws(DatabaseError) {
         try connection.run(

@@ -1,3 +1,27 @@
+/// A picture that was read, by its path below the mount point, and when, in Unix seconds.
+package struct RecentPicture: Hashable, Sendable {
+    package var path: String
+    package var opened: Int64
+
+    package init(path: String, opened: Int64) {
+        self.path = path
+        self.opened = opened
+    }
+
+    /// The name that it has as long as it is remembered, whatever else is read: `2026-11-21_daily_001-Title.jpg`,
+    /// `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
+    package var name: String {
+        let parts = path.split(separator: "/")
+        let name = parts.last.map(String.init) ?? ""
+        switch parts.first {
+        case "ranking" where parts.count == 4: return "\(parts[2])_\(parts[1])_\(name)"
+        // Pages of works are all called alike: their directory's number tells which.
+        case "works" where parts.count == 3: return "\(parts[1])_\(name)"
+        default: return name
+        }
+    }
+}
+
 /// What was read last, newest first: each name once, up to a number.
 struct RecentPictures: Hashable, Sendable {
     /// A few screens of a file manager.

@@ -1,13 +1,14 @@
 import Rankings
-internal import Synchronization
 
-extension Catalog: ListingOwner {
-    var now: Int64 { configuration.now() }
+extension Listings: ListingOwner {
+    var now: Int64 { context.now }
 
-    package var view: ListingView { configuration.view }
+    var source: any RankingSource { context.source }
+
+    func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
     func ask(page: Int, of listing: Listing) {
-        inBackground { [self] in
+        context.background.run { [self] in
             let outcome: Result<PageContent, CatalogError>
             do throws(SourceError) {
                 let content = try await listing.pages.page(page)
@@ -20,13 +21,17 @@ extension Catalog: ListingOwner {
 
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
         // If a refreshed listing has taken this one's place, its rows are the ones to keep.
-        loaded.ifCurrent(listing) { outbox.add([.listing(write)]) }
-        if !entries.isEmpty { learnSizes(of: entries, in: listing) }
+        memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
+        if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
+    }
+
+    func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+        try await sizes.resolve(in: listing, at: index, wholeListing: wholeListing)
     }
 
     func reportUnreadable(_ content: PageContent, _ key: ListingKey, page: Int) {
         guard content.unreadable > 0 else { return }
-        report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
+        context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
     }
 
     /// What a failed page means: only "past the end" ends a listing; that a day is gone does not take back what was listed.

@@ -95,7 +95,7 @@ import Testing
         archive: "img/a b.zip", frames: [.init(file: "000000.jpg", delay: 40), .init(file: "a b.jpg", delay: 1)])
 
     @Test func animationsSurviveAsText() {
-        #expect(Catalog.animation(Catalog.text(of: record)) == record)
+        #expect(AnimationRecord(stored: record.storedText) == record)
     }
 
     @Test(arguments: [
@@ -103,7 +103,7 @@ import Testing
         "a.zip\n000000.jpg 40\n000001.jpg\n", "a.zip\n000000.jpg 40\ngarbage",
     ])
     func whatIsGarbledIsNoAnimation(text: String) {
-        #expect(Catalog.animation(text) == nil)
+        #expect(AnimationRecord(stored: text) == nil)
     }
 
     @Test func aGarbledAnimationIsAskedForAgain() async throws {

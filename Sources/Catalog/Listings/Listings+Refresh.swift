@@ -1,20 +1,14 @@
 package import Rankings
 internal import Synchronization
 
-extension Catalog {
-    /// How long the service may take to say what is new where something stored can be shown instead.
-    static let refreshPatience: Duration = .seconds(5)
-
+extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
         if case .ranking = listing.key { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
-        guard Freshness.needsRefresh(listing.key, fetched: fetched, now: now) else { return false }
-        return known.withLock { known in
-            guard let failed = known.refreshFailed[listing.key] else { return true }
-            return !Freshness.holds(since: failed, seconds: Freshness.lateSeconds, now: now)
-        }
+        return Freshness.needsRefresh(listing.key, fetched: fetched, now: now)
+            && !unanswered.holds(listing.key, now: now)
     }
 
     /// The listing with what is new in front: another object if there is anything, since positions never change.
@@ -32,24 +26,22 @@ extension Catalog {
     ///
     /// - Throws: What the service says; what is stored stays then.
     package func refresh(_ key: ListingKey) async throws(CatalogError) {
-        known.withLock { known in
-            known.refused[key] = nil
-            known.refreshFailed[key] = nil
-        }
-        guard let listing = await storedListing(key) else {
-            _ = try await self.listing(key)
+        refused.end(key)
+        unanswered.end(key)
+        guard let listing = await stored(key) else {
+            _ = try await open(key)
             return
         }
         do throws(SourceError) {
             switch key {
             case .ranking:
-                let pages = pages(of: key, works: [])
+                let pages = pageFactory.pages(of: key)
                 let content = try await pages.page(1)
                 _ = replace(
                     listing, front: content.pictures(in: view.rendition, of: source), old: EntryTable(), pages,
                     Paging(window: pages.window, next: 2, last: content.last))
             case .work(let work):
-                outbox.add([.noText(.details(work))])
+                context.outbox.add([.noText(.details(work))])
                 _ = try await refreshed(listing)
             case .author, .search, .bookmarks, .following: _ = try await refreshed(listing)
             }
@@ -57,8 +49,7 @@ extension Catalog {
     }
 
     private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
-        let patience = min(configuration.timeout, Self.refreshPatience)
-        let works = unique(try await source.authorWorks(author, deadline: limit(patience).deadline))
+        let works = try await source.authorWorks(author, deadline: context.shortTimeout.deadline).unique
         let (table, remaining) = listing.state.withLock { state in
             (state.table, listing.pages.remaining(from: state.paging.next))
         }
@@ -69,19 +60,18 @@ extension Catalog {
             return listing
         }
         // Of many new works the rest is asked for as it is read, and stored as it comes.
-        let newPages = pages(of: listing.key, works: new, patience: patience)
+        let newPages = pageFactory.pages(of: listing.key, works: new, isComparison: true)
         let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
         let present = Set(works)
         let rest = newPages.remaining(from: 2) + remaining.filter(present.contains)
-        let pages = pages(of: listing.key, works: rest)
+        let pages = pageFactory.pages(of: listing.key, works: rest)
         let last = (rest.count + pages.window.perPage - 1) / pages.window.perPage
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
     /// Compares the first page: what is new goes in front, and a page that knows nothing of the old ones begins the list anew.
     private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
-        let patience = min(configuration.timeout, Self.refreshPatience)
-        let content = try await pages(of: listing.key, works: [], patience: patience).page(1)
+        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         reportUnreadable(content, listing.key, page: 1)
         let pictures = content.pictures(in: view.rendition, of: source)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
@@ -99,7 +89,7 @@ extension Catalog {
             touch(listing)
             return listing
         }
-        let pages = pages(of: listing.key, works: [])
+        let pages = pageFactory.pages(of: listing.key)
         if isWork || new.count == pictures.count {
             return replace(
                 listing, front: pictures, old: EntryTable(), pages,
@@ -112,8 +102,8 @@ extension Catalog {
 
     /// Reads a whole list of which something vanished, and shows it in the place of the old one once all of it is there.
     private func readAnew(_ listing: Listing, from first: PageContent) {
-        inBackground { [self] in
-            let pages = pages(of: listing.key, works: [])
+        context.background.run { [self] in
+            let pages = pageFactory.pages(of: listing.key)
             var pictures = first.pictures(in: view.rendition, of: source)
             var (number, last) = (1, first.last)
             while number < min(last ?? .max, pages.window.lastPage) {
@@ -139,7 +129,7 @@ extension Catalog {
             state.fetched = now
             return (Listing.header(state, pages: listing.pages), state.table.rowCount)
         }
-        outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
+        context.outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
     }
 
     /// Puts a listing with new pictures in front of old ones in the place of another.
@@ -161,8 +151,8 @@ extension Catalog {
         let header = Listing.header(state, pages: pages)
         let fresh = Listing(key: listing.key, pages: pages, owner: self, state: state)
         let write = ListingWrite(key: listing.key, replaces: true, firstPosition: 0, rows: rows, header: header)
-        loaded.replace(with: fresh) { outbox.add([.listing(write)]) }
-        learnSizes(of: fresh.entries, in: fresh)
+        memory.replace(with: fresh) { context.outbox.add([.listing(write)]) }
+        sizes.learn(of: fresh.entries, in: fresh)
         return fresh
     }
 }

@@ -13,8 +13,3 @@ struct AnswerLimit: Sendable {
     /// When to give up what is asked now.
     var deadline: ContinuousClock.Instant { time.now() + duration }
 }
-
-extension Catalog {
-    /// The patience of a request that may take so long.
-    func limit(_ duration: Duration) -> AnswerLimit { AnswerLimit(duration, configuration.time) }
-}

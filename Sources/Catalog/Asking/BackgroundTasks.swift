@@ -1,0 +1,29 @@
+internal import Synchronization
+
+/// What nobody waits for: pages and batches, which are only ended at the close.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+final class BackgroundTasks: Sendable {
+    private let tasks = SharedTasks<UInt64, Void>()
+    /// How many were begun: the number of the last one.
+    private let begun = Mutex<UInt64>(0)
+
+    /// Runs something until the tasks are closed.
+    func run(_ body: @escaping @Sendable () async -> Void) {
+        let number = begun.withLock { begun in
+            begun &+= 1
+            return begun
+        }
+        tasks.start(number) {
+            await body()
+            return .success(())
+        }
+    }
+
+    /// Cancels all of them, and takes nothing more.
+    func close() {
+        tasks.close()
+    }
+}

@@ -1,0 +1,69 @@
+import Rankings
+
+/// When what is known must be asked again: pure rules over Unix seconds.
+enum Freshness {
+    /// How long "the service does not have it" holds: the service may publish late, and a mistyped name may be tried twice.
+    static let refusalSeconds: Int64 = 300
+    /// How long "the newest day is still the one before" holds after the time at which the next appears.
+    static let lateSeconds: Int64 = 300
+    /// How long a failed asking keeps the older answer: shorter, because a network comes back at any time.
+    static let failedSeconds: Int64 = 60
+    /// After how long an author's works are asked again: six hours, a few looks a day.
+    static let authorSeconds: Int64 = 6 * 3600
+
+    /// After how long a search, bookmarks or followed authors are asked again: an hour, since they are looked at for what is new.
+    static let searchSeconds: Int64 = 3600
+
+    /// Whether something that happened at `moment` is still within its time.
+    ///
+    /// A moment in the future (the wall clock was set back) counts as long ago, so that nothing is kept for years.
+    static func holds(since moment: Int64, seconds: Int64, now: Int64) -> Bool {
+        let (passed, overflows) = now.subtractingReportingOverflow(moment)
+        return now >= moment && !overflows && passed < seconds
+    }
+
+    /// Whether the calendar alone rules a listing out.
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - days: The days of a ranking.
+    ///   - newest: The newest day that a ranking can have.
+    /// - Returns: True if nobody need be asked.
+    static func isImpossible(
+        _ key: ListingKey, days: (RankingMode) -> RankingDays, newest: (RankingMode) -> Day
+    ) -> Bool {
+        switch key {
+        case .ranking(let mode, let day):
+            !days(mode).contains(day) || day > newest(mode)
+        case .author(let author):
+            author.rawValue <= 0
+        case .work(let work): work.rawValue <= 0
+        case .bookmarks(let user), .following(let user): user.rawValue <= 0
+        case .search(let words): !words.contains { !$0.isWhitespace }
+        }
+    }
+
+    /// Whether a complete listing can never change: a day older than the newest one, whose works may still be moved for an hour.
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - isComplete: Whether no further entry will come.
+    ///   - change: Whether the service's rankings change after they have appeared.
+    ///   - newest: The newest day that its mode can have.
+    /// - Returns: True if it may be cached for good.
+    static func isFrozen(
+        _ key: ListingKey, isComplete: Bool, change: RankingCalendar.Change, newest: (RankingMode) -> Day
+    ) -> Bool {
+        guard isComplete, change == .never, case .ranking(let mode, let day) = key else { return false }
+        return day < newest(mode)
+    }
+
+    /// Whether a listing that is there should be compared with the service's before it is shown.
+    static func needsRefresh(_ key: ListingKey, fetched: Int64, now: Int64) -> Bool {
+        switch key {
+        case .ranking: false
+        case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
+        case .search, .bookmarks, .following: !holds(since: fetched, seconds: searchSeconds, now: now)
+        }
+    }
+}

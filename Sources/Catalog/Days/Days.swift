@@ -1,0 +1,87 @@
+package import Rankings
+
+/// Which days of a ranking there are: by the calendar, as the service names them, and as they are stored.
+///
+/// ## Concurrency
+///
+/// Any thread may call. What does not say `async` never waits and never asks.
+package final class Days: Sendable {
+    private let context: CatalogContext
+    private let told: ToldDays
+    private let listings: Listings
+    private let flights = SharedTasks<RankingMode, Day>()
+
+    init(_ context: CatalogContext, told: ToldDays, listings: Listings) {
+        self.context = context
+        self.told = told
+        self.listings = listings
+    }
+
+    /// The days of a ranking by the source's calendar.
+    package func calendar(of mode: RankingMode) -> RankingDays { told.days(of: mode) }
+
+    /// The newest day that a mode can have: the calendar's, or a later one that the service named.
+    package func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
+
+    /// The newest published day of a mode: from memory, or asked once after each day is due; offline the newest stored.
+    package func newest(of mode: RankingMode) async throws(CatalogError) -> Day {
+        if let remembered = rememberedNewest(of: mode), remembered.isCurrent { return remembered.day }
+        let now = context.now
+        return try await flights.value(for: mode) { [self] in
+            do throws(SourceError) {
+                return .success(try await ask(mode))
+            } catch {
+                if let day = told.failed(mode, at: now) { return .success(day) }
+                return .failure(CatalogError(listing: error))
+            }
+        }
+    }
+
+    /// The newest published day of a mode as far as memory tells; nil if nobody has asked since the last one was due.
+    package func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
+        let now = context.now
+        let days = calendar(of: mode)
+        let isThere = listings.isStored(.ranking(mode, days.newest(at: now)))
+        return RememberedDay(told[mode], days, calendarsIsThere: isThere, now: now)
+    }
+
+    /// The newest published day, asked now whatever is known.
+    package func refreshNewest(of mode: RankingMode) async throws(CatalogError) -> Day {
+        do throws(SourceError) {
+            return try await ask(mode)
+        } catch { throw CatalogError(listing: error) }
+    }
+
+    /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones.
+    package func listed(of mode: RankingMode) -> [Day] {
+        let now = context.now
+        let days = calendar(of: mode)
+        let end = told[mode]?.listedEnd(days, now: now) ?? days.newest(at: now)
+        return ListedDays.days(
+            days, end: end, recent: context.configuration.days, stored: context.stored.days(of: mode))
+    }
+
+    /// The days of a mode that are stored or loaded, oldest first.
+    package func stored(of mode: RankingMode) -> [Day] {
+        listings.keys.compactMap { key in
+            guard case .ranking(mode, let day) = key else { return nil }
+            return day
+        }.sorted()
+    }
+
+    /// Ends what is asked.
+    func close() {
+        flights.close()
+    }
+
+    private func ask(_ mode: RankingMode) async throws(SourceError) -> Day {
+        let source = context.source
+        guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
+        let isKnown = told[mode] != nil || !context.stored.days(of: mode).isEmpty
+        let limit = isKnown ? context.shortTimeout : context.timeout
+        let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: limit.deadline)
+        told.told(page.day, of: mode)
+        listings.adopt(page, of: mode)
+        return page.day
+    }
+}

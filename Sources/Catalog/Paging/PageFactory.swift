@@ -1,0 +1,62 @@
+import HTTP
+import ImageHost
+import Rankings
+
+/// Where the pages of listings come from.
+struct PageFactory: Sendable {
+    let context: CatalogContext
+    let originals: Originals
+    let records: Records
+    /// Connections for the pictures of a day that somebody lists.
+    let warm: WarmConnections?
+
+    /// The pages of a listing.
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - works: An author's works that are still to be asked for.
+    ///   - isComparison: Whether something stored can be shown instead, so that there is less time.
+    /// - Returns: Pages whose pictures are those that the mount shows.
+    func pages(of key: ListingKey, works: [WorkID] = [], isComparison: Bool = false) -> any ListingPages {
+        let timeout = isComparison ? context.shortTimeout : context.timeout
+        let source = context.source
+        let pages: any ListingPages =
+            switch key {
+            case .ranking(let mode, let day): rankingPages(mode, day, timeout)
+            case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
+            case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
+            case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
+            case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
+            // What was listed of a work may be out of date itself: a comparison asks for the record anew.
+            case .work(let work): workPages(work, timeout, usesListed: !isComparison)
+            }
+        guard context.view.rendition == .original, !key.isSameInEveryView else { return pages }
+        return OriginalPages(base: pages, resolver: originals.resolver)
+    }
+
+    /// The pages of a day with the first one, which came with the newest day.
+    ///
+    /// - Parameters:
+    ///   - page: What the service answered when it was asked for its newest day.
+    ///   - mode: What it was asked of.
+    /// - Returns: Nil if the page makes no sense, or its pictures cost questions: not for a directory that nobody opened.
+    func pages(beginningWith page: RankingPage, of mode: RankingMode) -> (pages: any ListingPages, first: PageContent)?
+    {
+        guard context.view.rendition != .original else { return nil }
+        let pages = rankingPages(mode, page.day, context.timeout)
+        return (try? pages.content(of: page, number: 1)).map { (pages, $0) }
+    }
+
+    private func rankingPages(_ mode: RankingMode, _ day: Day, _ timeout: AnswerLimit) -> RankingPages {
+        RankingPages(
+            mode: mode, day: day, top: context.view.top, source: context.source, timeout: timeout,
+            onOpening: { [warm] in warm?.make() })
+    }
+
+    private func workPages(_ work: WorkID, _ timeout: AnswerLimit, usesListed: Bool) -> WorkPages {
+        WorkPages(
+            work: work, resolver: originals.resolver, source: context.source, timeout: timeout,
+            summary: { [records] in usesListed ? await records.listedWork(work) : nil },
+            learntAnimation: { [records] animation in records.keep(animation, of: work) })
+    }
+}

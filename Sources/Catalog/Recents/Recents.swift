@@ -1,0 +1,95 @@
+package import Rankings
+internal import Synchronization
+
+/// A work of which a picture was read lately.
+package struct SeenWork: Hashable, Sendable {
+    package var work: WorkID
+    /// Nil if no listing told.
+    package var author: UserID?
+}
+
+/// What was read last: the pictures, and the works that they are of.
+///
+/// ## Concurrency
+///
+/// Any thread may call. What does not say `async` never waits.
+package final class Recents: Sendable {
+    private struct State {
+        var recent: RecentPictures
+        /// The works of recent pictures, by path; those that were asked for.
+        var seen: [String: SeenWork] = [:]
+    }
+
+    private let context: CatalogContext
+    private let listings: Listings
+    private let records: Records
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - context: What the catalog's parts share.
+    ///   - pictures: What is stored, newest first.
+    ///   - listings: Where works of pictures are found.
+    ///   - records: Where their authors are.
+    init(_ context: CatalogContext, _ pictures: [RecentPicture], listings: Listings, records: Records) {
+        self.context = context
+        self.listings = listings
+        self.records = records
+        state = Mutex(State(recent: RecentPictures(pictures)))
+    }
+
+    /// What was read last, newest first.
+    package var pictures: [RecentPicture] {
+        state.withLock { $0.recent.pictures }
+    }
+
+    /// Notes that a picture was read.
+    package func note(_ path: String) {
+        let picture = RecentPicture(path: path, opened: context.now)
+        state.withLock { $0.recent.note(picture) }
+        context.outbox.add([.recent(picture)], canWait: true)
+    }
+
+    /// Notes that a picture was read once more, if it is among those that were.
+    package func noteAgain(_ path: String) {
+        guard state.withLock({ $0.recent.pictures.contains { $0.path == path } }) else { return }
+        note(path)
+    }
+
+    /// The works of the pictures that were read last, in that order: as many as are remembered of those at most.
+    ///
+    /// From memory and the database; asks the service nothing. What is in no stored listing any more is missing.
+    package func seenWorks() async -> [SeenWork] {
+        let (paths, remembered) = state.withLock { ($0.recent.pictures.map(\.path), $0.seen) }
+        var seen: [String: SeenWork] = [:]
+        for path in paths {
+            if let found = remembered[path] {
+                seen[path] = found
+            } else if let work = await work(ofPictureAt: path) {
+                seen[path] = SeenWork(work: work, author: await records.listedWork(work)?.author)
+            }
+        }
+        state.withLock { [seen] in $0.seen = seen }
+        return paths.compactMap { seen[$0] }
+    }
+
+    /// The work whose picture has a path below the mount point.
+    private func work(ofPictureAt path: String) async -> WorkID? {
+        // By bytes: words of a search may begin with a mark that would be one character with the slash.
+        let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        guard let name = parts.last else { return nil }
+        switch parts.first.map({ String(decoding: $0, as: UTF8.self) }) {
+        case "works": return parts.count == 3 ? Self.work(numbered: parts[1]) : nil
+        case "ranking":
+            // Pictures of rankings are named by their ranks.
+            let directory = String(
+                decoding: Array(parts.dropLast().joined(separator: [UInt8(ascii: "/")])), as: UTF8.self)
+            guard let key = ListingKey(text: directory), let listing = await listings.stored(key) else { return nil }
+            return listing.index(named: name).flatMap { listing.entry(at: $0) }?.picture.work
+        default: return Self.work(numbered: Array(name.prefix { $0 != UInt8(ascii: "-") }))
+        }
+    }
+
+    private static func work(numbered digits: [UInt8]) -> WorkID? {
+        Int64(String(decoding: digits, as: UTF8.self)).map { WorkID(rawValue: $0) }
+    }
+}
