@@ -6,6 +6,7 @@ extension FileSystem {
     package func attributes(_ request: InodeRequest, reply: AttributesReply) { reply.fail(.ENOSYS) }
     package func readLink(_ request: InodeRequest, reply: LinkReply) { reply.fail(.ENOSYS) }
     package func open(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }
+    package func part(of request: ReadRequest) -> FilePart? { nil }
     package func read(_ request: ReadRequest, reply: DataReply) { reply.fail(.ENOSYS) }
     package func release(_ request: ReleaseRequest) {}
     package func openDirectory(_ request: OpenRequest, reply: OpenReply) { reply.fail(.ENOSYS) }

@@ -12,6 +12,10 @@ package protocol FileSystem: Sendable {
     func attributes(_ request: InodeRequest, reply: AttributesReply)
     func readLink(_ request: InodeRequest, reply: LinkReply)
     func open(_ request: OpenRequest, reply: OpenReply)
+    /// The whole answer of a read that decides nothing more; nil has `read` called.
+    ///
+    /// Asked at every read, before anything is made to keep track of it: it may take no lock that others wait for.
+    func part(of request: ReadRequest) -> FilePart?
     func read(_ request: ReadRequest, reply: DataReply)
     func release(_ request: ReleaseRequest)
     func openDirectory(_ request: OpenRequest, reply: OpenReply)

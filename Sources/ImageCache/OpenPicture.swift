@@ -14,11 +14,17 @@ package final class OpenPicture: Sendable {
     private let settled = Mutex<Settled?>(nil)
 
     /// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
-    struct Settled {
+    final class Settled: Sendable {
         let file: StoredFile
         /// Bytes of the picture.
         let length: Int64
         let version: PictureVersion
+
+        init(file: StoredFile, length: Int64, version: PictureVersion) {
+            self.file = file
+            self.length = length
+            self.version = version
+        }
     }
 
     init(cache: ImageCache, id: UInt64, key: String) {
@@ -40,9 +46,8 @@ package final class OpenPicture: Sendable {
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
-        // The last bytes tell that the reader is done with the picture.
-        if let settled = settled.withLock({ $0 }), offset >= 0, count > 0, offset < settled.length - Int64(count) {
-            return .file(settled.file, offset: offset, count: count)
+        if let (file, _) = settledBytes(offset: offset, count: count) {
+            return .file(file, offset: offset, count: count)
         }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
@@ -63,6 +68,14 @@ package final class OpenPicture: Sendable {
         }
         throw .unusable(
             "a stored picture vanishes whenever it is opened; look at what else works in the cache directory")
+    }
+
+    /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
+    package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
+        // The last bytes tell that the reader is done with the picture.
+        guard let settled = settled.withLock({ $0 }), offset >= 0, count > 0, offset < settled.length - Int64(count)
+        else { return nil }
+        return (settled.file, settled.version)
     }
 
     /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the

@@ -10,6 +10,7 @@ import Synchronization
 /// ## Concurrency
 ///
 /// Any thread may call; one lock guards the dictionary, which has an inode for each picture that was read and not forgotten.
+/// Who was admitted once needs it no more until the ``era`` is over.
 final class PageVersions: Sendable {
     /// How an open is to be answered.
     enum Opening: Equatable, Sendable {
@@ -35,6 +36,11 @@ final class PageVersions: Sendable {
     }
 
     private let held = Mutex<[UInt64: Held]>([:])
+    /// Grows after whatever may make a version that was admitted one that is not.
+    private let changes = Atomic<UInt64>(1)
+
+    /// What was admitted to an inode while this was the era is admitted still; 1 at least.
+    var era: UInt64 { changes.load(ordering: .acquiring) }
 
     /// Decides how to open an inode, and counts the handle unless it goes past the pages.
     ///
@@ -69,6 +75,7 @@ final class PageVersions: Sendable {
                 held.epoch += 1
                 held.version = nil
                 held.isSpoilt = false
+                endEra()
             }
             table[inode] = held
         }
@@ -79,6 +86,7 @@ final class PageVersions: Sendable {
         held.withLock { table in
             let known = table[inode]?.version
             if let known, table[inode]?.isSpoilt == true || !known.isSame(as: version) {
+                if table[inode]?.isSpoilt == false { endEra() }
                 table[inode]?.isSpoilt = true
                 return false
             }
@@ -90,7 +98,9 @@ final class PageVersions: Sendable {
     /// What was given of an inode turned out wrong.
     func spoil(_ inode: UInt64) {
         held.withLock { table in
-            if table[inode]?.version != nil { table[inode]?.isSpoilt = true }
+            guard table[inode]?.version != nil else { return }
+            table[inode]?.isSpoilt = true
+            endEra()
         }
     }
 
@@ -105,7 +115,13 @@ final class PageVersions: Sendable {
 
     /// The kernel has forgotten an inode, and all that it held of it.
     func forget(_ inode: UInt64) {
-        held.withLock { $0[inode] = nil }
+        held.withLock { table in
+            if table.removeValue(forKey: inode) != nil { endEra() }
+        }
+    }
+
+    private func endEra() {
+        changes.add(1, ordering: .releasing)
     }
 
     /// Inodes of which something is known.

@@ -150,6 +150,17 @@ extension RankFileSystem {
 // MARK: - Reading
 
 extension RankFileSystem {
+    package func part(of request: ReadRequest) -> FilePart? {
+        guard case .picture(let handle) = handles[request.handle], (0..<handle.size).contains(request.offset)
+        else { return nil }
+        // Never beyond the size that stat showed, as in `read`.
+        let count = Int(min(Int64(request.size), handle.size - request.offset))
+        guard let (file, version) = handle.picture.settledBytes(offset: request.offset, count: count),
+            handle.isAdmitted(version, to: request.inode, by: pages)
+        else { return nil }
+        return FilePart(of: file, descriptor: file.descriptor, offset: request.offset, count: count)
+    }
+
     package func read(_ request: ReadRequest, reply: DataReply) {
         switch handles[request.handle] {
         case .text(let bytes):

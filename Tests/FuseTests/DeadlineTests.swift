@@ -58,4 +58,18 @@ struct DeadlineTests {
         #expect(late.answers == [.failure(.EINTR)])
         gate.open()
     }
+
+    @Test func aFailedReadIsRememberedForAMoment() {
+        let waiting = WaitingRequests(deadline: .seconds(30), timer: timer)
+        let read = ReadRequest(
+            inode: 1, handle: 0, offset: 0, size: 4096, caller: Caller(user: 0, group: 0, process: 0))
+        waiting.remember(.EINTR, of: read)
+        #expect(waiting.rememberedError(for: read) == nil)
+        waiting.remember(.ETIMEDOUT, of: read)
+        #expect(waiting.rememberedError(for: read) == .ETIMEDOUT && waiting.rememberedError(for: read) == .ETIMEDOUT)
+        timer.advance(by: FailedReads.memory)
+        #expect(waiting.rememberedError(for: read) == nil)
+        waiting.remember(.EIO, of: read)
+        #expect(waiting.rememberedError(for: read) == .EIO)
+    }
 }

@@ -49,6 +49,16 @@ import Testing
         #expect(reads.error(for: read(2, 0), at: .seconds(5)) == nil)
     }
 
+    @Test func whatIsOverIsForgotten() {
+        var reads = FailedReads()
+        reads.remember(.EIO, of: read(1, 0), at: .seconds(5))
+        reads.remember(.EIO, of: read(2, 0), at: .seconds(5) + FailedReads.memory / 2)
+        reads.expire(at: .seconds(5) + FailedReads.memory)
+        #expect(reads.error(for: read(2, 0), at: .seconds(5) + FailedReads.memory) == .EIO)
+        reads.expire(at: .seconds(5) + FailedReads.memory * 2)
+        #expect(reads.isEmpty)
+    }
+
     @Test func aPersonWhoTriesAgainIsServed() {
         var reads = FailedReads()
         reads.remember(.EIO, of: read(1, 0), at: .seconds(5))

@@ -1,8 +1,8 @@
 import Fuse
-import ImageCache
 import Rankings
 import Testing
 
+@testable import ImageCache
 @testable import RankFS
 
 /// The kernel never joins pages of two versions: by the table alone, and by a file system above it.
@@ -49,6 +49,51 @@ import Testing
             #expect(bench.fileSystem.pages.count == 1)
             bench.fileSystem.forget(inode, lookups: 1000)
             #expect(bench.fileSystem.pages.count == 0, "nothing is remembered of what the kernel forgot")
+        }
+    }
+
+    @Test func admissionEndsWithItsEra() {
+        let pages = PageVersions()
+        let era = pages.era
+        #expect(pages.admits(.init(token: 1), to: 7) && pages.admits(.init(token: 1), to: 7))
+        #expect(pages.admits(.init(token: 2), to: 8))
+        #expect(pages.era == era, "what is admitted again changes nothing for others")
+        #expect(!pages.admits(.init(token: 2), to: 7))
+        let spoilt = pages.era
+        #expect(spoilt != era)
+        guard case .dropping(let epoch) = pages.opening(7, serving: .init(token: 2)) else {
+            Issue.record("spoilt pages are kept")
+            return
+        }
+        pages.dropped(7, epoch: epoch)
+        let dropped = pages.era
+        #expect(dropped != spoilt && pages.admits(.init(token: 2), to: 7))
+        pages.forget(8)
+        let forgotten = pages.era
+        pages.spoil(7)
+        #expect(forgotten != dropped && pages.era != forgotten)
+    }
+
+    @Test func aSettledPictureIsGivenWithoutAsking() async throws {
+        try await withPicture { (bench, inode) async throws in
+            let bytes = PictureHost.picture(1001)
+            guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
+            let part = { (offset: Int64, size: Int) in
+                bench.fileSystem.part(
+                    of: ReadRequest(
+                        inode: inode, handle: handle, offset: offset, size: size, caller: Workbench.caller))
+            }
+            #expect(part(0, 4096) == nil, "nothing is there")
+            #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
+            await bench.waitUntilStored(1001)
+            #expect(await bench.read(inode, handle, 0, bytes.count) == .bytes(bytes))
+            #expect(part(100, 4096)?.count == 4096)
+            #expect(part(Int64(bytes.count) - 10, 4096) == nil, "the end decides")
+            #expect(part(Int64(bytes.count), 1) == nil && part(-1, 4096) == nil && part(0, 0) == nil)
+            bench.fileSystem.pages.spoil(inode)
+            #expect(part(100, 4096) == nil, "spoilt pages are not added to")
+            bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
+            #expect(part(100, 4096) == nil, "closed")
         }
     }
 

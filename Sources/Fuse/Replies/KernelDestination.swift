@@ -73,7 +73,7 @@ import Glibc
         case .bytes(let bytes):
             return sendBytes(bytes)
         case .file(let descriptor, let offset, let count):
-            return sendFile(descriptor, offset: offset, count: count)
+            return unsafe FileAnswer.send(descriptor, offset: offset, count: count, to: request)
         case .directory:
             preconditionFailure("The kernel's entries are packed as bytes")
         case .statistics(let statistics):
@@ -94,34 +94,5 @@ import Glibc
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe fuse_reply_buf(request, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
         }
-    }
-
-    /// Up to here, in bytes, a copy through memory costs less than setting up a splice.
-    private static let copyLimit = 8192
-
-    /// Sends a part of a file, whole or as EIO: what is missing at the end would be read as zeros.
-    private func sendFile(_ descriptor: Int32, offset: Int64, count: Int) -> Int32 {
-        if count <= Self.copyLimit {
-            return unsafe withUnsafeTemporaryAllocation(byteCount: max(count, 1), alignment: 16) { buffer in
-                guard let base = buffer.baseAddress, unsafe pread(descriptor, base, count, off_t(offset)) == count
-                else {
-                    return unsafe fuse_reply_err(request, EIO)
-                }
-                return unsafe fuse_reply_buf(request, base.assumingMemoryBound(to: CChar.self), count)
-            }
-        }
-        // libfuse would splice what there is and send a short answer.
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_size >= offset + Int64(count) else {
-            return unsafe fuse_reply_err(request, EIO)
-        }
-        var vector = fuse_bufvec()
-        vector.count = 1
-        unsafe vector.buf.size = count
-        unsafe vector.buf.flags = fuse_buf_flags(rawValue: FUSE_BUF_IS_FD.rawValue | FUSE_BUF_FD_SEEK.rawValue)
-        unsafe vector.buf.fd = descriptor
-        unsafe vector.buf.pos = off_t(offset)
-        // Without FUSE_BUF_SPLICE_MOVE: moving would take the pages out of the file's own page cache.
-        return unsafe fuse_reply_data(request, &vector, fuse_buf_copy_flags(rawValue: 0))
     }
 }

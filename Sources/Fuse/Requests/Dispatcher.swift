@@ -59,6 +59,27 @@ final class Dispatcher: Sendable {
         pending.park()
     }
 
+    /// Answers a read that needs neither deadline nor interrupt, and nothing to keep track of it.
+    ///
+    /// Only on the thread that libfuse calls: libfuse's session ends no sooner than its workers.
+    ///
+    /// - Returns: Whether it was answered.
+    static func answersAtOnce(_ read: ReadRequest, of request: fuse_req_t?) -> Bool {
+        guard let request = unsafe request, let userData = unsafe fuse_req_userdata(request) else { return false }
+        // The session keeps the dispatcher. To count the references of all workers would have them wait for each other.
+        return unsafe Unmanaged<Dispatcher>.fromOpaque(userData)._withUnsafeGuaranteedRef { dispatcher in
+            if let error = dispatcher.waiting.rememberedError(for: read) {
+                unsafe fuse_reply_err(request, error.rawValue)
+                return true
+            }
+            guard let part = dispatcher.fileSystem.part(of: read) else { return false }
+            withExtendedLifetime(part) {
+                _ = unsafe FileAnswer.send(part.descriptor, offset: part.offset, count: part.count, to: request)
+            }
+            return true
+        }
+    }
+
     /// Who asks.
     static func caller(of request: fuse_req_t?) -> Caller {
         guard let context = unsafe fuse_req_ctx(request) else { return Caller(user: 0, group: 0, process: 0) }

@@ -22,7 +22,7 @@ struct FailedReads {
 
     /// Remembers that a read failed.
     mutating func remember(_ error: Errno, of read: ReadRequest, at now: Duration) {
-        failures = failures.filter { $0.value.until > now }
+        expire(at: now)
         if failures.count >= Self.most {
             failures = [:]
         }
@@ -31,6 +31,11 @@ struct FailedReads {
             range = min(earlier.lowerBound, range.lowerBound)..<max(earlier.upperBound, range.upperBound)
         }
         failures[read.inode] = Failure(range: range, error: error, until: now + Self.memory)
+    }
+
+    /// Forgets what has been remembered for long enough.
+    mutating func expire(at now: Duration) {
+        failures = failures.filter { $0.value.until > now }
     }
 
     /// The error that a read is answered with because the same bytes have just failed.

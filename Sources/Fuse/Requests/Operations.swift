@@ -84,10 +84,7 @@ enum Operations {
             let read = unsafe ReadRequest(
                 inode: UInt64(inode), handle: information?.pointee.fh ?? 0, offset: Int64(offset), size: size,
                 caller: unsafe Dispatcher.caller(of: request))
-            if let error = unsafe Dispatcher.of(request)?.waiting.rememberedError(for: read) {
-                unsafe fuse_reply_err(request, error.rawValue)
-                return
-            }
+            if unsafe Dispatcher.answersAtOnce(read, of: request) { return }
             unsafe Dispatcher.serve(request, read: read) { dispatcher, pending in
                 dispatcher.fileSystem.read(read, reply: DataReply(pending))
             }

@@ -10,6 +10,8 @@ import Synchronization
 package final class WaitingRequests: Sendable {
     private let table = Mutex(WaitingTable<PendingRequest>())
     private let failedReads = Mutex(FailedReads())
+    /// Whether any failed read is remembered: nearly never, and every read asks.
+    private let hasFailedReads = Atomic(false)
     private let deadline: Duration
     private let timer: any DeadlineTimer
 
@@ -36,14 +38,20 @@ package final class WaitingRequests: Sendable {
     /// An interrupt concerns one reader only and is not remembered.
     func remember(_ error: Errno, of read: ReadRequest) {
         guard error != .EINTR else { return }
-        failedReads.withLock { $0.remember(error, of: read, at: timer.now) }
+        failedReads.withLock { failures in
+            failures.remember(error, of: read, at: timer.now)
+            hasFailedReads.store(true, ordering: .releasing)
+        }
     }
 
     /// The error of a read that has just failed after a wait.
     func rememberedError(for read: ReadRequest) -> Errno? {
-        failedReads.withLock { failures in
-            // Nearly always: then nobody looks at the clock.
-            failures.isEmpty ? nil : failures.error(for: read, at: timer.now)
+        guard hasFailedReads.load(ordering: .acquiring) else { return nil }
+        return failedReads.withLock { failures in
+            let now = timer.now
+            failures.expire(at: now)
+            hasFailedReads.store(!failures.isEmpty, ordering: .releasing)
+            return failures.error(for: read, at: now)
         }
     }
 

@@ -28,11 +28,12 @@ enum InitialAnswer {
             unsafe read(device, buffer, size)
         }
         unsafe access.writev = { device, parts, count, userData in
-            if let dispatcher = unsafe Dispatcher.behind(userData),
-                dispatcher.owesParallelDirectories.load(ordering: .relaxed)
-            {
-                let answer = unsafe UnsafeMutableBufferPointer(start: parts, count: Int(count))
-                if unsafe InitialAnswer.complete(answer) {
+            if let userData = unsafe userData {
+                // The session keeps the dispatcher, as in Dispatcher.answersAtOnce.
+                unsafe Unmanaged<Dispatcher>.fromOpaque(userData)._withUnsafeGuaranteedRef { dispatcher in
+                    guard dispatcher.owesParallelDirectories.load(ordering: .relaxed) else { return }
+                    let answer = unsafe UnsafeMutableBufferPointer(start: parts, count: Int(count))
+                    guard unsafe InitialAnswer.complete(answer) else { return }
                     dispatcher.owesParallelDirectories.store(false, ordering: .relaxed)
                 }
             }
