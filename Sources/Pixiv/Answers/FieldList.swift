@@ -1,3 +1,4 @@
+import Rankings
 import Sourcing
 
 /// The fields of one kind of object in the service's answers: those that are decoded, and those that are known and passed over.

@@ -1,3 +1,5 @@
+import Rankings
+
 extension JSON {
     /// A text of at most the length of a title; longer ones are cut between scalars.
     var shortText: String? {

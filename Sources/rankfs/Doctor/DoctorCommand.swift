@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Fuse
 import Glibc
 import Rankings
@@ -140,11 +139,8 @@ struct DoctorCommand {
 
     /// Any document, with sorted keys and a final newline.
     static func json(_ document: some Encodable) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Only numbers that are not finite cannot be encoded, and there are none.
-        guard let data = try? encoder.encode(document) else { return "{}\n" }
-        return String(decoding: data, as: UTF8.self) + "\n"
+        // Only numbers beyond 64 bits cannot be encoded, and there are none.
+        ((try? JSONText(document)) ?? .object([])).document(colon: " : ")
     }
 }
 

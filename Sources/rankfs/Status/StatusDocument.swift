@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Rankings
 
 /// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
 ///
@@ -201,23 +201,17 @@ extension StatusDocument {
 
     /// The document as JSON text with sorted keys and a final newline.
     var json: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Only a number that is not finite cannot be encoded, and there is none.
-        guard let data = try? encoder.encode(self) else { return Array("{}\n".utf8) }
-        return Array(data) + [10]
+        // Only numbers beyond 64 bits cannot be encoded, and there are none.
+        let text = try? JSONText(self, spelling: .snakeCase)
+        return Array((text ?? .object([])).document(colon: " : ").utf8)
     }
 
     /// The document that some JSON text holds, its figures within bounds; nil if it is another one's.
     ///
     /// Every user may mount something that calls itself rankfs.
     init?(json: [UInt8]) {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        guard let told = try? JSONDecoder().decode(BoundedJSON.self, from: Data(json)),
-            let bounded = try? JSONEncoder().encode(told),
-            let document = try? decoder.decode(StatusDocument.self, from: bounded)
+        guard let told = try? JSONReader.read(json),
+            let document = try? told.bounded.decoded(as: StatusDocument.self, spelling: .snakeCase)
         else { return nil }
         self = document
     }

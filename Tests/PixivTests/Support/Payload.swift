@@ -1,5 +1,6 @@
 import Foundation
 import Pixiv
+import Rankings
 import Testing
 
 /// A recorded answer, as bytes and as Foundation reads it: two readers that share no code judge each other.

@@ -2,35 +2,49 @@
 package enum JSONText: Sendable {
     case text(String)
     case integer(Int64)
+    /// A finite number; of another one null is written.
+    case real(Double)
     case flag(Bool)
+    case null
     case list([JSONText])
     /// Members in the order given; those without a value are left out.
     case object([(name: String, value: JSONText?)])
 
     /// The value as a file: two blanks for each level, a line break at the end.
-    package var document: String {
+    package var document: String { document(colon: ": ") }
+
+    /// The value as a file, with what stands between names and values.
+    package func document(colon: String) -> String {
         var output = ""
-        write(to: &output, depth: 0)
+        write(to: &output, depth: 0, colon: colon)
         return output + "\n"
     }
 
-    private func write(to output: inout String, depth: Int) {
+    private func write(to output: inout String, depth: Int, colon: String) {
         switch self {
         case .text(let text): Self.quote(text, to: &output)
         case .integer(let number): output += String(number)
+        case .real(let number): output += number.isFinite ? Self.text(of: number) : "null"
+        case .null: output += "null"
         case .flag(let flag): output += flag ? "true" : "false"
         case .list(let elements):
             Self.block("[", elements, "]", to: &output, depth: depth) { element, output in
-                element.write(to: &output, depth: depth + 1)
+                element.write(to: &output, depth: depth + 1, colon: colon)
             }
         case .object(let members):
             let told = members.compactMap { member in member.value.map { (name: member.name, value: $0) } }
             Self.block("{", told, "}", to: &output, depth: depth) { member, output in
                 Self.quote(member.name, to: &output)
-                output += ": "
-                member.value.write(to: &output, depth: depth + 1)
+                output += colon
+                member.value.write(to: &output, depth: depth + 1, colon: colon)
             }
         }
+    }
+
+    /// As short as it reads back the same (`Double.description`), without the fraction of a whole number.
+    private static func text(of number: Double) -> String {
+        let text = number.description
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
     /// Elements one to a line; nothing between the brackets if there are none.

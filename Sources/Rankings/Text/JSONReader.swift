@@ -1,6 +1,6 @@
 /// Reads JSON (RFC 8259) from a stranger: linear in time, bounded in depth, number of values and length of strings.
 ///
-/// Foundation's decoder refuses a whole page for one lone surrogate (`\ud800`), which authors do put into titles; here it becomes
+/// Foundation's decoder refuses a whole page for one lone surrogate (`\ud800`), which people do put into titles; here it becomes
 /// U+FFFD. Strings longer than any caption are cut, numbers that overflow stay numbers.
 package struct JSONReader {
     /// Why bytes are no JSON, for the log.
@@ -10,7 +10,7 @@ package struct JSONReader {
         package let offset: Int
     }
 
-    /// Objects and arrays inside each other; the service uses 9.
+    /// Objects and arrays inside each other; services use 9.
     private static let deepest = 64
     /// Values in one answer; an author with 100,000 works has as many.
     private static let mostValues = 500_000

@@ -1,4 +1,4 @@
-/// A JSON value, read without expecting anything: the service mixes numbers with strings and `false` or `[]` with objects.
+/// A JSON value, read without expecting anything: services mix numbers with strings and `false` or `[]` with objects.
 ///
 /// Asking for what is not there gives nothing, never an error, so that each caller decides what it cannot do without.
 package enum JSON: Sendable, Equatable {
@@ -15,6 +15,12 @@ package enum JSON: Sendable, Equatable {
     package struct Member: Sendable, Equatable {
         package let name: String
         package let value: JSON
+
+        /// A name with a value.
+        package init(name: String, value: JSON) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// The first member of this name; null in anything but an object that has one.

@@ -1,0 +1,198 @@
+import Rankings
+
+extension JSON {
+    /// A petabyte, or the seconds of 35 million years: thousands of these fit into 64 bits.
+    private static let most: Int64 = 1 << 50
+
+    /// The value with every number within bounds: no sum, product or date overflows with them.
+    var bounded: JSON {
+        switch self {
+        case .integer(let value): .integer(min(max(value, -Self.most), Self.most))
+        case .real(let value): .real(min(max(value, -Double(Self.most)), Double(Self.most)))
+        case .array(let elements): .array(elements.map(\.bounded))
+        case .object(let members): .object(members.map { Member(name: $0.name, value: $0.value.bounded) })
+        case .null, .bool, .string: self
+        }
+    }
+
+    /// What a type makes of this, with names in some spelling.
+    ///
+    /// - Throws: `DecodingError` where something is missing or another kind of value.
+    func decoded<Value: Decodable>(as type: Value.Type, spelling: JSONText.Spelling) throws -> Value {
+        try ValueDecoder(json: self, spelling: spelling, codingPath: []).decode(type)
+    }
+
+    /// Whether this is an object with a member of a name, be it null.
+    fileprivate func contains(_ name: String) -> Bool { members.contains { $0.name == name } }
+}
+
+/// Types that a JSON value is by itself.
+private protocol JSONScalar {
+    init?(_ json: JSON)
+}
+
+extension Bool: JSONScalar {
+    fileprivate init?(_ json: JSON) {
+        guard case .bool(let value) = json else { return nil }
+        self = value
+    }
+}
+
+extension String: JSONScalar {
+    fileprivate init?(_ json: JSON) {
+        guard case .string(let value) = json else { return nil }
+        self = value
+    }
+}
+
+extension Double: JSONScalar {
+    fileprivate init?(_ json: JSON) {
+        switch json {
+        case .integer(let value): self = Double(value)
+        case .real(let value): self = value
+        default: return nil
+        }
+    }
+}
+
+extension JSONScalar where Self: FixedWidthInteger {
+    fileprivate init?(_ json: JSON) {
+        switch json {
+        case .integer(let value): self.init(exactly: value)
+        case .real(let value): self.init(exactly: value)
+        default: return nil
+        }
+    }
+}
+
+extension Float: JSONScalar {
+    fileprivate init?(_ json: JSON) {
+        guard let value = Double(json) else { return nil }
+        self = Float(value)
+    }
+}
+
+extension Int: JSONScalar {}
+extension Int8: JSONScalar {}
+extension Int16: JSONScalar {}
+extension Int32: JSONScalar {}
+extension Int64: JSONScalar {}
+extension UInt: JSONScalar {}
+extension UInt8: JSONScalar {}
+extension UInt16: JSONScalar {}
+extension UInt32: JSONScalar {}
+extension UInt64: JSONScalar {}
+
+private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
+    let json: JSON
+    let spelling: JSONText.Spelling
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object = json else { throw mismatch(type, "an object") }
+        return KeyedDecodingContainer(MemberDecoder<Key>(decoder: self))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = json else { throw mismatch([Any].self, "a list") }
+        return ElementDecoder(elements: elements, spelling: spelling, codingPath: codingPath)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func decodeNil() -> Bool { json.isNull }
+
+    // Serves for every type that the protocol lists, as do those below.
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        guard let scalar = type as? any JSONScalar.Type else { return try Value(from: self) }
+        guard let value = scalar.init(json) as? Value else { throw mismatch(type, "\(type)") }
+        return value
+    }
+
+    private func mismatch(_ type: Any.Type, _ wanted: String) -> DecodingError {
+        .typeMismatch(type, .init(codingPath: codingPath, debugDescription: "\(wanted) was expected"))
+    }
+}
+
+private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let decoder: ValueDecoder
+    var codingPath: [any CodingKey] { decoder.codingPath }
+    var allKeys: [Key] { decoder.json.members.compactMap { Key(stringValue: $0.name) } }
+
+    func contains(_ key: Key) -> Bool { decoder.json.contains(decoder.spelling.name(key)) }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try member(key).decodeNil() }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try member(key).decode(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> { try member(key).container(keyedBy: type) }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try member(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder { decoder }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
+
+    private func member(_ key: Key) throws -> ValueDecoder {
+        guard contains(key) else {
+            throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "it is missing"))
+        }
+        return ValueDecoder(
+            json: decoder.json[decoder.spelling.name(key)], spelling: decoder.spelling, codingPath: codingPath + [key])
+    }
+}
+
+private struct ElementDecoder: UnkeyedDecodingContainer {
+    let elements: [JSON]
+    let spelling: JSONText.Spelling
+    let codingPath: [any CodingKey]
+    private(set) var currentIndex = 0
+    var count: Int? { elements.count }
+    var isAtEnd: Bool { currentIndex >= elements.count }
+
+    init(elements: [JSON], spelling: JSONText.Spelling, codingPath: [any CodingKey]) {
+        self.elements = elements
+        self.spelling = spelling
+        self.codingPath = codingPath
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        let isNull = try element().decodeNil()
+        if isNull { currentIndex += 1 }
+        return isNull
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let value = try element().decode(type)
+        currentIndex += 1
+        return value
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> { try next().container(keyedBy: type) }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer { try next().unkeyedContainer() }
+
+    mutating func superDecoder() throws -> any Decoder { try next() }
+
+    private mutating func next() throws -> ValueDecoder {
+        defer { currentIndex += 1 }
+        return try element()
+    }
+
+    private func element() throws -> ValueDecoder {
+        guard !isAtEnd else {
+            throw DecodingError.valueNotFound(
+                JSON.self, .init(codingPath: codingPath, debugDescription: "the list is too short"))
+        }
+        return ValueDecoder(json: elements[currentIndex], spelling: spelling, codingPath: codingPath)
+    }
+}

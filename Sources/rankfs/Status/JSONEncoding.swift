@@ -1,0 +1,160 @@
+import Rankings
+
+extension JSONText {
+    /// How names of members are spelled.
+    enum Spelling {
+        case asDeclared
+        /// `mountPoint` as `mount_point`.
+        case snakeCase
+
+        /// A name as it stands in the document.
+        func name(_ key: any CodingKey) -> String {
+            switch self {
+            case .asDeclared: return key.stringValue
+            case .snakeCase:
+                var name = ""
+                for character in key.stringValue.unicodeScalars {
+                    // Names are Swift's, in ASCII.
+                    if character.properties.isUppercase {
+                        name += "_" + character.properties.lowercaseMapping
+                    } else {
+                        name.unicodeScalars.append(character)
+                    }
+                }
+                return name
+            }
+        }
+    }
+
+    /// What a value says of itself, with sorted names: numbers, texts, truth values, lists, and objects with names.
+    ///
+    /// - Throws: `EncodingError` for what is none of these: a number beyond `Int64`, or a superclass.
+    init(_ value: some Encodable, spelling: Spelling = .asDeclared) throws {
+        let node = Node()
+        try node.fill(with: value, spelling)
+        self = node.text
+    }
+}
+
+/// A value that is being made; containers are handed out before they are filled, so it is shared.
+private final class Node {
+    private var scalar = JSONText.null
+    private var elements: [Node]?
+    private var members: [(name: String, node: Node)]?
+
+    /// What it has become.
+    var text: JSONText {
+        if let elements { return .list(elements.map(\.text)) }
+        guard let members else { return scalar }
+        return .object(members.sorted { $0.name < $1.name }.map { ($0.name, $0.node.text) })
+    }
+
+    func becomeList() { if elements == nil { elements = [] } }
+
+    func becomeObject() { if members == nil { members = [] } }
+
+    /// A new element of the list that this is.
+    func element() -> Node {
+        let node = Node()
+        elements?.append(node)
+        return node
+    }
+
+    var count: Int { elements?.count ?? 0 }
+
+    /// A new member of the object that this is.
+    func member(_ name: String) -> Node {
+        let node = Node()
+        members?.append((name, node))
+        return node
+    }
+
+    func fill(with value: some Encodable, _ spelling: JSONText.Spelling, path: [any CodingKey] = []) throws {
+        switch value {
+        case let value as Bool: scalar = .flag(value)
+        case let value as String: scalar = .text(value)
+        case let value as any BinaryFloatingPoint: scalar = .real(Double(value))
+        case let value as any BinaryInteger:
+            guard let number = Int64(exactly: value) else {
+                throw EncodingError.invalidValue(value, .init(codingPath: path, debugDescription: "beyond 64 bits"))
+            }
+            scalar = .integer(number)
+        default: try value.encode(to: NodeEncoder(node: self, spelling: spelling, codingPath: path))
+        }
+    }
+}
+
+private struct NodeEncoder: Encoder, SingleValueEncodingContainer {
+    let node: Node
+    let spelling: JSONText.Spelling
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        node.becomeObject()
+        return KeyedEncodingContainer(Members<Key>(node: node, spelling: spelling, codingPath: codingPath))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        node.becomeList()
+        return Elements(node: node, spelling: spelling, codingPath: codingPath)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+    func encodeNil() {}
+
+    // Serves for every type that the protocol lists.
+    func encode<Value: Encodable>(_ value: Value) throws { try node.fill(with: value, spelling, path: codingPath) }
+}
+
+private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let node: Node
+    let spelling: JSONText.Spelling
+    let codingPath: [any CodingKey]
+
+    func encodeNil(forKey key: Key) { _ = node.member(spelling.name(key)) }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        try node.member(spelling.name(key)).fill(with: value, spelling, path: codingPath + [key])
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> { encoder(key).container(keyedBy: type) }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { encoder(key).unkeyedContainer() }
+
+    func superEncoder() -> any Encoder {
+        NodeEncoder(node: node.member("super"), spelling: spelling, codingPath: codingPath)
+    }
+
+    func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
+
+    private func encoder(_ key: Key) -> NodeEncoder {
+        NodeEncoder(node: node.member(spelling.name(key)), spelling: spelling, codingPath: codingPath + [key])
+    }
+}
+
+private struct Elements: UnkeyedEncodingContainer {
+    let node: Node
+    let spelling: JSONText.Spelling
+    let codingPath: [any CodingKey]
+    var count: Int { node.count }
+
+    func encodeNil() { _ = node.element() }
+
+    func encode<Value: Encodable>(_ value: Value) throws {
+        try node.element().fill(with: value, spelling, path: codingPath)
+    }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+        superEncoder().container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { superEncoder().unkeyedContainer() }
+
+    func superEncoder() -> any Encoder {
+        NodeEncoder(node: node.element(), spelling: spelling, codingPath: codingPath)
+    }
+}
