@@ -15,7 +15,7 @@ enum EntryName {
 
     /// Whether it is the name of a directory's shared store of thumbnails.
     static func isSharedThumbnails(_ name: [UInt8]) -> Bool {
-        name.elementsEqual(".sh_thumbnails".utf8)
+        name.elementsEqual(TreePath.sharedThumbnails(.root).name.utf8)
     }
 
     /// Whether it is the name that GIO and KDE look up in a directory that they list, and in no other.

@@ -1,3 +1,5 @@
+import Rankings
+
 /// Files that are reached by name and never listed, so that copies of the tree hold pictures only.
 enum HelperFile: CaseIterable, Sendable {
     case status
@@ -10,9 +12,9 @@ enum HelperFile: CaseIterable, Sendable {
     case standIn
 
     /// The path below the mount point.
-    var path: String {
-        isBelowHelpers ? ".rankfs/\(name)" : name
-    }
+    var path: String { treePath.text }
+
+    var treePath: TreePath { .entry(isBelowHelpers ? .helpers : .root, name) }
 
     /// The name in its directory.
     var name: String {

@@ -16,21 +16,23 @@ enum Link: Hashable, Sendable {
     /// The signed-in user's own bookmarks.
     case bookmarks
 
+    var path: String { treePath.text }
+
     /// The path below the mount point.
-    var path: String {
+    var treePath: TreePath {
         switch self {
-        case .dated(let mode, let day): "\(DateDirectory(of: mode, day).path)/\(day)"
-        case .random: Self.randomName
-        case .recent(let picture): "recent/\(picture.name)"
-        case .followed(let author): "following/\(Self.name(of: author))"
-        case .named(let name, _): "users/@\(name)"
-        case .bookmarks: "bookmarks"
+        case .dated(let mode, let day): .dayLink(mode, day)
+        case .random: .random
+        case .recent(let picture): .entry(.recent, picture.name)
+        case .followed(let author): .entry(.following, Self.name(of: author))
+        case .named(let name, _): .authorLink(name)
+        case .bookmarks: .ownBookmarks
         }
     }
 
     var parent: Node {
         switch self {
-        case .dated(let mode, let day): .dates(DateDirectory(of: mode, day))
+        case .dated(let mode, let day): .dates(DateFolder(of: mode, day))
         case .random, .bookmarks: .root
         case .recent: .recent
         case .followed: .following
@@ -38,7 +40,7 @@ enum Link: Hashable, Sendable {
         }
     }
 
-    static let randomName = "random.jpg"
+    static let randomName = TreePath.random.name
 
     /// `42-Name`.
     static func name(of author: NamedAuthor) -> String {

@@ -13,12 +13,9 @@ enum MadeFile: Hashable, Sendable {
     case avatar(UserID)
 
     /// The path below the mount point.
-    var path: String {
-        switch self {
-        case .info(let work), .matroska(let work), .webp(let work): "works/\(work.rawValue)/\(name)"
-        case .profile(let author), .avatar(let author): "users/\(author.rawValue)/\(name)"
-        }
-    }
+    var path: String { treePath.text }
+
+    var treePath: TreePath { .entry(parent.treePath, name) }
 
     var name: String {
         switch self {

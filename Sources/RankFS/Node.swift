@@ -12,7 +12,7 @@ enum Node: Sendable {
     case day(RankingMode, Day)
     /// The directory of a mode's newest day by another name, whichever day that is when it is looked into.
     case latest(RankingMode)
-    case dates(DateDirectory)
+    case dates(DateFolder)
     case users
     /// An author, with the time its listing last changed if that is known.
     case author(UserID, modified: Int64?)
@@ -37,27 +37,10 @@ extension Node {
     /// What makes this node the same one in every mount; inode numbers follow from it.
     var identity: String {
         switch self {
-        case .root: ""
-        case .rankings: "ranking"
-        case .mode(let mode): "ranking/\(mode.rawValue)"
-        case .latest(let mode): PictureDirectory.latest(mode).path
-        case .dates(let directory): directory.path
-        case .users: "users"
-        case .day, .author, .bookmarks, .work, .search: listingKey?.path ?? ""
-        case .following: "following"
-        case .works: "works"
-        case .searches: "search"
-        case .recent: "recent"
-        case .helpers: ".rankfs"
-        case .helper(let file): file.path
         case .link(.random(let target?)): "\(Link.randomName) \(target)"
-        case .link(let link): link.path
-        case .made(let file): file.path
         case .picture(let listing, let index):
             Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
-        case .sharedThumbnails(let directory, let size):
-            "\(directory.path)/.sh_thumbnails" + (size.map { "/\($0.directory)" } ?? "")
-        case .sharedThumbnail(let file): file.path
+        default: path
         }
     }
 
@@ -66,7 +49,7 @@ extension Node {
     /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
     /// the old picture open shares none with the readers of the new one.
     static func identity(of picture: PictureID, in key: ListingKey) -> String {
-        "\(key.path)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(mark(of: picture.rendition))"
+        "\(key.path.text)/\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(mark(of: picture.rendition))"
     }
 
     /// What tells the identity of a rendition from that of others of the same picture.
@@ -102,12 +85,35 @@ extension Node {
         return identity == other.identity
     }
 
-    /// The path below the mount point, for messages.
-    var path: String {
+    /// The path below the mount point.
+    var path: String { treePath.text }
+
+    /// The same in parts.
+    var treePath: TreePath {
         switch self {
-        case .picture(let listing, let index): "\(listing.key.path)/\(listing.entries[Int(index)].name)"
-        case .link(let link): link.path
-        default: identity
+        case .root: .root
+        case .rankings: .rankings
+        case .mode(let mode): .mode(mode)
+        case .day(let mode, let day): .day(mode, day)
+        case .latest(let mode): .latest(mode)
+        case .dates(let folder): .dates(folder)
+        case .users: .users
+        case .author(let author, _): .author(author)
+        case .bookmarks(let user): .bookmarks(user)
+        case .following: .following
+        case .works: .works
+        case .work(let work): .work(work)
+        case .searches: .searches
+        case .search(let words): .search(words)
+        case .recent: .recent
+        case .helpers: .helpers
+        case .helper(let file): file.treePath
+        case .link(let link): link.treePath
+        case .made(let file): file.treePath
+        case .picture(let listing, let index): .entry(listing.key.path, listing.entries[Int(index)].name)
+        case .sharedThumbnails(let directory, let size):
+            directory.sharedThumbnails(size)
+        case .sharedThumbnail(let file): file.treePath
         }
     }
 
@@ -117,7 +123,7 @@ extension Node {
         case .root, .rankings, .users, .following, .works, .searches, .recent, .helpers: .root
         case .mode: .rankings
         case .day(let mode, _), .latest(let mode): .mode(mode)
-        case .dates(let directory): directory.parent
+        case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
         case .author: .users
         case .bookmarks(let user): .author(user, modified: nil)
         case .work: .works
@@ -181,34 +187,15 @@ enum PictureDirectory: Hashable, Sendable {
     /// It shows the newest day of a ranking.
     case latest(RankingMode)
 
-    /// The path below the mount point.
-    var path: String {
+    var treePath: TreePath {
         switch self {
         case .listing(let key): key.path
-        case .latest(let mode): "ranking/\(mode.rawValue)/\(Self.latestName)"
+        case .latest(let mode): .latest(mode)
         }
     }
 
-    static let latestName = "latest"
-}
-
-extension ListingKey {
-    /// The paths of the directories that show this listing, or have shown it while its day was the newest.
-    var paths: [String] {
-        guard case .ranking(let mode, _) = self else { return [path] }
-        return [path, PictureDirectory.latest(mode).path]
-    }
-
-    /// The path of the directory that shows this listing.
-    var path: String {
-        switch self {
-        case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
-        case .author(let author): "users/\(author.rawValue)"
-        case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
-        case .work(let work): "works/\(work.rawValue)"
-        case .search(let words): "search/\(words)"
-        case .following: "following"
-        }
+    func sharedThumbnails(_ size: ThumbnailSize?) -> TreePath {
+        size.map { .entry(.sharedThumbnails(treePath), $0.directory) } ?? .sharedThumbnails(treePath)
     }
 }
 

@@ -9,7 +9,7 @@ struct PictureNumbers: Sendable {
     private let beginning: IdentityHash
 
     init(_ key: ListingKey) {
-        let path = key.path
+        let path = key.path.text
         directory = InodeNumber.of(path)
         var hash = IdentityHash()
         hash.add(path)

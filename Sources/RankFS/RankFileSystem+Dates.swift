@@ -5,40 +5,40 @@ import Synchronization
 
 /// `by-date/<mode>/<year>/<month>/`: a link to each published day, all from memory.
 extension RankFileSystem {
-    func names(in directory: DateDirectory) -> [(name: String, node: Node)] {
+    func names(in directory: DateFolder) -> [(name: String, node: Node)] {
         switch directory {
         case .all: listedModes.map { ($0.rawValue, .dates(.mode($0))) }
-        case .mode(let mode):
-            published(mode).years.map { (DateDirectory.text($0, digits: 4), .dates(.year(mode, $0))) }
-        case .year(let mode, let year):
-            published(mode).months(of: year).map {
-                (DateDirectory.text($0, digits: 2), .dates(.month(mode, year, $0)))
-            }
+        case .mode(let mode): published(mode).years.map { .year(mode, $0) }.map(Self.named)
+        case .year(let mode, let year): published(mode).months(of: year).map { .month(mode, year, $0) }.map(Self.named)
         case .month(let mode, let year, let month):
             published(mode).days(of: year, month).map { ($0.description, .link(.dated(mode, $0))) }
         }
     }
 
-    func find(_ name: [UInt8], in directory: DateDirectory) -> LookupResult {
+    private static func named(_ folder: DateFolder) -> (name: String, node: Node) {
+        (folder.name, .dates(folder))
+    }
+
+    func find(_ name: [UInt8], in directory: DateFolder) -> LookupResult {
         switch directory {
         case .all:
             let finding = findMode(name)
             if case .node(.mode(let mode)) = finding { return .node(.dates(.mode(mode))) }
             return finding
         case .mode(let mode):
-            guard let year = DateDirectory.number(name, digits: 4) else { return .absent(TreeLimits.frozen) }
+            guard case .year(_, let year) = EntryName.ascii(name).flatMap(directory.folder) else {
+                return .absent(TreeLimits.frozen)
+            }
             return published(mode).years.contains(year)
                 ? .node(.dates(.year(mode, year))) : .absent(TreeLimits.unpublished)
         case .year(let mode, let year):
-            guard let month = DateDirectory.number(name, digits: 2) else { return .absent(TreeLimits.frozen) }
+            guard case .month(_, _, let month) = EntryName.ascii(name).flatMap(directory.folder) else {
+                return .absent(TreeLimits.frozen)
+            }
             return published(mode).newest(of: year, month) != nil
                 ? .node(.dates(.month(mode, year, month))) : .absent(TreeLimits.unpublished)
         case .month(let mode, _, _):
-            guard let day = EntryName.ascii(name).flatMap({ Day($0) }),
-                DateDirectory(of: mode, day) == directory
-            else {
-                return .absent(TreeLimits.frozen)
-            }
+            guard let day = EntryName.ascii(name).flatMap(directory.day) else { return .absent(TreeLimits.frozen) }
             let published = published(mode)
             return published.contains(day)
                 ? .node(.link(.dated(mode, day))) : .absent(TreeLimits.unpublished)
@@ -46,7 +46,7 @@ extension RankFileSystem {
     }
 
     /// When the newest day of a directory appeared: stable for what is past, in Unix seconds.
-    func modified(of directory: DateDirectory) -> Int64 {
+    func modified(of directory: DateFolder) -> Int64 {
         let day: Day? =
             switch directory {
             case .all: nil
@@ -60,22 +60,24 @@ extension RankFileSystem {
     }
 
     /// Whether something in a directory opens without a request.
-    func opens(_ directory: DateDirectory) -> Bool {
+    func opens(_ directory: DateFolder) -> Bool {
         let days = directory.mode.map(catalog.storedDays) ?? []
         return switch directory {
         case .all: true
         case .mode: !days.isEmpty
         case .year(_, let year): days.contains { $0.civil.year == year }
-        case .month(let mode, _, _): days.contains { DateDirectory(of: mode, $0) == directory }
+        case .month(let mode, _, _): days.contains { DateFolder(of: mode, $0) == directory }
         }
     }
 
     /// What has a number in these directories.
-    func node(numbered number: UInt64, below directory: DateDirectory = .all) -> Node? {
+    func node(numbered number: UInt64, below directory: DateFolder = .all) -> Node? {
         let node = Node.dates(directory)
         if inodes.number(of: node) == number { return node }
         // The directory and the width of the order count, not the day.
-        if case .month = directory, !InodeNumber.mayBe(number, in: directory.path, order: .day(Day(ordinal: 0))) {
+        if case .month = directory,
+            !InodeNumber.mayBe(number, in: TreePath.dates(directory).text, order: .day(Day(ordinal: 0)))
+        {
             return nil
         }
         for (_, node) in names(in: directory) {
@@ -124,7 +126,7 @@ extension RankFileSystem {
         guard case .day(let mode, let day) = node, datedPath(of: .ranking(mode, day)) != nil else {
             return node.parentPath
         }
-        let month = DateDirectory(of: mode, day).path
+        let month = TreePath.dates(DateFolder(of: mode, day)).text
         return looks.withLock { $0.isShown(month, to: program, now: moment) } ? month : node.parentPath
     }
 }

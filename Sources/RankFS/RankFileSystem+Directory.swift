@@ -173,7 +173,7 @@ extension RankFileSystem {
         case .mode(let mode):
             // Behind the days: who packs links as links stores the pictures in the directory that keeps its name.
             shownDays(of: mode).map { ($0.description, .day(mode, $0)) }
-                + [(PictureDirectory.latestName, .latest(mode))]
+                + [(TreePath.latest(mode).name, .latest(mode))]
         case .dates(let directory): names(in: directory)
         case .users:
             catalog.listedAuthors().map {

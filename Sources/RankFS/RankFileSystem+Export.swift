@@ -24,7 +24,7 @@ extension RankFileSystem {
     private func node(numbered number: UInt64) async -> Node? {
         if let found = fixedNode(numbered: number) { return found }
         if let seen = await seenNodes().first(where: { inodes.number(of: $0) == number }) { return seen }
-        let keys = catalog.storedListings.sorted { $0.path > $1.path }
+        let keys = catalog.storedListings.sorted { $0.path.text > $1.path.text }
         let loaded = keys.filter { catalog.loadedListing($0) != nil }
         let others = keys.filter { catalog.loadedListing($0) == nil }
         for key in loaded + others.prefix(TreeLimits.listingsSearched) {

@@ -59,7 +59,7 @@ extension RankFileSystem {
     ) {
         let entry = listing.entries[index]
         if let record = records.record(inode, picture: entry.picture) { return answer(record) }
-        later(reply, subject: { "\(listing.key.path)/\(entry.name)" }) { () async throws(Failure) in
+        later(reply, subject: { TreePath.entry(listing.key.path, entry.name).text }) { () async throws(Failure) in
             let record: ListedWork
             do throws(CatalogError) { record = try await self.catalog.record(of: entry, in: listing) } catch {
                 throw .catalog(error)

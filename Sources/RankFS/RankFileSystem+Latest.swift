@@ -59,7 +59,8 @@ extension RankFileSystem {
 
     /// The paths under which programs see each of the directories in which a listing's pictures are now.
     func sightsNow(of key: ListingKey) -> [[String]] {
-        [sight(of: .directory(of: key))] + (isInLatest(key) ? key.paths.filter { $0 != key.path }.map { [$0] } : [])
+        let others = isInLatest(key) ? key.paths.filter { $0 != key.path } : []
+        return [sight(of: .directory(of: key))] + others.map { [$0.text] }
     }
 
     /// Whether a listing is the one that `latest` is known to show.

@@ -59,10 +59,10 @@ extension RankFileSystem {
         switch link {
         case .random(let target): target ?? ""
         case .recent(let picture): "../\(current(picture).path)"
-        case .followed(let author): "../users/\(author.id.rawValue)"
+        case .followed(let author): "../\(TreePath.author(author.id).text)"
         case .named(_, let author): String(author.rawValue)
-        case .bookmarks: source.signIn.user.map { ListingKey.bookmarks($0).path } ?? ""
-        case .dated(let mode, let day): "../../../../\(ListingKey.ranking(mode, day).path)"
+        case .bookmarks: source.signIn.user.map { ListingKey.bookmarks($0).path.text } ?? ""
+        case .dated(let mode, let day): "../../../../\(TreePath.day(mode, day).text)"
         }
     }
 }

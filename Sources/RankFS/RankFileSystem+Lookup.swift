@@ -117,21 +117,21 @@ extension RankFileSystem {
     }
 
     private func findInRoot(_ name: [UInt8], _ caller: Caller) -> LookupResult {
-        switch EntryName.ascii(name) {
-        case "ranking": .node(.rankings)
-        case DateDirectory.name: .node(.dates(.all))
-        case "users" where source.can(.authors): .node(.users)
-        case "works" where source.can(.works): .node(.works)
-        case "search" where source.can(.search): .node(.searches)
-        case "recent" where configuration.notesRecent: .node(.recent)
-        case Link.randomName: findRandom(for: caller)
-        case "bookmarks" where source.can(.bookmarks):
+        switch EntryName.ascii(name).map(TreePath.root.child) {
+        case .rankings: .node(.rankings)
+        case .dates(.all): .node(.dates(.all))
+        case .users where source.can(.authors): .node(.users)
+        case .works where source.can(.works): .node(.works)
+        case .searches where source.can(.search): .node(.searches)
+        case .recent where configuration.notesRecent: .node(.recent)
+        case TreePath.random: findRandom(for: caller)
+        case TreePath.ownBookmarks where source.can(.bookmarks):
             refusal(of: .link(.bookmarks)).map { .refused($0) } ?? .node(.link(.bookmarks))
-        case "following" where source.can(.following): refusal(of: .following).map { .refused($0) } ?? .node(.following)
-        case ".rankfs": .node(.helpers)
-        case HelperFile.cacheTag.name: .node(.helper(.cacheTag))
-        case HelperFile.trackerIgnore.name: .node(.helper(.trackerIgnore))
-        case HelperFile.volumeInfo.name: .node(.helper(.volumeInfo))
+        case .following where source.can(.following): refusal(of: .following).map { .refused($0) } ?? .node(.following)
+        case .helpers: .node(.helpers)
+        case HelperFile.cacheTag.treePath: .node(.helper(.cacheTag))
+        case HelperFile.trackerIgnore.treePath: .node(.helper(.trackerIgnore))
+        case HelperFile.volumeInfo.treePath: .node(.helper(.volumeInfo))
         default: .absent(TreeLimits.frozen)
         }
     }
@@ -148,7 +148,7 @@ extension RankFileSystem {
 
     private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> LookupResult {
         guard let name = EntryName.ascii(name) else { return .absent(TreeLimits.frozen) }
-        if name == PictureDirectory.latestName { return .node(.latest(mode)) }
+        if name == TreePath.latest(mode).name { return .node(.latest(mode)) }
         guard let day = Day(name), catalog.days(of: mode).contains(day) else { return .absent(TreeLimits.frozen) }
         let key = ListingKey.ranking(mode, day)
         if catalog.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }

@@ -31,7 +31,7 @@ extension RankFileSystem {
         if let file = files(of: author).first(where: { $0.name.utf8.elementsEqual(name) }) {
             return .node(.made(file))
         }
-        if source.can(.bookmarks), name.elementsEqual("bookmarks".utf8) {
+        if source.can(.bookmarks), EntryName.ascii(name).map(TreePath.author(author).child) == .bookmarks(author) {
             return refusal(of: .bookmarks(author)).map { .refused($0) } ?? .node(.bookmarks(author))
         }
         return findPicture(name, .author(author), leastDigits: 1)

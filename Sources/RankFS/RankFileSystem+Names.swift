@@ -4,17 +4,21 @@ import Rankings
 /// The names that directories list besides pictures.
 extension RankFileSystem {
     var namesInRoot: [(name: String, node: Node)] {
-        var names: [(name: String, node: Node)] = [("ranking", .rankings), (DateDirectory.name, .dates(.all))]
-        if source.can(.authors) { names.append(("users", .users)) }
-        if source.can(.works) { names.append(("works", .works)) }
-        if source.can(.search) { names.append(("search", .searches)) }
-        if configuration.notesRecent { names.append(("recent", .recent)) }
+        var names: [(name: String, node: Node)] = [Self.named(.rankings), Self.named(.dates(.all))]
+        if source.can(.authors) { names.append(Self.named(.users)) }
+        if source.can(.works) { names.append(Self.named(.works)) }
+        if source.can(.search) { names.append(Self.named(.searches)) }
+        if configuration.notesRecent { names.append(Self.named(.recent)) }
         names.append((Link.randomName, .link(.random(to: nil))))
         if source.signIn != .signedOut {
-            if source.can(.bookmarks) { names.append(("bookmarks", .link(.bookmarks))) }
-            if source.can(.following) { names.append(("following", .following)) }
+            if source.can(.bookmarks) { names.append(Self.named(.link(.bookmarks))) }
+            if source.can(.following) { names.append(Self.named(.following)) }
         }
         return names
+    }
+
+    private static func named(_ node: Node) -> (name: String, node: Node) {
+        (node.treePath.name, node)
     }
 
     /// What stands beside the pictures of a listing.
@@ -22,7 +26,7 @@ extension RankFileSystem {
         switch listing.key {
         case .author(let author):
             var extras = files(of: author).map { (name: $0.name, node: Node.made($0)) }
-            if source.can(.bookmarks), source.signIn != .signedOut { extras.append(("bookmarks", .bookmarks(author))) }
+            if source.can(.bookmarks), source.signIn != .signedOut { extras.append(Self.named(.bookmarks(author))) }
             return extras
         case .work(let work):
             return MadeFile.ofWork(work, isAnimation: listing.isAnimation).map { ($0.name, .made($0)) }

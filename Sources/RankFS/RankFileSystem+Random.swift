@@ -49,6 +49,6 @@ extension RankFileSystem {
             return !entry.isHidden && refusal(of: node) == nil && !isKept(node)
         }
         guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
-        return "\(listing.key.path)/\(entry.name)"
+        return TreePath.entry(listing.key.path, entry.name).text
     }
 }

@@ -266,7 +266,7 @@ extension RankFileSystem {
             return knownLocation(of: entry).map {
                 PictureRequest(
                     id: entry.picture, location: $0, size: listing.size(at: index),
-                    path: { "\(listing.key.path)/\(entry.name)" })
+                    path: { TreePath.entry(listing.key.path, entry.name).text })
             }
         }
     }

@@ -22,7 +22,7 @@ extension RankFileSystem {
         let seen = await seenNodes()
             .filter { $0.parent.identity == node.identity }.compactMap { node -> (name: String, node: Node)? in
                 guard let key = node.listingKey, !catalog.isKnownAbsent(key) else { return nil }
-                let name = String(node.identity.split(separator: "/").last ?? "")
+                let name = node.treePath.name
                 return listed.contains(name) ? nil : (name, node)
             }
         // Numbers without leading zeros: the longer one is the greater one.

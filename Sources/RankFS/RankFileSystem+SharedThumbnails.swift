@@ -49,7 +49,7 @@ extension RankFileSystem {
         let entry = listing.entries[index]
         guard let seeder = configuration.thumbnails,
             let job = thumbnailJob(
-                entry, of: listing.key, in: [listing.key.path], length: listing.size(at: index))
+                entry, of: listing.key, in: [listing.key.path.text], length: listing.size(at: index))
         else { return nil }
         return await seeder.file(of: thumbnail, job)
     }

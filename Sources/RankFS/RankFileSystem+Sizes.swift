@@ -60,7 +60,7 @@ extension RankFileSystem {
             let entry = listing.entries[index]
             let request = PictureRequest(
                 id: entry.picture, location: try location(of: entry), size: nil,
-                path: { "\(listing.key.path)/\(entry.name)" })
+                path: { TreePath.entry(listing.key.path, entry.name).text })
             return (try await learnSize(of: request), isAnnounced: false)
         } catch {
             throw .catalog(error)

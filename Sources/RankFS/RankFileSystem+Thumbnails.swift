@@ -179,7 +179,7 @@ extension RankFileSystem {
         else { return nil }
         return ThumbnailJob(
             picture: entry.picture, paths: directories.map { "\($0)/\(entry.name)" },
-            otherPaths: key.paths.filter { !directories.contains($0) }.map { "\($0)/\(entry.name)" },
+            otherPaths: key.paths.map(\.text).filter { !directories.contains($0) }.map { "\($0)/\(entry.name)" },
             spellings: spellings, preview: preview, modified: entry.picture.uploaded, length: length)
     }
 }

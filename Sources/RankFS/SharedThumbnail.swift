@@ -1,4 +1,5 @@
 import Catalog
+import Rankings
 import Thumbnails
 
 /// A thumbnail in a directory's shared store, which somebody asked for by name.
@@ -18,7 +19,11 @@ final class SharedThumbnail: Sendable {
     }
 
     /// The path below the mount point.
-    var path: String { "\(listing.key.path)/.sh_thumbnails/\(thumbnail.path)" }
+    var path: String { treePath.text }
+
+    var treePath: TreePath {
+        thumbnail.path.split(separator: "/").reduce(.sharedThumbnails(listing.key.path)) { .entry($0, String($1)) }
+    }
 }
 
 /// Finds entries of listings by the digests that name their shared thumbnails.

@@ -47,7 +47,7 @@ import Testing
                     rank > 0 ? .rank(Int(rank), page: page) : .newestFirst(picture.work, page: page)
                 #expect(
                     PictureNumbers(key).number(of: entry)
-                        == InodeNumber.of(Node.identity(of: picture, in: key), in: key.path, order: order))
+                        == InodeNumber.of(Node.identity(of: picture, in: key), in: key.path.text, order: order))
             }
         }
     }

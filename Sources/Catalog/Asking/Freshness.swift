@@ -11,7 +11,8 @@ enum Freshness {
     /// After how long an author's works are asked again: six hours, a few looks a day.
     static let authorSeconds: Int64 = 6 * 3600
 
-    /// After how long a search, bookmarks or followed authors are asked again: an hour, since they are looked at for what is new.
+    /// After how long any other listing (a search, bookmarks, followed authors) is asked again: an hour, since they are looked at for
+    /// what is new.
     static let searchSeconds: Int64 = 3600
 
     /// Whether something that happened at `moment` is still within its time.
@@ -35,11 +36,8 @@ enum Freshness {
         switch key {
         case .ranking(let mode, let day):
             !days(mode).contains(day) || day > newest(mode)
-        case .author(let author):
-            author.rawValue <= 0
-        case .work(let work): work.rawValue <= 0
-        case .bookmarks(let user), .following(let user): user.rawValue <= 0
         case .search(let words): !words.contains { !$0.isWhitespace }
+        default: key.number.map { $0 <= 0 } ?? false
         }
     }
 
@@ -63,7 +61,7 @@ enum Freshness {
         switch key {
         case .ranking: false
         case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
-        case .search, .bookmarks, .following: !holds(since: fetched, seconds: searchSeconds, now: now)
+        default: !holds(since: fetched, seconds: searchSeconds, now: now)
         }
     }
 }

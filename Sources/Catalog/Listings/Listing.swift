@@ -52,9 +52,8 @@ package final class Listing: Sendable {
     package var modified: Int64 {
         switch key {
         case .ranking(let mode, let day): owner.source.description.days(of: mode).published(day)
-        case .author, .search, .bookmarks, .work:
-            state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
-        case .following: state.withLock { $0.fetched }
+        case _ where key.listsAuthors: state.withLock { $0.fetched }
+        default: state.withLock { $0.table.entries.first?.picture.uploaded ?? $0.fetched }
         }
     }
 

@@ -18,7 +18,7 @@ extension Listings {
         switch listing.key {
         case .ranking: return listing
         case .author(let author): return try await refreshed(listing, of: author)
-        case .search, .bookmarks, .following, .work: return try await refreshedFirstPage(listing)
+        default: return try await refreshedFirstPage(listing)
         }
     }
 

@@ -1,3 +1,5 @@
+import Rankings
+
 /// A picture that was read, by its path below the mount point, and when, in Unix seconds.
 package struct RecentPicture: Hashable, Sendable {
     package var path: String
@@ -11,13 +13,12 @@ package struct RecentPicture: Hashable, Sendable {
     /// The name that it has as long as it is remembered, whatever else is read: `2026-11-21_daily_001-Title.jpg`,
     /// `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
     package var name: String {
-        let parts = path.split(separator: "/")
-        let name = parts.last.map(String.init) ?? ""
-        switch parts.first {
-        case "ranking" where parts.count == 4: return "\(parts[2])_\(parts[1])_\(name)"
+        let path = TreePath(path)
+        return switch path.parent {
+        case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
         // Pages of works are all called alike: their directory's number tells which.
-        case "works" where parts.count == 3: return "\(parts[1])_\(name)"
-        default: return name
+        case .work(let work): "\(work.rawValue)_\(path.name)"
+        default: path.name
         }
     }
 }

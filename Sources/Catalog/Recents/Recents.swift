@@ -74,22 +74,16 @@ package final class Recents: Sendable {
 
     /// The work whose picture has a path below the mount point.
     private func work(ofPictureAt path: String) async -> WorkID? {
-        // By bytes: words of a search may begin with a mark that would be one character with the slash.
-        let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
-        guard let name = parts.last else { return nil }
-        switch parts.first.map({ String(decoding: $0, as: UTF8.self) }) {
-        case "works": return parts.count == 3 ? Self.work(numbered: parts[1]) : nil
-        case "ranking":
+        guard case .entry(let directory, let name) = TreePath(path) else { return nil }
+        switch directory {
+        case .work(let work): return work
+        case .day(let mode, let day):
             // Pictures of rankings are named by their ranks.
-            let directory = String(
-                decoding: Array(parts.dropLast().joined(separator: [UInt8(ascii: "/")])), as: UTF8.self)
-            guard let key = ListingKey(text: directory), let listing = await listings.stored(key) else { return nil }
-            return listing.index(named: name).flatMap { listing.entry(at: $0) }?.picture.work
-        default: return Self.work(numbered: Array(name.prefix { $0 != UInt8(ascii: "-") }))
+            guard let listing = await listings.stored(.ranking(mode, day)) else { return nil }
+            return listing.index(named: Array(name.utf8)).flatMap { listing.entry(at: $0) }?.picture.work
+        default:
+            let digits = name.utf8.prefix { $0 != UInt8(ascii: "-") }
+            return Int64(String(decoding: Array(digits), as: UTF8.self)).map { WorkID(rawValue: $0) }
         }
-    }
-
-    private static func work(numbered digits: [UInt8]) -> WorkID? {
-        Int64(String(decoding: digits, as: UTF8.self)).map { WorkID(rawValue: $0) }
     }
 }

@@ -53,9 +53,9 @@ extension Rows {
         try connection.rows(
             """
             SELECT DISTINCT l.key FROM entries e JOIN listings l ON l.id = e.listing WHERE e.work = ?
-            ORDER BY l.key NOT LIKE '%ranking/%' LIMIT 16
+            ORDER BY l.key NOT LIKE ? LIMIT 16
             """,
-            .integer(work.rawValue)
+            .integer(work.rawValue), .text("%\(TreePath.rankings.text)/%")
         ) { row in
             if let key = variant.key(row.text(0)) { places.append(key) }
         }

@@ -58,49 +58,6 @@ enum Schema {
     static let tagSeparator: Character = "\u{1F}"
 }
 
-extension ListingKey {
-    /// The key as text: `ranking/daily/2024-05-01`, `author/11`.
-    var text: String {
-        switch self {
-        case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
-        case .author(let author): "author/\(author.rawValue)"
-        case .work(let work): "work/\(work.rawValue)"
-        case .search(let words): "search/\(words)"
-        case .bookmarks(let user): "bookmarks/\(user.rawValue)"
-        case .following(let user): "following/\(user.rawValue)"
-        }
-    }
-
-    /// Reads the text back; nil for one that this version does not know.
-    init?(text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let number = parts.count == 2 ? Int64(parts[1]) : nil
-        switch (parts.first, parts.count) {
-        case ("ranking", 3):
-            guard let mode = RankingMode(rawValue: String(parts[1])), let day = Day(String(parts[2])) else {
-                return nil
-            }
-            self = .ranking(mode, day)
-        case ("author", 2):
-            guard let number else { return nil }
-            self = .author(UserID(rawValue: number))
-        case ("work", 2):
-            guard let number else { return nil }
-            self = .work(WorkID(rawValue: number))
-        case ("search", 2...):
-            self = .search(String(text.dropFirst("search/".count)))
-        case ("bookmarks", 2):
-            guard let number else { return nil }
-            self = .bookmarks(UserID(rawValue: number))
-        case ("following", 2):
-            guard let number else { return nil }
-            self = .following(UserID(rawValue: number))
-        default:
-            return nil
-        }
-    }
-}
-
 /// Which set of listings of a database a mount uses: names of originals have extensions of their own, and in some sources those
 /// of other renditions too.
 struct StoredVariant: Hashable, Sendable {

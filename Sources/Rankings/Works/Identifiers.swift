@@ -81,32 +81,3 @@ package struct PictureID: Hashable, Sendable {
         "\(work.rawValue)_p\(page)_\(rendition.rawValue)_\(uploaded)"
     }
 }
-
-/// Which directory of entries is meant.
-package enum ListingKey: Hashable, Sendable {
-    case ranking(RankingMode, Day)
-    case author(UserID)
-    /// The pages of one work, as the author uploaded them.
-    case work(WorkID)
-    /// The words as the user typed them.
-    case search(String)
-    /// The public bookmarks of a user.
-    case bookmarks(UserID)
-    /// The authors whom a user follows.
-    case following(UserID)
-
-    /// Whether it shows the pages of one work rather than a list of works.
-    package var isWork: Bool {
-        if case .work = self { true } else { false }
-    }
-
-    /// Whether its entries are authors: their numbers stand in the place of works', as in the pictures of authors.
-    package var listsAuthors: Bool {
-        if case .following = self { true } else { false }
-    }
-
-    /// Whether it is the same whatever a mount's listings show of works (renditions, pages, filters).
-    package var isSameInEveryView: Bool {
-        isWork || listsAuthors
-    }
-}

@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Posix
+import Rankings
 
 /// `rankfs status`: what is mounted and what it is doing.
 enum StatusCommand {
@@ -9,7 +10,7 @@ enum StatusCommand {
     /// A status is a few kilobytes.
     static let longest = 4 << 20
     /// Below the mount point.
-    static let documentPath = ".rankfs/status.json"
+    static let documentPath = TreePath.entry(.helpers, "status.json").text
 
     /// Prints what each mount tells; one that tells nothing does not keep the others from it.
     ///

@@ -1,3 +1,5 @@
+import Rankings
+
 /// What a fetch will cost, as far as that is known without asking the service.
 struct FetchEstimate: Hashable, Sendable {
     /// Pictures and other files in listings that are known.
@@ -21,11 +23,10 @@ struct FetchEstimate: Hashable, Sendable {
     /// - Parameter path: The listing's, below the mount's root.
     /// - Returns: 0 for what is no listing.
     static func requests(for path: String) -> Int {
-        let parts = path.split(separator: "/")
-        switch (parts.first, parts.count) {
-        case ("works", 2): return 2
-        case ("ranking", 3), ("users", 2), ("users", 3), ("search", 2): return 10
-        default: return 0
+        switch TreePath(path) {
+        case .work: 2
+        case .day, .latest, .author, .authorLink, .bookmarks, .search: 10
+        default: 0
         }
     }
 

@@ -68,9 +68,9 @@ enum FetchPath {
 
     /// Whether a path is that of `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
     static func isLatest(_ path: String) -> Bool {
-        let parts = path.split(separator: "/").suffix(3).map(String.init)
-        guard parts.count == 3, parts[0] == "ranking", parts[2] == "latest", let mode = RankingMode(rawValue: parts[1])
-        else { return false }
+        // An absolute path may be meant.
+        let last = path.split(separator: "/").suffix(3).joined(separator: "/")
+        guard case .latest(let mode) = TreePath(last) else { return false }
         return SourceRegistry.all.contains { $0.description[mode] != nil }
     }
 
@@ -84,10 +84,12 @@ enum FetchPath {
     static func ofDay(
         _ path: String, day: (String) throws(LocalFiles.Failure) -> String
     ) throws(LocalFiles.Failure) -> String? {
-        let parts = path.split(separator: "/").map(String.init)
-        let latest = parts.prefix(3).joined(separator: "/")
-        guard isLatest(latest) else { return nil }
-        return try (parts.prefix(2) + [day(latest)] + parts.dropFirst(3)).joined(separator: "/")
+        let steps = TreePath(path).steps
+        guard let place = steps.firstIndex(where: { isLatest($0.text) }), let ranking = steps[place].parent else {
+            return nil
+        }
+        let shown = ranking.child(try day(steps[place].text))
+        return steps[(place + 1)...].reduce(shown) { $0.child($1.name) }.text
     }
 
     // MARK: - Ranges
@@ -112,15 +114,11 @@ enum FetchPath {
         _ path: String, of source: SourceDescription, newest: (RankingMode) -> Day
     ) throws(ProgramError) -> Expansion {
         if let complaint = WrongMode.complaint(path, of: source) { throw ProgramError(.usage, complaint) }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 3, parts[0] == "ranking", let mode = RankingMode(rawValue: parts[1]),
-            let dots = parts[2].range(of: "..")
-        else {
+        guard case .entry(.mode(let mode), let range) = TreePath(path), let dots = range.range(of: "..") else {
             return Expansion(paths: [path])
         }
-        let shown = LogText.escaped(parts[2], limit: 80)
-        guard let first = Day(String(parts[2][..<dots.lowerBound])),
-            let last = Day(String(parts[2][dots.upperBound...]))
+        let shown = LogText.escaped(range, limit: 80)
+        guard let first = Day(String(range[..<dots.lowerBound])), let last = Day(String(range[dots.upperBound...]))
         else {
             throw ProgramError(.usage, "\(shown) is no range of days; write it as 2024-01-01..2024-01-31.")
         }
@@ -142,7 +140,7 @@ enum FetchPath {
         }
         let note = (begin, end) == (first, last) ? nil : "\(shown): published days are those from \(begin) to \(end)"
         let published = (0..<count).map { begin.advanced(by: $0) }.filter(days.contains)
-        return Expansion(paths: published.map { "ranking/\(parts[1])/\($0)" }, note: note)
+        return Expansion(paths: published.map { TreePath.day(mode, $0).text }, note: note)
     }
 }
 

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Posix
+import Rankings
 import Synchronization
 
 /// What is to be done with a path of the mount.
@@ -74,8 +75,10 @@ final class FetchReader: Sendable {
                 )
             }
             // An author's bookmarks are others' works: fetched when they are named. `latest` has the pictures of a day beside it.
-            let directories = entries.filter { $0.kind == .directory && $0.name != "bookmarks" }.map(\.name)
-                .filter { !FetchPath.isLatest("\(work.path)/\($0)") }
+            let directories = entries.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(
+                \.name
+            )
+            .filter { !FetchPath.isLatest("\(work.path)/\($0)") }
             return .listed(files: files, directories: directories)
         } catch {
             return Self.outcome(of: error, mount: mount)

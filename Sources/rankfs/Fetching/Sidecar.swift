@@ -13,8 +13,8 @@ enum Sidecar {
     /// - Returns: Nil for a file that is no picture of a listing.
     static func text(path: String, attribute: (String) -> String?) -> String? {
         guard let work = number(attribute("user.rankfs.work")) else { return nil }
-        let parts = path.split(separator: "/").map(String.init)
-        let isDay = parts.count == 4 && parts[0] == "ranking"
+        var ranking: (mode: RankingMode, day: Day)?
+        if case .entry(.day(let mode, let day), _) = TreePath(path) { ranking = (mode, day) }
         let author = JSONText.object([
             ("id", number(attribute("user.rankfs.user"))),
             ("name", attribute("user.dublincore.creator").map { .text($0) }),
@@ -36,8 +36,8 @@ enum Sidecar {
                 ("tags", tags),
             ] + numbers + [
                 ("posted", attribute("user.rankfs.posted").map { .text($0) }),
-                ("mode", isDay ? .text(parts[1]) : nil),
-                ("date", isDay ? .text(parts[2]) : nil),
+                ("mode", ranking.map { .text($0.mode.rawValue) }),
+                ("date", ranking.map { .text($0.day.description) }),
             ]
         return JSONText.object(members).document
     }

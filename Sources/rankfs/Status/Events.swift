@@ -68,13 +68,6 @@ extension Log {
     }
 
     private static func name(of listing: ListingKey) -> String {
-        switch listing {
-        case .ranking(let mode, let day): "ranking/\(mode.rawValue)/\(day)"
-        case .author(let user): "users/\(user.rawValue)"
-        case .work(let work): "works/\(work.rawValue)"
-        case .search(let words): "search/\(LogText.escaped(words, limit: 80))"
-        case .bookmarks(let user): "users/\(user.rawValue)/bookmarks"
-        case .following: "following"
-        }
+        LogText.escaped(listing.path.text, limit: 100)
     }
 }

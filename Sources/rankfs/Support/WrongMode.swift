@@ -7,11 +7,11 @@ enum WrongMode {
 
     /// The cause and the remedy for a path below the root of a source's mount; nil for one that names a ranking, or none.
     static func complaint(_ path: String, of source: SourceDescription) -> String? {
-        let parts = path.split(separator: "/").map(String.init)
-        guard parts.count >= 2, ["ranking", "by-date"].contains(parts[0]),
-            RankingMode(rawValue: parts[1]).flatMap({ source[$0] }) == nil
+        let steps = TreePath(path).steps
+        guard steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
+            RankingMode(rawValue: steps[1].name).flatMap({ source[$0] }) == nil
         else { return nil }
-        return "there is no ranking \(LogText.escaped(parts[1], limit: longestName)); name one of \(list(source))."
+        return "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
     }
 
     /// The complaint about an absolute path in one of some mounts.

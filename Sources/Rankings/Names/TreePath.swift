@@ -1,0 +1,249 @@
+/// Where something is below the mount point: paths are printed and read here and nowhere else.
+///
+/// Inode numbers follow from these texts (`InodeNumber`), so none of them may ever change.
+package indirect enum TreePath: Hashable, Sendable {
+    case root
+    case rankings
+    case mode(RankingMode)
+    case day(RankingMode, Day)
+    /// The newest day of a ranking by another name.
+    case latest(RankingMode)
+    case dates(DateFolder)
+    /// A day in the month that it is in.
+    case dayLink(RankingMode, Day)
+    case users
+    case author(UserID)
+    /// An author by name.
+    case authorLink(String)
+    case bookmarks(UserID)
+    case works
+    case work(WorkID)
+    case searches
+    case search(String)
+    case following
+    case recent
+    case helpers
+    /// The shared store of thumbnails of a directory of pictures.
+    case sharedThumbnails(TreePath)
+    /// What else stands in a directory: a picture, a file that is made, a link.
+    case entry(TreePath, String)
+
+    /// A stored picture, another one for each program.
+    package static let random = TreePath.entry(.root, "random.jpg")
+    /// The signed-in user's own bookmarks.
+    package static let ownBookmarks = TreePath.entry(.root, bookmarksName)
+
+    private static let latestName = "latest"
+    private static let bookmarksName = "bookmarks"
+    private static let sharedThumbnailsName = ".sh_thumbnails"
+    /// What stands before the name of an author.
+    private static let authorMark = "@"
+
+    /// The directories in the root.
+    private static let top: [TreePath] = [
+        .rankings, .dates(.all), .users, .works, .searches, .following, .recent, .helpers,
+    ]
+
+    /// The last part of the path; empty for the root.
+    package var name: String {
+        switch self {
+        case .root: ""
+        case .rankings: "ranking"
+        case .mode(let mode): mode.rawValue
+        case .day(_, let day), .dayLink(_, let day): day.description
+        case .latest: Self.latestName
+        case .dates(let folder): folder.name
+        case .users: "users"
+        case .author(let author): String(author.rawValue)
+        case .authorLink(let name): Self.authorMark + name
+        case .bookmarks: Self.bookmarksName
+        case .works: "works"
+        case .work(let work): String(work.rawValue)
+        case .searches: "search"
+        case .search(let words): words
+        case .following: "following"
+        case .recent: "recent"
+        case .helpers: ".rankfs"
+        case .sharedThumbnails: Self.sharedThumbnailsName
+        case .entry(_, let name): name
+        }
+    }
+
+    /// The path of the directory that holds it; nil for the root.
+    package var parent: TreePath? {
+        switch self {
+        case .root: nil
+        case .rankings, .users, .works, .searches, .following, .recent, .helpers: .root
+        case .mode: .rankings
+        case .day(let mode, _), .latest(let mode): .mode(mode)
+        case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
+        case .dayLink(let mode, let day): .dates(DateFolder(of: mode, day))
+        case .author, .authorLink: .users
+        case .bookmarks(let user): .author(user)
+        case .work: .works
+        case .search: .searches
+        case .sharedThumbnails(let directory), .entry(let directory, _): directory
+        }
+    }
+}
+
+extension TreePath {
+    /// The path and those of the directories above it, outermost first, without the root.
+    package var steps: [TreePath] {
+        parent.map { $0.steps + [self] } ?? []
+    }
+}
+
+// MARK: - Texts
+
+extension TreePath {
+    /// The path as text, without a slash at either end; empty for the root.
+    package var text: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        guard let parent else { return }
+        parent.write(to: &text)
+        // Not a character: a name may begin with a mark that combines with the slash.
+        if !text.utf8.isEmpty { text.unicodeScalars.append("/") }
+        text += name
+    }
+
+    /// Reads a path below the mount point; slashes at its ends and double ones mean nothing, as to the kernel.
+    ///
+    /// Any text is the path of something, whether that exists or not.
+    package init(_ text: String) {
+        // By bytes: a slash and a mark that combines with it are one character.
+        self = text.utf8.split(separator: UInt8(ascii: "/")).reduce(.root) { path, name in
+            path.child(String(decoding: Array(name), as: UTF8.self))
+        }
+    }
+
+    /// What a name in this directory means by its form.
+    package func child(_ name: String) -> TreePath {
+        form(of: name) ?? .entry(self, name)
+    }
+
+    private func form(of name: String) -> TreePath? {
+        switch self {
+        case .root: return Self.top.first { $0.name == name }
+        case .rankings: return RankingMode(rawValue: name).map { .mode($0) }
+        case .mode(let mode): return name == Self.latestName ? .latest(mode) : Day(name).map { .day(mode, $0) }
+        case .dates(let folder):
+            if let day = folder.day(named: name), let mode = folder.mode { return .dayLink(mode, day) }
+            return folder.folder(named: name).map { .dates($0) }
+        case .users:
+            if name.utf8.starts(with: Self.authorMark.utf8) {
+                return .authorLink(String(decoding: name.utf8.dropFirst(Self.authorMark.utf8.count), as: UTF8.self))
+            }
+            return Self.number(name).map { .author(UserID(rawValue: $0)) }
+        case .works: return Self.number(name).map { .work(WorkID(rawValue: $0)) }
+        case .searches: return .search(name)
+        case .author(let user) where name == Self.bookmarksName: return .bookmarks(user)
+        case .day, .latest, .author, .bookmarks, .work, .search:
+            return name == Self.sharedThumbnailsName ? .sharedThumbnails(self) : nil
+        case .dayLink, .authorLink, .following, .recent, .helpers, .sharedThumbnails, .entry: return nil
+        }
+    }
+
+    /// A number in the only spelling that paths have.
+    private static func number(_ name: String) -> Int64? {
+        Int64(name).flatMap { $0 >= 0 && String($0) == name ? $0 : nil }
+    }
+}
+
+// MARK: - Listings
+
+/// Which directory of entries is meant.
+package enum ListingKey: Hashable, Sendable {
+    case ranking(RankingMode, Day)
+    case author(UserID)
+    /// The pages of one work, as the author uploaded them.
+    case work(WorkID)
+    /// The words as the user typed them.
+    case search(String)
+    /// The public bookmarks of a user.
+    case bookmarks(UserID)
+    /// The authors whom a user follows.
+    case following(UserID)
+
+    /// Whether it shows the pages of one work rather than a list of works.
+    package var isWork: Bool {
+        if case .work = self { true } else { false }
+    }
+
+    /// Whether its entries are authors: their numbers stand in the place of works', as in the pictures of authors.
+    package var listsAuthors: Bool {
+        if case .following = self { true } else { false }
+    }
+
+    /// Whether it is the same whatever a mount's listings show of works (renditions, pages, filters).
+    package var isSameInEveryView: Bool {
+        isWork || listsAuthors
+    }
+
+    /// The number of what it belongs to: an author, a work; nil where there is none.
+    package var number: Int64? {
+        switch self {
+        case .ranking, .search: nil
+        case .author(let user), .bookmarks(let user), .following(let user): user.rawValue
+        case .work(let work): work.rawValue
+        }
+    }
+
+    /// The path of the directory that shows this listing.
+    package var path: TreePath {
+        switch self {
+        case .ranking(let mode, let day): .day(mode, day)
+        case .author(let author): .author(author)
+        case .bookmarks(let user): .bookmarks(user)
+        case .work(let work): .work(work)
+        case .search(let words): .search(words)
+        case .following: .following
+        }
+    }
+
+    /// The paths of the directories that show this listing, or have shown it while its day was the newest.
+    package var paths: [TreePath] {
+        guard case .ranking(let mode, _) = self else { return [path] }
+        return [path, .latest(mode)]
+    }
+
+    /// The key as databases have it: `ranking/daily/2024-05-01`, `author/11`.
+    ///
+    /// Rankings and searches have their paths' texts there, the others words of their own: as it was at first, for good.
+    package var text: String {
+        switch self {
+        case .ranking, .search: path.text
+        case .author(let author): "author/\(author.rawValue)"
+        case .work(let work): "work/\(work.rawValue)"
+        case .bookmarks(let user): "bookmarks/\(user.rawValue)"
+        case .following(let user): "following/\(user.rawValue)"
+        }
+    }
+
+    /// Reads the text back; nil for one that this version does not know.
+    package init?(text: String) {
+        let words = TreePath.searches.text + "/"
+        if text.utf8.starts(with: words.utf8) {
+            self = .search(String(decoding: text.utf8.dropFirst(words.utf8.count), as: UTF8.self))
+            return
+        }
+        if case .day(let mode, let day) = TreePath(text) {
+            self = .ranking(mode, day)
+            return
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int64(parts[1]) else { return nil }
+        switch parts[0] {
+        case "author": self = .author(UserID(rawValue: number))
+        case "work": self = .work(WorkID(rawValue: number))
+        case "bookmarks": self = .bookmarks(UserID(rawValue: number))
+        case "following": self = .following(UserID(rawValue: number))
+        default: return nil
+        }
+    }
+}
