@@ -34,8 +34,10 @@ package struct SamplePlugIn: SourcePlugIn {
 
     private static let first = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
 
-    /// Midnight on the east coast of the United States, at once.
-    package static let calendar = RankingCalendar(delay: 0, change: .goesOn) { day in
+    /// Midnight on the east coast of the United States, at once; a week later votes are in, and after that little changes.
+    package static let calendar = RankingCalendar(
+        delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400)
+    ) { day in
         isSummerTime(day) ? -4 * 3600 : -5 * 3600
     }
 

@@ -57,11 +57,31 @@ enum Freshness {
     }
 
     /// Whether a listing that is there should be compared with the service's before it is shown.
-    static func needsRefresh(_ key: ListingKey, fetched: Int64, now: Int64) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - fetched: When the service was asked for it, in Unix seconds.
+    ///   - days: The days of a ranking.
+    ///   - now: Unix seconds.
+    /// - Returns: True if it may have changed.
+    static func needsRefresh(
+        _ key: ListingKey, fetched: Int64, days: (RankingMode) -> RankingDays, now: Int64
+    ) -> Bool {
         switch key {
-        case .ranking: false
+        case .ranking(let mode, let day): mayHaveChanged(day, days(mode), fetched: fetched, now: now)
         case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
         default: !holds(since: fetched, seconds: searchSeconds, now: now)
+        }
+    }
+
+    /// Whether the ranking of a day may have changed since the service was asked for it.
+    private static func mayHaveChanged(_ day: Day, _ days: RankingDays, fetched: Int64, now: Int64) -> Bool {
+        switch days.change {
+        case .never: return false
+        case .settles(let age, let interval):
+            let (settled, overflows) = days.published(day).addingReportingOverflow(age)
+            guard !overflows, now >= settled else { return false }
+            return fetched < settled || !holds(since: fetched, seconds: interval, now: now)
         }
     }
 }

@@ -4,10 +4,10 @@ internal import Synchronization
 extension Listings {
     /// Whether a listing is to be compared with the service's before it is shown.
     func needsRefresh(_ listing: Listing) -> Bool {
-        if case .ranking = listing.key { return false }
+        if case .ranking(let mode, _) = listing.key, told.days(of: mode).change == .never { return false }
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
-        return Freshness.needsRefresh(listing.key, fetched: fetched, now: now)
+        return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
             && !unanswered.holds(listing.key, now: now)
     }
 
@@ -16,7 +16,7 @@ extension Listings {
     /// Works that vanished stay, as the pictures do: the service taking something back does not delete what was stored.
     func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
         switch listing.key {
-        case .ranking: return listing
+        case .ranking: return try await settled(listing)
         case .author(let author): return try await refreshed(listing, of: author)
         default: return try await refreshedFirstPage(listing)
         }
@@ -46,6 +46,15 @@ extension Listings {
             case .author, .search, .bookmarks, .following: _ = try await refreshed(listing)
             }
         } catch { throw CatalogError(listing: error) }
+    }
+
+    /// Has a day read anew in the background; what is there is shown until all of it has come.
+    private func settled(_ listing: Listing) async throws(SourceError) -> Listing {
+        let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
+        // Begun, and not finished: should it fail, it is tried again after a while.
+        unanswered.begin(listing.key, now: now)
+        readAnew(listing, from: content)
+        return listing
     }
 
     private func refreshed(_ listing: Listing, of author: UserID) async throws(SourceError) -> Listing {
@@ -100,13 +109,15 @@ extension Listings {
             listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
     }
 
-    /// Reads a whole list of which something vanished, and shows it in the place of the old one once all of it is there.
+    /// Reads a whole list anew, and shows it in the place of the old one once all of it is there.
+    ///
+    /// Authors who vanished are not followed any more; works that vanished from a day stay, behind the others.
     private func readAnew(_ listing: Listing, from first: PageContent) {
         context.background.run { [self] in
             let pages = pageFactory.pages(of: listing.key)
             var pictures = first.pictures(in: view.rendition, of: source)
             var (number, last) = (1, first.last)
-            while number < min(last ?? .max, pages.window.lastPage) {
+            while number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
                 do throws(SourceError) {
                     let content = try await pages.page(number + 1)
                     pictures += content.pictures(in: view.rendition, of: source)
@@ -116,9 +127,16 @@ extension Listings {
                     last = number
                 } catch { return }
             }
+            var vanished = EntryTable()
+            if !listing.key.listsAuthors {
+                let present = Set(pictures.map(\.listed.work.id))
+                let rows = listing.state.withLock { $0.table.rows }
+                if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }
+                for row in rows where !present.contains(row.entry.picture.work) { vanished.append(row) }
+            }
             _ = replace(
-                listing, front: pictures, old: EntryTable(), pages,
-                Paging(window: pages.window, next: number + 1, last: number))
+                listing, front: pictures, old: vanished, pages,
+                Paging(window: pages.window, next: number + 1, last: last))
         }
     }
 

@@ -4,8 +4,9 @@ package struct RankingCalendar: Sendable {
     package enum Change: Hashable, Sendable {
         /// A complete ranking is what it was, and may be cached for good.
         case never
-        /// Their order goes on following the votes.
-        case goesOn
+        /// Their order goes on following the votes: one is asked for again when it is so many seconds old, and from then on at
+        /// intervals of so many seconds.
+        case settles(after: Int64, then: Int64)
     }
 
     /// By how many seconds the service's clocks are ahead of UTC when a day begins.

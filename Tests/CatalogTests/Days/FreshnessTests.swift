@@ -36,7 +36,8 @@ import Testing
         #expect(!Freshness.isFrozen(key, isComplete: true, change: .never, newest: newest(at: noon - 1)))
         #expect(Freshness.isFrozen(key, isComplete: true, change: .never, newest: newest(at: noon)))
         #expect(!Freshness.isFrozen(key, isComplete: false, change: .never, newest: newest(at: noon)))
-        #expect(!Freshness.isFrozen(key, isComplete: true, change: .goesOn, newest: newest(at: noon)))
+        #expect(
+            !Freshness.isFrozen(key, isComplete: true, change: .settles(after: 1, then: 1), newest: newest(at: noon)))
         #expect(!Freshness.isFrozen(.author(Bench.author), isComplete: true, change: .never, newest: newest(at: noon)))
     }
 
@@ -117,8 +118,34 @@ import Testing
 
     @Test func authorsAreAskedAgainAfterSixHours() {
         let key = ListingKey.author(Bench.author)
-        #expect(!Freshness.needsRefresh(key, fetched: start, now: start + 6 * 3600 - 1))
-        #expect(Freshness.needsRefresh(key, fetched: start, now: start + 6 * 3600))
-        #expect(!Freshness.needsRefresh(.ranking(.daily, day), fetched: 0, now: start))
+        #expect(!Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600 - 1))
+        #expect(Freshness.needsRefresh(key, fetched: start, days: days, now: start + 6 * 3600))
+    }
+
+    @Test func daysThatNeverChangeAreNotAskedForAgain() {
+        for now in [start, start + 40 * 86_400, .max] {
+            #expect(!Freshness.needsRefresh(.ranking(.daily, day), fetched: 0, days: days, now: now))
+        }
+    }
+
+    @Test func daysThatSettleAreAskedForAfterAWeekAndThenMonthly() {
+        let (week, month) = (Int64(7 * 86_400), Int64(30 * 86_400))
+        let days = SourceDescription.settling.days(of: .daily)
+        func isDue(fetched: Int64, now: Int64) -> Bool {
+            Freshness.needsRefresh(.ranking(.daily, day), fetched: fetched, days: { _ in days }, now: now)
+        }
+        let published = days.published(day)
+        #expect(!isDue(fetched: published, now: published + week - 1))
+        #expect(isDue(fetched: published, now: published + week))
+        #expect(isDue(fetched: published + week - 1, now: published + week), "it was not settled yet")
+        let asked = published + week + 5
+        #expect(!isDue(fetched: asked, now: asked + month - 1))
+        #expect(isDue(fetched: asked, now: asked + month))
+        #expect(isDue(fetched: asked + month, now: asked), "the clock was set back")
+        #expect(!isDue(fetched: asked, now: published), "by the clock it is new")
+        for moment in [Int64.min, .max] {
+            _ = isDue(fetched: moment, now: .min)
+            _ = isDue(fetched: moment, now: .max)
+        }
     }
 }

@@ -46,10 +46,11 @@ final class FakeSource: RankingSource {
     }
 
     let state: Mutex<State>
-    let description = SourceDescription.likePixiv
+    let description: SourceDescription
     let worksPerRequest = 100
 
-    init(newest: Day) {
+    init(newest: Day, description: SourceDescription = .likePixiv) {
+        self.description = description
         state = Mutex(State(newest: newest))
     }
 

@@ -1,0 +1,80 @@
+import Rankings
+import TestSupport
+import Testing
+
+@testable import Catalog
+
+/// Days of services whose rankings go on following the votes.
+@Suite(.timeLimit(.minutes(1))) struct SettlingTests {
+    let bench = Bench()
+    let source = FakeSource(newest: Bench.day, description: .settling)
+
+    private static let week: Int64 = 7 * 86_400
+
+    @Test func aDayIsReadAnewAfterAWeekAndWhatVanishedStays() async throws {
+        source.set { $0.entries = 120 }
+        let catalog = try bench.open(source: source)
+        let before = try await catalog.listings.open(Bench.key)
+        _ = try await before.entries(reaching: .max)
+        let calls = source.calls.count
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week - 1
+        #expect(try await catalog.listings.open(Bench.key) === before)
+        #expect(source.calls.count == calls && !before.isFrozen)
+
+        // Rank 2 is gone.
+        source.set { $0.missingRanks = [2] }
+        bench.now += 1
+        #expect(try await catalog.listings.open(Bench.key) === before, "shown until all of the new one is there")
+        await replacement(of: before, in: catalog)
+        let after = try await catalog.listings.open(Bench.key)
+        #expect(source.calls.count == calls + 3)
+        #expect(after.isComplete && after.count == 120)
+        #expect(after.entries.last == before.entries[1], "what vanished stays")
+        #expect(Array(after.entries.dropLast()) == before.entries.filter { $0.rank != 2 })
+        await catalog.close()
+
+        let restarted = try bench.open(source: source)
+        #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
+        #expect(source.calls.count == calls + 3, "not before a month has passed")
+        await restarted.close()
+    }
+
+    @Test func aDayThatDidNotChangeStaysTheSameObject() async throws {
+        source.set { $0.entries = 60 }
+        let catalog = try bench.open(source: source)
+        let listing = try await catalog.listings.open(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
+        let now = bench.now
+        _ = try await catalog.listings.open(Bench.key)
+        while listing.state.withLock({ $0.fetched }) != now { await Task.yield() }
+        let calls = source.calls.count
+        #expect(try await catalog.listings.open(Bench.key) === listing)
+        #expect(source.calls.count == calls)
+        await catalog.close()
+    }
+
+    @Test func whileTheServiceDoesNotAnswerTheOldDayIsShown() async throws {
+        source.set { $0.entries = 60 }
+        let catalog = try bench.open(source: source)
+        let listing = try await catalog.listings.open(Bench.key)
+        _ = try await listing.entries(reaching: .max)
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
+        source.set { $0.failures[.page(Bench.day, 2)] = .timedOut }
+        let calls = source.calls.count
+        #expect(try await catalog.listings.open(Bench.key) === listing)
+        await source.waitForCalls(calls + 2)
+        #expect(try await catalog.listings.open(Bench.key) === listing)
+        #expect(source.calls.count == calls + 2, "not tried again at once")
+        bench.now += 300
+        source.set { $0.failure = .unreachable("no route") }
+        #expect(try await catalog.listings.open(Bench.key) === listing)
+        #expect(source.calls.count == calls + 3)
+        await catalog.close()
+    }
+
+    /// Returns once another object has taken a listing's place.
+    private func replacement(of listing: Listing, in catalog: Catalog) async {
+        while catalog.listings.memory[listing.key] === listing { await Task.yield() }
+    }
+}
