@@ -280,6 +280,9 @@ def main():
                 data = file.read()
             bad += not (data.startswith(b"\x89PNG\r\n") and data.endswith(b"IEND\xaeB`\x82"))
         verdicts.figure("thumbnails", f"{len(thumbnails)}, {bad} broken", len(thumbnails) > 0 and bad == 0)
+        # Before strace: what it traces cannot make threads once its tracer is gone.
+        os.kill(work.daemon, signal.SIGTERM)
+        mount.process.wait(30)
         mount.unmount()
         seen, unfiltered, found = calls_of(glob.glob(trace + ".*"))
         verdicts.figure("renderers traced", f"{seen}, {unfiltered} without a filter", seen > 0 and unfiltered == 0)
