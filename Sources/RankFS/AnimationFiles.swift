@@ -43,7 +43,7 @@ final class AnimationFiles: Sendable {
         let record: AnimationRecord
         let length: Int64
         do throws(CatalogError) {
-            record = try await catalog.animation(of: work)
+            record = try await catalog.records.animation(of: work)
             length = try await listing.resolveSize(at: index, wholeListing: false)
         } catch { throw .catalog(error) }
         guard
@@ -56,17 +56,17 @@ final class AnimationFiles: Sendable {
                     id: entry.picture, location: location, size: length, path: { MadeFile.matroska(work).path }),
                 neighbours: nil)
         } catch { throw .picture(error) }
-        let title = await catalog.storedWork(work)?.title ?? ""
+        let title = await catalog.records.listedWork(work)?.title ?? ""
         let file = try await AnimationFile(
             archive, length: length, record: record, title: title, renderer: renderer)
-        if let picture = Self.picture(.matroska, in: listing) { catalog.setSize(file.layout.length, of: picture) }
+        if let picture = Self.picture(.matroska, in: listing) { catalog.sizes.set(file.layout.length, of: picture) }
         return file
     }
 
     /// The length that the Matroska file had when it was laid out last, in bytes; nil if it never was.
     func storedMatroskaSize(of listing: Listing) async -> Int64? {
         guard let picture = Self.picture(.matroska, in: listing) else { return nil }
-        return await catalog.storedSize(of: picture)
+        return await catalog.sizes.stored(of: picture)
     }
 
     /// The length of the Matroska file in bytes.
@@ -117,13 +117,13 @@ final class AnimationFiles: Sendable {
             let file = try await matroska(of: listing)
             defer { file.close() }
             let record: AnimationRecord
-            do throws(CatalogError) { record = try await catalog.animation(of: picture.work) } catch {
+            do throws(CatalogError) { record = try await catalog.records.animation(of: picture.work) } catch {
                 throw .catalog(error)
             }
             // The frames are all but the whole of it.
             guard file.layout.length <= Self.bound else { throw .media(.tooLarge(bound: Self.bound)) }
             let bytes = try await encode(file, record)
-            catalog.setSize(Int64(bytes.count), of: picture)
+            catalog.sizes.set(Int64(bytes.count), of: picture)
             // Not stored, it is made again for the next reader.
             try? await cache.keep(bytes, as: picture)
             return .success(bytes)

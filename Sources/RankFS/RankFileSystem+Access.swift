@@ -30,12 +30,12 @@ extension RankFileSystem {
     /// The modes that `ranking/` lists: those of all contents, and the limited ones that have a stored day.
     var listedModes: [RankingMode] {
         let limited = Set(
-            catalog.storedListings.compactMap { key -> RankingMode? in
+            catalog.listings.keys.compactMap { key -> RankingMode? in
                 guard case .ranking(let mode, _) = key, source.description.whole(of: mode) != mode, isAllowed(mode)
                 else { return nil }
                 return mode
             })
-        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.view.shows)
+        return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
     }
 }
 

@@ -46,7 +46,7 @@ extension RankFileSystem {
         case .link(.named): (TreeLimits.current, TreeLimits.current)
         case .latest: (TreeLimits.frozen, TreeLimits.current)
         case .day(let mode, let day):
-            catalog.loadedListing(.ranking(mode, day))?.isFrozen == true
+            catalog.listings.loaded(.ranking(mode, day))?.isFrozen == true
                 ? (TreeLimits.frozen, TreeLimits.frozen) : (TreeLimits.changing, TreeLimits.changing)
         case .author, .work:
             // Opening one that nobody asked about tells whether there is such a number.
@@ -67,7 +67,7 @@ extension RankFileSystem {
 
     /// Whether the listing that a directory shows was asked for.
     func isStored(_ node: Node) -> Bool {
-        node.listingKey.map(catalog.isStored) ?? false
+        node.listingKey.map(catalog.listings.isStored) ?? false
     }
 
     /// What to show if it is known without asking anybody; nil for a picture whose size is not.
@@ -107,7 +107,7 @@ extension RankFileSystem {
         case .dates(let directory): attributes(number, .directory, modified: modified(of: directory))
         case .recent:
             attributes(
-                number, .directory, modified: catalog.recentPictures.first?.opened ?? newestPublication)
+                number, .directory, modified: catalog.recents.pictures.first?.opened ?? newestPublication)
         case .link(let link):
             knownLength(of: link).map {
                 attributes(number, .link, size: Int64($0), modified: modified(of: link))
@@ -116,18 +116,18 @@ extension RankFileSystem {
         case .work, .search, .bookmarks:
             attributes(
                 number, .directory,
-                modified: node.listingKey.flatMap(catalog.loadedListing)?.modified ?? newestPublication)
+                modified: node.listingKey.flatMap(catalog.listings.loaded)?.modified ?? newestPublication)
         case .day(let mode, let day):
             attributes(number, .directory, modified: publication(of: day, in: mode))
         case .latest(let mode):
             attributes(
                 number, .directory,
                 modified: publication(
-                    of: rememberedNewest(of: mode)?.day ?? catalog.newestPossible(of: mode), in: mode))
+                    of: rememberedNewest(of: mode)?.day ?? catalog.days.newestPossible(of: mode), in: mode))
         case .author(let author, let modified):
             attributes(
                 number, .directory,
-                modified: catalog.loadedListing(.author(author))?.modified ?? modified ?? newestPublication)
+                modified: catalog.listings.loaded(.author(author))?.modified ?? modified ?? newestPublication)
         case .sharedThumbnails: attributes(number, .directory, modified: newestPublication)
         case .sharedThumbnail(let file):
             attributes(number, .file, size: Int64(file.length), modified: file.thumbnail.modified)

@@ -54,9 +54,9 @@ extension RankFileSystem {
         let key = try await listingKey(of: node)
         do throws(CatalogError) {
             if case .mode(let mode) = node {
-                _ = try await catalog.refreshNewestDay(of: mode)
+                _ = try await catalog.days.refreshNewest(of: mode)
             } else if let key {
-                try await catalog.refresh(key)
+                try await catalog.listings.refresh(key)
             }
         } catch { throw .catalog(error) }
         invalidate(node, inode: inode, key)
@@ -65,7 +65,7 @@ extension RankFileSystem {
 
     private func forget(_ node: Node, inode: UInt64) async throws(Failure) -> Int {
         guard let key = try await listingKey(of: node) else { return 0 }
-        let isKnown = catalog.forget(key)
+        let isKnown = catalog.listings.forget(key)
         invalidate(node, inode: inode, key)
         return isKnown ? 1 : 0
     }

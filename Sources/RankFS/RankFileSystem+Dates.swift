@@ -50,7 +50,7 @@ extension RankFileSystem {
         let day: Day? =
             switch directory {
             case .all: nil
-            case .mode(let mode): catalog.newestPossible(of: mode)
+            case .mode(let mode): catalog.days.newestPossible(of: mode)
             case .year(let mode, let year):
                 published(mode).months(of: year).last.flatMap { published(mode).newest(of: year, $0) }
             case .month(let mode, let year, let month): published(mode).newest(of: year, month)
@@ -61,7 +61,7 @@ extension RankFileSystem {
 
     /// Whether something in a directory opens without a request.
     func opens(_ directory: DateFolder) -> Bool {
-        let days = directory.mode.map(catalog.storedDays) ?? []
+        let days = directory.mode.map(catalog.days.stored) ?? []
         return switch directory {
         case .all: true
         case .mode: !days.isEmpty
@@ -91,7 +91,7 @@ extension RankFileSystem {
     }
 
     private func published(_ mode: RankingMode) -> PublishedDays {
-        catalog.days(of: mode).published(to: catalog.newestPossible(of: mode))
+        catalog.days.calendar(of: mode).published(to: catalog.days.newestPossible(of: mode))
     }
 }
 

@@ -101,7 +101,7 @@ extension RankFileSystem {
             opening == .visit && showsPictures || opening == .preview
             ? wish(of: request.caller, in: sight(of: node), program) : nil
         if opening == .visit, let program { noteVisit(at: node, by: program) }
-        if wish == nil, !configuration.isOffline, let key, let listing = catalog.loadedListing(key) {
+        if wish == nil, !configuration.isOffline, let key, let listing = catalog.listings.loaded(key) {
             let extras = shown(extras(of: listing), to: request.caller)
             let view = DirectoryView(
                 node, .listing(extras: extras, listing), isNobodys: isNobodys, isGlance: isGlance)
@@ -131,7 +131,7 @@ extension RankFileSystem {
 
     /// Whether nothing is known of a listing.
     private func isUnknown(_ key: ListingKey?) -> Bool {
-        key.map { catalog.loadedListing($0) == nil && !catalog.isStored($0) } ?? true
+        key.map { catalog.listings.loaded($0) == nil && !catalog.listings.isStored($0) } ?? true
     }
 
     package func releaseDirectory(_ request: ReleaseRequest) {
@@ -176,15 +176,15 @@ extension RankFileSystem {
                 + [(TreePath.latest(mode).name, .latest(mode))]
         case .dates(let directory): names(in: directory)
         case .users:
-            catalog.listedAuthors().map {
-                (String($0.rawValue), .author($0, modified: catalog.loadedListing(.author($0))?.modified))
+            catalog.listings.authors.map {
+                (String($0.rawValue), .author($0, modified: catalog.listings.loaded(.author($0))?.modified))
             }
         case .works:
             storedNumbers { if case .work(let work) = $0 { work.rawValue } else { nil } }
                 .map { (String($0), .work(WorkID(rawValue: $0))) }
         case .searches: storedSearches.map { ($0, .search($0)) }
         case .recent:
-            catalog.recentPictures.map { ($0.name, .link(.recent($0))) }
+            catalog.recents.pictures.map { ($0.name, .link(.recent($0))) }
         case .helpers: HelperFile.allCases.filter(\.isBelowHelpers).map { ($0.name, .helper($0)) }
         // What it holds is found by name only.
         case .sharedThumbnails(let beside, nil):
@@ -345,7 +345,7 @@ extension RankFileSystem {
     private func isCertain(_ node: Node) -> Bool {
         switch node {
         case .day(let mode, let day):
-            day < catalog.newestPossible(of: mode) || catalog.isStored(.ranking(mode, day))
+            day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(.ranking(mode, day))
         case .author(_, let modified): modified != nil
         case .work: isStored(node)
         default: true

@@ -24,11 +24,11 @@ extension RankFileSystem {
     private func node(numbered number: UInt64) async -> Node? {
         if let found = fixedNode(numbered: number) { return found }
         if let seen = await seenNodes().first(where: { inodes.number(of: $0) == number }) { return seen }
-        let keys = catalog.storedListings.sorted { $0.path.text > $1.path.text }
-        let loaded = keys.filter { catalog.loadedListing($0) != nil }
-        let others = keys.filter { catalog.loadedListing($0) == nil }
+        let keys = catalog.listings.keys.sorted { $0.path.text > $1.path.text }
+        let loaded = keys.filter { catalog.listings.loaded($0) != nil }
+        let others = keys.filter { catalog.listings.loaded($0) == nil }
         for key in loaded + others.prefix(TreeLimits.listingsSearched) {
-            guard let listing = await catalog.storedListing(key) else { continue }
+            guard let listing = await catalog.listings.stored(key) else { continue }
             if let found = node(numbered: number, in: listing) { return found }
         }
         return node(numbered: number, below: .all)

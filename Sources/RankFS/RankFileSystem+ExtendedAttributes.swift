@@ -61,7 +61,7 @@ extension RankFileSystem {
         if let record = records.record(inode, picture: entry.picture) { return answer(record) }
         later(reply, subject: { TreePath.entry(listing.key.path, entry.name).text }) { () async throws(Failure) in
             let record: ListedWork
-            do throws(CatalogError) { record = try await self.catalog.record(of: entry, in: listing) } catch {
+            do throws(CatalogError) { record = try await self.catalog.records.record(of: entry, in: listing) } catch {
                 throw .catalog(error)
             }
             self.records.keep(record, of: inode, picture: entry.picture)

@@ -12,8 +12,8 @@ extension RankFileSystem {
     ///
     /// Never asks.
     func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
-        guard configuration.isOffline else { return catalog.rememberedNewestDay(of: mode) }
-        return catalog.storedDays(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
+        guard configuration.isOffline else { return catalog.days.rememberedNewest(of: mode) }
+        return catalog.days.stored(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
     }
 
     /// The listing that a directory shows if nobody need be asked for that.
@@ -33,7 +33,7 @@ extension RankFileSystem {
             throw .catalog(.source(.offline))
         }
         do throws(CatalogError) {
-            return .ranking(mode, try await catalog.newestDay(of: mode))
+            return .ranking(mode, try await catalog.days.newest(of: mode))
         } catch { throw .catalog(error) }
     }
 

@@ -30,7 +30,7 @@ extension RankFileSystem {
 
     /// What a link in `recent/` is now: it keeps its name when the picture is read once more.
     func current(_ picture: RecentPicture) -> RecentPicture {
-        catalog.recentPictures.first { $0.name == picture.name } ?? picture
+        catalog.recents.pictures.first { $0.name == picture.name } ?? picture
     }
 
     private func noteWay(to picture: RecentPicture, by caller: Caller) {

@@ -141,7 +141,7 @@ extension RankFileSystem {
         else {
             return .absent(TreeLimits.frozen)
         }
-        guard catalog.view.shows(mode) else { return .absent(TreeLimits.frozen) }
+        guard catalog.listings.view.shows(mode) else { return .absent(TreeLimits.frozen) }
         if let failure = refusal(of: .mode(mode)) { return .refused(failure) }
         return source.has(mode) ? .node(.mode(mode)) : .absent(TreeLimits.changing)
     }
@@ -149,11 +149,15 @@ extension RankFileSystem {
     private func findDay(_ name: [UInt8], _ mode: RankingMode, _ caller: Caller) -> LookupResult {
         guard let name = EntryName.ascii(name) else { return .absent(TreeLimits.frozen) }
         if name == TreePath.latest(mode).name { return .node(.latest(mode)) }
-        guard let day = Day(name), catalog.days(of: mode).contains(day) else { return .absent(TreeLimits.frozen) }
+        guard let day = Day(name), catalog.days.calendar(of: mode).contains(day) else {
+            return .absent(TreeLimits.frozen)
+        }
         let key = ListingKey.ranking(mode, day)
-        if catalog.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
+        if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
-        if day < catalog.newestPossible(of: mode) || catalog.isStored(key) || isGlancing(at: .mode(mode), caller) {
+        if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key)
+            || isGlancing(at: .mode(mode), caller)
+        {
             return .node(.day(mode, day))
         }
         return .unknown { () async throws(Failure) in
@@ -163,7 +167,7 @@ extension RankFileSystem {
 
     func findPicture(_ name: [UInt8], _ key: ListingKey, leastDigits: Int) -> LookupResult {
         guard let number = number(of: name, leastDigits: leastDigits) else { return .absent(TreeLimits.frozen) }
-        if case .ranking = key, let top = catalog.view.top, number > top { return .absent(TreeLimits.frozen) }
+        if case .ranking = key, let top = catalog.listings.view.top, number > top { return .absent(TreeLimits.frozen) }
         return findEntry(name, key)
     }
 
@@ -174,10 +178,10 @@ extension RankFileSystem {
 
     /// The entry of a name that a listing may have.
     func findEntry(_ name: [UInt8], _ key: ListingKey) -> LookupResult {
-        if let listing = catalog.loadedListing(key) {
+        if let listing = catalog.listings.loaded(key) {
             if let finding = find(name, in: listing) { return finding }
             if listing.isComplete { return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing) }
-        } else if catalog.isKnownAbsent(key) {
+        } else if catalog.listings.isKnownAbsent(key) {
             return .absent(TreeLimits.unpublished)
         }
         return .unknown { () async throws(Failure) in
@@ -197,7 +201,7 @@ extension RankFileSystem {
     /// A listing from wherever the catalog has it; nil if there is no such listing.
     func listing(_ key: ListingKey) async throws(Failure) -> Listing? {
         do throws(CatalogError) {
-            return try await catalog.listing(key)
+            return try await catalog.listings.open(key)
         } catch .noSuchListing {
             return nil
         } catch {

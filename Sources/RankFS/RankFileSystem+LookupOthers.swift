@@ -6,7 +6,9 @@ extension RankFileSystem {
     func findAuthor(_ name: [UInt8]) -> LookupResult {
         if let text = EntryName.authorName(name) {
             return .unknown { () async throws(Failure) in
-                guard let author = await self.catalog.author(named: text) else { return .absent(TreeLimits.current) }
+                guard let author = await self.catalog.records.author(named: text) else {
+                    return .absent(TreeLimits.current)
+                }
                 return .node(.link(.named(text, author)))
             }
         }
@@ -18,12 +20,12 @@ extension RankFileSystem {
     ///
     /// File managers look up every number that begins like the one that is being typed.
     private func findNumbered(_ key: ListingKey) -> LookupResult {
-        if let listing = catalog.loadedListing(key) { return .node(.directory(of: listing)) }
-        if catalog.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
-        guard catalog.isStored(key) else { return .node(.directory(of: key)) }
+        if let listing = catalog.listings.loaded(key) { return .node(.directory(of: listing)) }
+        if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
+        guard catalog.listings.isStored(key) else { return .node(.directory(of: key)) }
         // Its time is in the database.
         return .unknown {
-            .node(await self.catalog.storedListing(key).map { .directory(of: $0) } ?? .directory(of: key))
+            .node(await self.catalog.listings.stored(key).map { .directory(of: $0) } ?? .directory(of: key))
         }
     }
 
@@ -50,7 +52,7 @@ extension RankFileSystem {
             return .absent(TreeLimits.frozen)
         }
         let key = ListingKey.work(work)
-        if let listing = catalog.loadedListing(key) { return find(name, made, in: listing, work) }
+        if let listing = catalog.listings.loaded(key) { return find(name, made, in: listing, work) }
         return .unknown { () async throws(Failure) in
             guard let listing = try await self.listing(key) else { return .absent(TreeLimits.changing) }
             return self.find(name, made, in: listing, work)
@@ -66,7 +68,7 @@ extension RankFileSystem {
     }
 
     func findRecent(_ name: [UInt8]) -> LookupResult {
-        let picture = catalog.recentPictures.first { $0.name.utf8.elementsEqual(name) }
+        let picture = catalog.recents.pictures.first { $0.name.utf8.elementsEqual(name) }
         return picture.map { .node(.link(.recent($0))) } ?? .absent(.zero)
     }
 

@@ -19,14 +19,14 @@ extension RankFileSystem {
         case .webp(let work):
             let listing = try await listing(of: work)
             if let picture = AnimationFiles.picture(.webp, in: listing),
-                let size = await catalog.storedSize(of: picture)
+                let size = await catalog.sizes.stored(of: picture)
             {
                 return (size, listing.modified)
             }
             return (Int64(try await animations.webP(of: listing).count), listing.modified)
         case .avatar(let author):
             guard let avatar = try await avatar(of: author) else {
-                return (Int64(StandIn.jpeg.count), catalog.loadedListing(.author(author))?.modified ?? 0)
+                return (Int64(StandIn.jpeg.count), catalog.listings.loaded(.author(author))?.modified ?? 0)
             }
             return (avatar.size ?? 0, avatar.id.uploaded)
         }
@@ -86,8 +86,8 @@ extension RankFileSystem {
         }
         do throws(CatalogError) {
             switch file {
-            case .info(let work): return try await catalog.details(of: work, pages: pages)
-            case .profile(let author): return try await catalog.profile(of: author)
+            case .info(let work): return try await catalog.records.details(of: work, pages: pages)
+            case .profile(let author): return try await catalog.records.profile(of: author)
             case .avatar, .matroska, .webp: throw .noSuchListing
             }
         } catch { throw .catalog(error) }
@@ -101,7 +101,9 @@ extension RankFileSystem {
     /// Where an author's picture is, with its size; nil for an author without one.
     func avatar(of author: UserID) async throws(Failure) -> PictureRequest? {
         let reference: String?
-        do throws(CatalogError) { reference = try await catalog.avatar(of: author) } catch { throw .catalog(error) }
+        do throws(CatalogError) { reference = try await catalog.records.avatar(of: author) } catch {
+            throw .catalog(error)
+        }
         guard let reference, let (location, uploaded) = source.avatar(reference) else { return nil }
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
@@ -110,7 +112,7 @@ extension RankFileSystem {
             path: { MadeFile.avatar(author).path })
         if request.size != nil { return request }
         do throws(CatalogError) {
-            request.size = try await catalog.size(of: picture, at: location)
+            request.size = try await catalog.sizes.size(of: picture, at: location)
         } catch .sizeNotTold {
             request.size = try await learnSize(of: request)
         } catch { throw .catalog(error) }

@@ -41,12 +41,12 @@ extension RankFileSystem {
 
     /// The numbers that stored listings of one kind have, in order.
     func storedNumbers(_ number: (ListingKey) -> Int64?) -> [Int64] {
-        catalog.storedListings.compactMap(number).sorted()
+        catalog.listings.keys.compactMap(number).sorted()
     }
 
     /// The words of stored searches, in order.
     var storedSearches: [String] {
-        catalog.storedListings.compactMap { key in
+        catalog.listings.keys.compactMap { key in
             guard case .search(let words) = key else { return nil }
             return words
         }.sorted()

@@ -9,7 +9,7 @@ import Rankings
 extension RankFileSystem {
     /// The days that a mode lists.
     func shownDays(of mode: RankingMode) -> [Day] {
-        configuration.isOffline ? catalog.storedDays(of: mode) : catalog.listedDays(of: mode)
+        configuration.isOffline ? catalog.days.stored(of: mode) : catalog.days.listed(of: mode)
     }
 
     /// Those of some names that open without a request.
@@ -21,20 +21,20 @@ extension RankFileSystem {
 
     /// Whether an entry of a listing opens without a request: a picture that is stored, an author whose works are.
     func opens(_ entry: ListingEntry, of listing: Listing) -> Bool {
-        if listing.key.listsAuthors { return catalog.isStored(.author(entry.author.id)) }
+        if listing.key.listsAuthors { return catalog.listings.isStored(.author(entry.author.id)) }
         return !entry.isWithheld && cache.storedSize(of: entry.picture) != nil
     }
 
     private func opens(_ node: Node) async -> Bool {
         switch node {
-        case .mode(let mode), .latest(let mode): return !catalog.storedDays(of: mode).isEmpty
+        case .mode(let mode), .latest(let mode): return !catalog.days.stored(of: mode).isEmpty
         case .day, .author, .bookmarks, .work, .search: return isStored(node)
         case .dates(let directory): return opens(directory)
-        case .link(.dated(let mode, let day)): return catalog.isStored(.ranking(mode, day))
-        case .following: return source.signIn.user.map { catalog.isStored(.following($0)) } ?? false
-        case .link(.bookmarks): return source.signIn.user.map { catalog.isStored(.bookmarks($0)) } ?? false
-        case .link(.followed(let author)): return catalog.isStored(.author(author.id))
-        case .link(.named(_, let author)): return catalog.isStored(.author(author))
+        case .link(.dated(let mode, let day)): return catalog.listings.isStored(.ranking(mode, day))
+        case .following: return source.signIn.user.map { catalog.listings.isStored(.following($0)) } ?? false
+        case .link(.bookmarks): return source.signIn.user.map { catalog.listings.isStored(.bookmarks($0)) } ?? false
+        case .link(.followed(let author)): return catalog.listings.isStored(.author(author.id))
+        case .link(.named(_, let author)): return catalog.listings.isStored(.author(author))
         case .link(.recent(let picture)):
             guard let target = await self.node(at: picture.path) else { return false }
             return await opens(target)
@@ -49,16 +49,16 @@ extension RankFileSystem {
 
     private func opens(_ file: MadeFile) async -> Bool {
         switch file {
-        case .info(let work): return await catalog.hasDetails(of: work)
-        case .profile(let author): return (try? await catalog.profile(of: author)) != nil
+        case .info(let work): return await catalog.records.hasDetails(of: work)
+        case .profile(let author): return (try? await catalog.records.profile(of: author)) != nil
         case .avatar(let author):
             guard let avatar = try? await avatar(of: author) else {
                 // Who has no picture gets a drawn one.
-                return (try? await catalog.avatar(of: author)) == .some(nil)
+                return (try? await catalog.records.avatar(of: author)) == .some(nil)
             }
             return cache.storedSize(of: avatar.id) != nil
         case .matroska(let work), .webp(let work):
-            guard let listing = await catalog.storedListing(.work(work)) else { return false }
+            guard let listing = await catalog.listings.stored(.work(work)) else { return false }
             if case .webp = file, let made = AnimationFiles.picture(.webp, in: listing),
                 cache.storedSize(of: made) != nil
             {
@@ -66,7 +66,7 @@ extension RankFileSystem {
             }
             let archive = listing.entries.first { $0.picture.rendition == .archive }
             guard let archive, cache.storedSize(of: archive.picture) != nil else { return false }
-            return (try? await catalog.animation(of: work)) != nil
+            return (try? await catalog.records.animation(of: work)) != nil
         }
     }
 

@@ -42,7 +42,7 @@ extension RankFileSystem {
 
     /// The path under which the mount shows a picture; nil if none of the stored directories does.
     private func shownPath(of picture: PictureID) async -> String? {
-        let place = await catalog.place(of: picture) { [self] listing, index in
+        let place = await catalog.listings.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index) else { return false }
             let node = Node.picture(listing, Int32(index))
             // Everybody reads the same link.

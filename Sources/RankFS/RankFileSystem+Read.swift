@@ -78,7 +78,7 @@ extension RankFileSystem {
         guard configuration.notesRecent, Rendition.ofListings.contains(picture.rendition),
             !cameByRecent(to: path, caller)
         else { return nil }
-        return { [catalog] in catalog.noteRecent(path) }
+        return { [catalog] in catalog.recents.note(path) }
     }
 
     /// Answers with an open picture.
@@ -140,7 +140,7 @@ extension RankFileSystem {
             handle.picture.close()
             if !handle.isDirect { pages.closed(request.inode) }
             // Read before, and now without asking: the kernel had its pages.
-            if handle.isUnread, handle.isNoted { catalog.noteAgain(handle.node.path) }
+            if handle.isUnread, handle.isNoted { catalog.recents.noteAgain(handle.node.path) }
         case .animation(let file, _): file.close()
         case .text, .directory, nil: break
         }
@@ -235,7 +235,7 @@ extension RankFileSystem {
         case .picture(.damaged): break
         case .picture(.lengthContradicts):
             guard case .picture(let listing, let index) = node else { break }
-            catalog.forgetSize(of: listing.entries[Int(index)].picture)
+            catalog.sizes.forget(listing.entries[Int(index)].picture)
         default: return
         }
         pages.spoil(inode)

@@ -9,7 +9,7 @@ extension RankFileSystem {
     /// Whether a directory lists what was seen to a caller: what the owner reads is told to nobody else, as in `recent/`.
     func listsSeen(_ node: Node, to caller: Caller) -> Bool {
         switch node {
-        case .users, .works: configuration.notesRecent && isOwner(caller) && !catalog.recentPictures.isEmpty
+        case .users, .works: configuration.notesRecent && isOwner(caller) && !catalog.recents.pictures.isEmpty
         default: false
         }
     }
@@ -21,7 +21,7 @@ extension RankFileSystem {
         let listed = Set(names.map(\.name))
         let seen = await seenNodes()
             .filter { $0.parent.identity == node.identity }.compactMap { node -> (name: String, node: Node)? in
-                guard let key = node.listingKey, !catalog.isKnownAbsent(key) else { return nil }
+                guard let key = node.listingKey, !catalog.listings.isKnownAbsent(key) else { return nil }
                 let name = node.treePath.name
                 return listed.contains(name) ? nil : (name, node)
             }
@@ -32,7 +32,7 @@ extension RankFileSystem {
     /// The directories of the works that were seen and of their authors.
     func seenNodes() async -> [Node] {
         guard configuration.notesRecent else { return [] }
-        let seen = await catalog.seenWorks()
+        let seen = await catalog.recents.seenWorks()
         return Set(seen.map(\.work)).map { .work($0) }
             + Set(seen.compactMap(\.author)).filter { $0.rawValue > 0 }.map { .author($0, modified: nil) }
     }

@@ -34,7 +34,7 @@ extension RankFileSystem {
     ) async -> LookupResult {
         // Whoever wants a thumbnail has listed the directory: a name guessed elsewhere asks nobody.
         guard let key = rememberedListing(of: directory),
-            catalog.loadedListing(key) != nil || catalog.storedListings.contains(key),
+            catalog.listings.loaded(key) != nil || catalog.listings.keys.contains(key),
             let listing = try? await listing(key),
             let (index, address) = sharedNames.withLock({ $0.find(digest, in: listing) })
         else { return .absent(.zero) }

@@ -18,7 +18,7 @@ extension RankFileSystem {
         if entry.isWithheld { return (0, false) }
         switch cache.state(of: entry.picture) {
         case .stored(let length):
-            catalog.setSize(length, of: entry.picture)
+            catalog.sizes.set(length, of: entry.picture)
             return (length, false)
         case .downloading(_, let total): return total.map { ($0, true) }
         case .absent, .queued, .failed: return nil
@@ -84,7 +84,7 @@ extension RankFileSystem {
     func learnSize(of request: PictureRequest) async throws(Failure) -> Int64 {
         do throws(ImageCacheError) {
             let size = try await cache.learnSize(of: request)
-            catalog.setSize(size, of: request.id)
+            catalog.sizes.set(size, of: request.id)
             return size
         } catch { throw .picture(error) }
     }

@@ -48,7 +48,7 @@ extension RankFileSystem {
         let isWanted = looks.withLock { $0.looked(in: parent.path, isListed: isListed, by: program, now: moment) }
         // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
         guard isWanted, let wish = wish(of: request.caller, in: sight(of: parent), program), refusal(of: parent) == nil,
-            let key = parent.pictureDirectory.flatMap(rememberedListing), let listing = catalog.loadedListing(key)
+            let key = parent.pictureDirectory.flatMap(rememberedListing), let listing = catalog.listings.loaded(key)
         else { return false }
         if isListed, let program { noteVisit(at: parent, by: program) }
         later(reply, subject: { parent.path }) { () async throws(Failure) in

@@ -58,7 +58,7 @@ final class Bench: Sendable {
     /// A catalog with the whole of one day stored, closed again.
     func storeDay() async throws {
         let catalog = try open()
-        _ = try await catalog.listing(Self.key).entries(reaching: .max)
+        _ = try await catalog.listings.open(Self.key).entries(reaching: .max)
         await catalog.close()
     }
 }

@@ -15,36 +15,36 @@ import Testing
             for number in 0..<40 {
                 group.addTask {
                     let key = number % 4 == 0 ? author : .ranking(.everyone(number), Bench.day)
-                    let listing = try await catalog.listing(key)
+                    let listing = try await catalog.listings.open(key)
                     let entries = try await listing.entries(reaching: number * 12)
                     #expect(Set(entries.map(\.name)).count == entries.count)
                     for (index, entry) in entries.enumerated() {
-                        if index % 3 == 0 { catalog.setSize(Int64(index + 1), of: entry.picture) }
+                        if index % 3 == 0 { catalog.sizes.set(Int64(index + 1), of: entry.picture) }
                         if index % 7 == 0 { _ = listing.index(named: Array(entry.name.utf8)) }
                     }
-                    _ = try await catalog.record(of: entries[0], in: listing)
-                    if number % 5 == 0 { catalog.dropListings() }
+                    _ = try await catalog.records.record(of: entries[0], in: listing)
+                    if number % 5 == 0 { catalog.listings.drop() }
                     if number % 9 == 0 { bench.now += 6 * 3600 }
                     _ = catalog.status()
-                    _ = catalog.listedDays(of: .daily)
+                    _ = catalog.days.listed(of: .daily)
                 }
             }
             try await group.waitForAll()
         }
-        let listing = try await catalog.listing(author)
+        let listing = try await catalog.listings.open(author)
         #expect(try await listing.entries(reaching: .max).count == 350)
         let facts = RestartTests.facts(listing)
         await catalog.close()
         #expect(bench.events.isEmpty)
         let restarted = try bench.open()
-        let stored = try await restarted.listing(author)
+        let stored = try await restarted.listings.open(author)
         #expect(RestartTests.facts(stored) == facts)
         await restarted.close()
     }
 
     @Test func closingInTheMiddleFreesEveryWaiter() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let readers = (0..<20).map { index in Task { try await listing.entries(reaching: 60 + index) } }
         let sizes = (0..<20).map { index in Task { try await listing.resolveSize(at: index, wholeListing: false) } }

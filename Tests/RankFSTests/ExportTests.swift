@@ -53,8 +53,8 @@ import Testing
             let directory = try await bench.stat(day).inode
             _ = try await bench.names(day)
             for number in [picture, directory] { bench.fileSystem.inodes.forget(number, lookups: 1000) }
-            _ = await bench.catalog.author(named: "nobody")
-            bench.catalog.dropListings()
+            _ = await bench.catalog.records.author(named: "nobody")
+            bench.catalog.listings.drop()
             #expect(await lookup(bench, picture, ".") == picture)
             #expect(await lookup(bench, picture, "..") == directory)
             #expect(bench.source.asked.count == 1)

@@ -70,7 +70,7 @@ import Testing
     @Test func neighboursPassOverWhatIsHidden() async throws {
         try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, entries(8) { $0 % 2 == 1 })
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
             for (place, index) in [0, 2, 4, 6].enumerated() {
                 let neighbours = bench.fileSystem.neighbours(listing, index)
                 #expect(neighbours.index == place)

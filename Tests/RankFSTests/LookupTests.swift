@@ -173,8 +173,8 @@ import Testing
             let asked = bench.source.asked
             let modified = Workbench.work(5).uploaded
             bench.time += 7 * 3600
-            _ = await bench.catalog.author(named: "nobody")
-            bench.catalog.dropListings()
+            _ = await bench.catalog.records.author(named: "nobody")
+            bench.catalog.listings.drop()
             guard case .entry(let attributes, TreeLimits.changing, TreeLimits.changing) = await bench.walk("users/11")
             else {
                 Issue.record("not there")

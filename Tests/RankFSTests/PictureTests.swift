@@ -148,7 +148,7 @@ import Testing
 
     @Test func neighboursAreCountedWithoutWhatIsWithheld() async throws {
         try await withDay(Workbench.entries(8, withheld: [2, 5]), top: 7) { bench in
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
             // Ranks 1 3 4 6 7 can be read, so they have the places 0 to 4 whichever of them is open.
             let works: [Int64?] = [nil, 1001, 1003, 1004, 1006, 1007, nil, nil]
             for (place, index) in [0, 2, 3, 5, 6].enumerated() {
@@ -168,7 +168,7 @@ import Testing
             return entry
         }
         try await withDay(entries) { bench in
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
             for index in [0, 6, 9] {
                 let neighbours = bench.fileSystem.neighbours(listing, index)
                 let order = try #require(neighbours.byTime)

@@ -23,19 +23,19 @@ import Testing
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5))
             let start = 128 << 10
             try await read(bench, path(1), 0, start)
-            #expect(bench.catalog.recentPictures.isEmpty, "a look at the beginning")
+            #expect(bench.catalog.recents.pictures.isEmpty, "a look at the beginning")
             try await read(bench, path(2), 0, start + 1)
             try await read(bench, path(3), Int64(start), 1)
-            #expect(bench.catalog.recentPictures.map(\.path) == [path(3), path(2)])
+            #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
             _ = try await bench.contents(try await bench.stat(path(2)).inode)
-            #expect(bench.catalog.recentPictures.map(\.path) == [path(2), path(3)])
+            #expect(bench.catalog.recents.pictures.map(\.path) == [path(2), path(3)])
             // The kernel may have all of a picture that was read before; of others it has nothing.
             for rank in [3, 4] {
                 let inode = try await bench.stat(path(rank)).inode
                 guard case .opened(let handle, _, _, _) = await bench.open(inode) else { return }
                 bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
             }
-            #expect(bench.catalog.recentPictures.map(\.path) == [path(3), path(2)])
+            #expect(bench.catalog.recents.pictures.map(\.path) == [path(3), path(2)])
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
                 return
             }
             bench.fileSystem.release(ReleaseRequest(inode: inode, handle: handle))
-            #expect(bench.catalog.recentPictures.isEmpty)
+            #expect(bench.catalog.recents.pictures.isEmpty)
         }
     }
 
@@ -59,7 +59,7 @@ import Testing
         try await Workbench.with { bench in
             bench.add(film)
             _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
-            #expect(bench.catalog.recentPictures.isEmpty)
+            #expect(bench.catalog.recents.pictures.isEmpty)
             _ = try await bench.contents(try await bench.stat("works/77/p0.png").inode)
             #expect(try await bench.names("recent") == [".", "..", "77_p0.png"])
         }
@@ -81,7 +81,7 @@ import Testing
         try await Workbench.with(quiet) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
             _ = try await bench.contents(try await bench.stat(path(1)).inode)
-            #expect(bench.catalog.recentPictures.isEmpty)
+            #expect(bench.catalog.recents.pictures.isEmpty)
         }
     }
 
@@ -167,7 +167,7 @@ import Testing
                 return link.size == target.utf8.count && again.size == link.size
             }
             #expect(try await isTrue(), "nothing is stored")
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
             for entry in listing.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
             for program in 0..<20 as Range<Int32> {
                 let isTrue = try await Workbench.$caller.withValue(
@@ -187,13 +187,13 @@ import Testing
             var entries = Workbench.entries(5)
             entries[1].work.width = 10
             bench.source.setRanking(.daily, Workbench.day, entries)
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
             bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
-            let search = try await bench.catalog.listing(.search("x"))
+            let search = try await bench.catalog.listings.open(.search("x"))
             for entry in listing.entries + search.entries {
                 try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
             }
-            bench.catalog.forget(.search("x"))
+            bench.catalog.listings.forget(.search("x"))
             var seen: Set<String> = []
             for program in 0..<40 as Range<Int32> {
                 guard case .link(let target) = try await target(bench, for: program) else { break }
@@ -207,12 +207,12 @@ import Testing
         try await Workbench.with { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(1))
             bench.source.set { $0.hits["x"] = [Workbench.work(50)] }
-            let listing = try await bench.catalog.listing(.ranking(.daily, Workbench.day))
-            let search = try await bench.catalog.listing(.search("x"))
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+            let search = try await bench.catalog.listings.open(.search("x"))
             for entry in listing.entries + search.entries {
                 try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
             }
-            bench.catalog.forget(.search("x"))
+            bench.catalog.listings.forget(.search("x"))
             for program in 0..<5 as Range<Int32> { #expect(try await target(bench, for: program) == .link(path(1))) }
         }
     }
@@ -255,7 +255,7 @@ import Testing
             #expect(avatar.modified == 1_600_000_000)
             #expect(bench.source.asked.filter { $0 == "profile 11" }.count == 1)
             #expect(bench.host.heads == ["HEAD 11"])
-            #expect(bench.catalog.recentPictures.isEmpty)
+            #expect(bench.catalog.recents.pictures.isEmpty)
         }
     }
 }

@@ -125,7 +125,7 @@ import Testing
         try await with { bench, _ in
             _ = try await bench.names("ranking/day/2024-04-25")
             let mode = try #require(RankingMode(rawValue: "day"))
-            let listing = try await bench.catalog.listing(.ranking(mode, Day(ordinal: 19_838)))
+            let listing = try await bench.catalog.listings.open(.ranking(mode, Day(ordinal: 19_838)))
             #expect(listing.isComplete && !listing.isFrozen)
         }
     }

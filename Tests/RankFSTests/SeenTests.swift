@@ -59,7 +59,7 @@ import Testing
         wishes.notesRecent = false
         try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, Self.entries())
-            bench.catalog.noteRecent("\(day)/\(Workbench.name(1))")
+            bench.catalog.recents.note("\(day)/\(Workbench.name(1))")
             try await read(1, bench)
             #expect(try await bench.names("users") == [".", ".."])
             #expect(try await bench.names("works") == [".", ".."])

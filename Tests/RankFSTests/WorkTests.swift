@@ -94,7 +94,7 @@ import Testing
         try await Workbench.with { bench in
             bench.add(film)
             bench.source.set { $0.hits["x"] = [film.listed] }
-            _ = try await bench.catalog.listing(.search("x"))
+            _ = try await bench.catalog.listings.open(.search("x"))
             let before = try await bench.stat("works/77/ugoira.mkv")
             let shorter = try await bench.contents(before.inode)
             // Another listing tells the title that the work has now.
@@ -102,7 +102,7 @@ import Testing
                 state.hits["y"] = [film.listed]
                 state.hits["y"]?[0].title = "A much longer title than before"
             }
-            _ = try await bench.catalog.listing(.search("y"))
+            _ = try await bench.catalog.listings.open(.search("y"))
             guard case .opened(let handle, let keepsCache, _, _) = await bench.open(before.inode) else {
                 Issue.record("not opened")
                 return
@@ -125,7 +125,7 @@ import Testing
         let film = try Film(count: 3)
         try await Workbench.with { bench in
             bench.add(film)
-            let listing = try await bench.catalog.listing(.work(film.work))
+            let listing = try await bench.catalog.listings.open(.work(film.work))
             let inode = try await bench.stat("works/77/ugoira.webp").inode
             let expected = try AnimatedWebP.encode(delays: film.record.frames.map(\.delay), bound: 1 << 20) {
                 film.frames[$0]
@@ -154,7 +154,7 @@ import Testing
         try await Workbench.with(wishes) { bench in
             bench.add(film)
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            let listing = try await bench.catalog.listing(.work(film.work))
+            let listing = try await bench.catalog.listings.open(.work(film.work))
             let inode = try await bench.stat("works/77/ugoira.webp").inode
             let before = try await bench.contents(inode)
             let picture = try #require(AnimationFiles.picture(.webp, in: listing))

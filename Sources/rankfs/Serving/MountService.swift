@@ -143,7 +143,7 @@ struct MountService {
         let catalog = parts.catalog
         let stop: @Sendable () -> Void = { stopper.stop() }
         let dropListings: @Sendable () -> Void = {
-            catalog.dropListings()
+            catalog.listings.drop()
             FreeMemory.giveBack()
             log.info("dropped listings from memory")
         }

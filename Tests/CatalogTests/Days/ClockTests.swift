@@ -16,31 +16,31 @@ import Testing
         bench.now = now
         bench.source.set { $0.failure = .timedOut }
         let catalog = try bench.open()
-        #expect(!catalog.isKnownAbsent(Bench.key))
-        #expect(catalog.isStored(Bench.key))
-        #expect(catalog.listedDays(of: .daily).contains(Bench.day))
-        let listing = try await catalog.listing(Bench.key)
+        #expect(!catalog.listings.isKnownAbsent(Bench.key))
+        #expect(catalog.listings.isStored(Bench.key))
+        #expect(catalog.days.listed(of: .daily).contains(Bench.day))
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.count == 500 && listing.isComplete)
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day, "the newest stored one")
-        #expect(catalog.days(of: .daily).published(catalog.newestPossible(of: .daily)) > .min)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day, "the newest stored one")
+        #expect(catalog.days.calendar(of: .daily).published(catalog.days.newestPossible(of: .daily)) > .min)
         await catalog.close()
         bench.now = Bench.start
         let right = try bench.open()
-        #expect(try await right.listing(Bench.key).entries.count == 500, "the clock deleted nothing")
+        #expect(try await right.listings.open(Bench.key).entries.count == 500, "the clock deleted nothing")
         await right.close()
     }
 
     @Test func aClockThatJumpsLosesNothing() async throws {
         let catalog = try bench.open()
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
-        let listing = try await catalog.listing(Bench.key)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
+        let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
-        await catalog.outbox.flush()
+        await catalog.context.outbox.flush()
         for now in Self.clocks + [Bench.start] + Self.clocks.reversed() + [Bench.start] {
             bench.now = now
-            #expect(try await catalog.listing(Bench.key) === listing)
-            #expect(catalog.listedDays(of: .daily).contains(Bench.day))
-            #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+            #expect(try await catalog.listings.open(Bench.key) === listing)
+            #expect(catalog.days.listed(of: .daily).contains(Bench.day))
+            #expect(try await catalog.days.newest(of: .daily) == Bench.day)
             #expect(
                 listing.isFrozen == (now > Bench.start), "the newest day, unless the clock says that others followed")
         }
@@ -50,12 +50,12 @@ import Testing
     @Test func aClockBehindTheServiceRulesNoNamedDayOut() async throws {
         bench.now = 946_684_800
         let catalog = try bench.open()
-        #expect(catalog.isKnownAbsent(Bench.key), "nobody named it yet")
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
-        #expect(!catalog.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: -1))))
-        #expect(catalog.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: 1))))
-        #expect(try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1))).entries.count == 50)
-        let old = try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1)))
+        #expect(catalog.listings.isKnownAbsent(Bench.key), "nobody named it yet")
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
+        #expect(!catalog.listings.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: -1))))
+        #expect(catalog.listings.isKnownAbsent(.ranking(.daily, Bench.day.advanced(by: 1))))
+        #expect(try await catalog.listings.open(.ranking(.daily, Bench.day.advanced(by: -1))).entries.count == 50)
+        let old = try await catalog.listings.open(.ranking(.daily, Bench.day.advanced(by: -1)))
         _ = try await old.entries(reaching: .max)
         #expect(old.isFrozen)
         await catalog.close()
@@ -63,15 +63,15 @@ import Testing
 
     @Test func aClockBehindTheServiceIsNoReasonNotToAskForNews() async throws {
         let catalog = try bench.open()
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
         let next = Bench.day.advanced(by: 1)
         bench.source.set { $0.newest = next }
         bench.now = 946_684_800
-        #expect(try await catalog.newestDay(of: .daily) == next)
-        #expect(try await catalog.newestDay(of: .daily) == next)
+        #expect(try await catalog.days.newest(of: .daily) == next)
+        #expect(try await catalog.days.newest(of: .daily) == next)
         #expect(bench.source.calls.count == 2, "once in five minutes")
         bench.now += 300
-        _ = try await catalog.newestDay(of: .daily)
+        _ = try await catalog.days.newest(of: .daily)
         #expect(bench.source.calls.count == 3)
         await catalog.close()
     }
@@ -80,10 +80,10 @@ import Testing
         bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 3)] }
         bench.now = 4_102_444_800
         let catalog = try bench.open()
-        _ = try await catalog.listing(.author(Bench.author))
+        _ = try await catalog.listings.open(.author(Bench.author))
         bench.now = Bench.start
         bench.source.set { $0.works[Bench.author] = [WorkID(rawValue: 4), WorkID(rawValue: 3)] }
-        #expect(try await catalog.listing(.author(Bench.author)).entries.count == 2)
+        #expect(try await catalog.listings.open(.author(Bench.author)).entries.count == 2)
         await catalog.close()
     }
 

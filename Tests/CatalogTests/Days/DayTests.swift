@@ -10,11 +10,11 @@ import Testing
         let catalog = try bench.open()
         let tooOld = ListingKey.ranking(.daily, Day.first(of: .daily).advanced(by: -1))
         for key in [next, tooOld, .author(UserID(rawValue: -1))] {
-            #expect(catalog.isKnownAbsent(key))
-            await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(key) }
+            #expect(catalog.listings.isKnownAbsent(key))
+            await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(key) }
         }
         await #expect(throws: CatalogError.needsSignIn) {
-            try await catalog.listing(.ranking(RankingMode.signedIn[0], Bench.day))
+            try await catalog.listings.open(.ranking(RankingMode.signedIn[0], Bench.day))
         }
         #expect(bench.source.calls.isEmpty)
         await catalog.close()
@@ -23,38 +23,38 @@ import Testing
     @Test func anUnpublishedDayIsRefusedForMinutesNotForGood() async throws {
         let catalog = try bench.open()
         bench.now += 4 * 3600
-        #expect(!catalog.isKnownAbsent(next), "the calendar says it is out")
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(next) }
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(next) }
-        #expect(catalog.isKnownAbsent(next))
+        #expect(!catalog.listings.isKnownAbsent(next), "the calendar says it is out")
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(next) }
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(next) }
+        #expect(catalog.listings.isKnownAbsent(next))
         #expect(bench.source.calls.count == 1)
         bench.now += 299
-        #expect(catalog.isKnownAbsent(next))
+        #expect(catalog.listings.isKnownAbsent(next))
         bench.now += 1
-        #expect(!catalog.isKnownAbsent(next))
+        #expect(!catalog.listings.isKnownAbsent(next))
         bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
-        #expect(try await catalog.listing(next).entries.count == 50)
+        #expect(try await catalog.listings.open(next).entries.count == 50)
         await catalog.close()
     }
 
     @Test func theNewestDayIsAskedOnceAndAgainAfterNoon() async throws {
         let catalog = try bench.open()
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
-        #expect(try await catalog.listing(Bench.key).entries.count == 50)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
+        #expect(try await catalog.listings.open(Bench.key).entries.count == 50)
         #expect(bench.source.calls == [.page(nil, 1)], "the answer was also the day's first page")
         bench.now += 3 * 3600
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day, "the service is late")
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day, "the service is late")
         bench.now += 100
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
         #expect(bench.source.calls.count == 2)
         bench.now += 200
         bench.source.set { $0.newest = Bench.day.advanced(by: 1) }
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day.advanced(by: 1))
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day.advanced(by: 1))
         #expect(bench.source.calls.count == 3)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.newestDay(of: .daily) == Bench.day.advanced(by: 1))
+        #expect(try await restarted.days.newest(of: .daily) == Bench.day.advanced(by: 1))
         #expect(bench.source.calls.count == 3)
         await restarted.close()
     }
@@ -62,7 +62,7 @@ import Testing
     @Test func manyAskersForTheNewestDayCostOneRequest() async throws {
         let catalog = try bench.open()
         bench.source.set { $0.isHeld = true }
-        let askers = (0..<50).map { _ in Task { try await catalog.newestDay(of: .daily) } }
+        let askers = (0..<50).map { _ in Task { try await catalog.days.newest(of: .daily) } }
         await bench.source.waitForCalls(1)
         bench.source.releaseAll()
         for asker in askers { #expect(try await asker.value == Bench.day) }
@@ -73,49 +73,49 @@ import Testing
     @Test func offlineWithNothingStoredTheNewestDayFails() async throws {
         bench.source.set { $0.failure = .timedOut }
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.newestDay(of: .daily) }
+        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.days.newest(of: .daily) }
         await catalog.close()
     }
 
     @Test func offlineTheNewestStoredDayAnswersForAMinute() async throws {
         let catalog = try bench.open()
         let stored = Bench.day.advanced(by: -5)
-        _ = try await catalog.listing(.ranking(.daily, stored))
+        _ = try await catalog.listings.open(.ranking(.daily, stored))
         await catalog.close()
         bench.source.set { $0.failure = .timedOut }
         let restarted = try bench.open()
-        #expect(try await restarted.newestDay(of: .daily) == stored)
-        #expect(try await restarted.newestDay(of: .daily) == stored)
+        #expect(try await restarted.days.newest(of: .daily) == stored)
+        #expect(try await restarted.days.newest(of: .daily) == stored)
         #expect(bench.source.calls.count == 2)
         bench.source.set { $0.failure = nil }
         bench.now += 60
-        #expect(try await restarted.newestDay(of: .daily) == Bench.day)
+        #expect(try await restarted.days.newest(of: .daily) == Bench.day)
         await restarted.close()
     }
 
     @Test func listedDaysAreRecentAndStoredOnes() async throws {
         let catalog = try bench.open()
         let old = Bench.day.advanced(by: -100)
-        _ = try await catalog.listing(.ranking(.daily, old))
+        _ = try await catalog.listings.open(.ranking(.daily, old))
         await catalog.close()
         let restarted = try bench.open()
         let asked = bench.source.calls.count
         #expect(
-            restarted.listedDays(of: .daily)
+            restarted.days.listed(of: .daily)
                 == [old, Bench.day.advanced(by: -2), Bench.day.advanced(by: -1), Bench.day])
-        #expect(restarted.listedDays(of: .weekly).count == 3)
+        #expect(restarted.days.listed(of: .weekly).count == 3)
         #expect(bench.source.calls.count == asked)
         await restarted.close()
     }
 
     @Test func theNewestDayIsFrozenOnceANewerOneIsOut() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
         #expect(!listing.isFrozen)
         bench.now += 86_400
         #expect(listing.isFrozen)
-        #expect(try await catalog.listing(Bench.key) === listing)
+        #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(bench.source.calls.count == 10)
         await catalog.close()
     }

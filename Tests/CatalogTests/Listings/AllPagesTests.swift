@@ -24,16 +24,16 @@ import Testing
 
     @Test func pagesAndTheirSizesComeBackWithoutARequest() async throws {
         let first = try bench.open(view: all)
-        let before = try await first.listing(Bench.key)
+        let before = try await first.listings.open(Bench.key)
         #expect(before.entries.map(\.name) == names, "a withheld work has nothing to show but its name")
         for (index, entry) in before.entries.enumerated() where !entry.isWithheld {
-            first.setSize(Int64(100 + index), of: entry.picture)
+            first.sizes.set(Int64(100 + index), of: entry.picture)
         }
         let facts = RestartTests.facts(before)
         await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
         let catalog = try bench.open(view: all)
-        let after = try await catalog.listing(Bench.key)
+        let after = try await catalog.listings.open(Bench.key)
         #expect(RestartTests.facts(after) == facts)
         #expect((0..<4).map { after.size(at: $0) } == [100, 101, 102, 103])
         #expect(try await after.find(named: Array("001-T_p2.jpg".utf8)) == 2)
@@ -44,10 +44,13 @@ import Testing
     @Test func oneCacheServesBothWaysInTurn() async throws {
         for _ in 0..<2 {
             let pages = try bench.open(view: all)
-            #expect(try await pages.listing(Bench.key).entries.map(\.name) == names)
+            #expect(try await pages.listings.open(Bench.key).entries.map(\.name) == names)
             await pages.close()
             let firsts = try bench.open()
-            #expect(try await firsts.listing(Bench.key).entries.map(\.name) == ["001-T.jpg", "002-T.jpg", "003-T.jpg"])
+            #expect(
+                try await firsts.listings.open(Bench.key).entries.map(\.name) == [
+                    "001-T.jpg", "002-T.jpg", "003-T.jpg",
+                ])
             await firsts.close()
         }
         #expect(bench.source.calls.count == 1)
@@ -57,7 +60,7 @@ import Testing
         bench.host.setUsual { $0.hasSuffix(".png/p0") ? .size(9) : .status(404) }
         let view = ListingView(rendition: .original, allPages: true)
         let first = try bench.open(view: view, answers: true)
-        let before = try await first.listing(Bench.key)
+        let before = try await first.listings.open(Bench.key)
         #expect(
             before.entries.map(\.name) == [
                 "001-T.png", "001-T_p1.png", "001-T_p2.png", "002-T.png", "003-T.jpg",
@@ -68,7 +71,7 @@ import Testing
         await first.close()
         let asked = bench.host.asked.count
         let catalog = try bench.open(view: view, answers: true)
-        let after = try await catalog.listing(Bench.key)
+        let after = try await catalog.listings.open(Bench.key)
         #expect(after.entries == before.entries)
         #expect((0..<4).map { after.size(at: $0) } == [9, nil, 77, 9])
         #expect(bench.host.asked.count == asked)
@@ -78,30 +81,30 @@ import Testing
     @Test func newWorksInFrontLeavePagesAndSizesAlone() async throws {
         bench.source.set { $0.hits["x"] = [20, 10] }
         let catalog = try bench.open(view: all)
-        let before = try await catalog.listing(.search("x"))
+        let before = try await catalog.listings.open(.search("x"))
         #expect(before.entries.count == 6)
-        catalog.setSize(55, of: before.entries[2].picture)
+        catalog.sizes.set(55, of: before.entries[2].picture)
         bench.now += 3600
         bench.source.set { $0.hits["x"] = [30, 20, 10] }
-        let after = try await catalog.listing(.search("x"))
+        let after = try await catalog.listings.open(.search("x"))
         #expect(after.entries.count == 9)
         #expect(Array(after.entries[3...]) == before.entries)
         #expect(after.size(at: 5) == 55)
         await catalog.close()
         let restarted = try bench.open(view: all)
-        let stored = try await restarted.listing(.search("x"))
+        let stored = try await restarted.listings.open(.search("x"))
         #expect(stored.entries == after.entries && stored.size(at: 5) == 55)
         await restarted.close()
     }
 
     @Test func theFilterJudgesWhatIsStored() async throws {
         let first = try bench.open()
-        #expect(try await first.listing(Bench.key).entries.allSatisfy { !$0.isHidden })
+        #expect(try await first.listings.open(Bench.key).entries.allSatisfy { !$0.isHidden })
         await first.close()
         var view = all
         view.filter.minimumWidth = 900
         let catalog = try bench.open(view: view)
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.map(\.name) == names)
         #expect(listing.entries.map(\.isHidden) == [true, true, true, false, false])
         #expect(bench.source.calls.count == 1)

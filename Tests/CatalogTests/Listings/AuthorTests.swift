@@ -13,7 +13,7 @@ import Testing
     @Test func fiveThousandWorksCostFiftyOneRequests() async throws {
         bench.source.set { $0.works[Bench.author] = works((1...5000).reversed()) }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(bench.source.calls.count == 2)
         #expect(listing.entries.count == 100)
         #expect(listing.entries[0].name == "5000-Work.jpg")
@@ -23,10 +23,10 @@ import Testing
         #expect(listing.isComplete && !listing.isFrozen)
         await catalog.close()
         let restarted = try bench.open()
-        let stored = try await restarted.listing(key)
+        let stored = try await restarted.listings.open(key)
         #expect(stored.entries == all)
         #expect(stored.isComplete)
-        #expect(restarted.listedAuthors() == [Bench.author])
+        #expect(restarted.listings.authors == [Bench.author])
         #expect(bench.source.calls.count == 51)
         await restarted.close()
     }
@@ -34,10 +34,10 @@ import Testing
     @Test func aPartlyReadAuthorGoesOnAfterARestart() async throws {
         bench.source.set { $0.works[Bench.author] = works((1...250).reversed()) }
         let first = try bench.open()
-        _ = try await first.listing(key)
+        _ = try await first.listings.open(key)
         await first.close()
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.entries.count == 100 && !listing.isComplete)
         #expect(try await listing.find(named: Array("999-Work.jpg".utf8)) == nil)
         #expect(bench.source.calls.count == 2)
@@ -50,23 +50,23 @@ import Testing
     @Test func newWorksComeInFrontAfterHoursAndVanishedOnesStay() async throws {
         bench.source.set { $0.works[Bench.author] = works([30, 20, 10]) }
         let catalog = try bench.open()
-        let before = try await catalog.listing(key)
-        catalog.setSize(77, of: before.entries[1].picture)
+        let before = try await catalog.listings.open(key)
+        catalog.sizes.set(77, of: before.entries[1].picture)
         bench.now += 6 * 3600
         bench.source.set { $0.works[Bench.author] = works([40, 30, 10]) }
-        #expect(catalog.loadedListing(key) == nil, "it must be compared with the service's first")
-        let after = try await catalog.listing(key)
+        #expect(catalog.listings.loaded(key) == nil, "it must be compared with the service's first")
+        let after = try await catalog.listings.open(key)
         #expect(after.entries.map(\.picture.work) == works([40, 30, 20, 10]))
         #expect(after.size(at: 2) == 77)
         #expect(before.entries.map(\.picture.work) == works([30, 20, 10]), "an open directory keeps its version")
-        #expect(catalog.loadedListing(key) === after)
+        #expect(catalog.listings.loaded(key) === after)
         let asked = bench.source.calls.count
         await catalog.close()
         let restarted = try bench.open()
-        let stored = try await restarted.listing(key)
+        let stored = try await restarted.listings.open(key)
         #expect(stored.entries == after.entries)
         #expect(stored.size(at: 2) == 77)
-        #expect(try await restarted.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
+        #expect(try await restarted.records.record(of: stored.entries[2], in: stored).work.id == WorkID(rawValue: 20))
         #expect(bench.source.calls.count == asked)
         await restarted.close()
     }
@@ -74,17 +74,17 @@ import Testing
     @Test func manyNewWorksAreAskedAsTheyAreReadAndStoredAsTheyCome() async throws {
         bench.source.set { $0.works[Bench.author] = works([3, 2, 1]) }
         let catalog = try bench.open()
-        _ = try await catalog.listing(key)
+        _ = try await catalog.listings.open(key)
         bench.now += 6 * 3600
         let asked = bench.source.calls.count
         bench.source.set { $0.works[Bench.author] = works((1...450).reversed()) }
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(bench.source.calls.count == asked + 2, "their numbers and the newest hundred")
         #expect(listing.entries.map(\.picture.work) == works((351...450).reversed()) + works([3, 2, 1]))
         #expect(!listing.isComplete)
         await catalog.close()
         let restarted = try bench.open()
-        let all = try await restarted.listing(key).entries(reaching: .max)
+        let all = try await restarted.listings.open(key).entries(reaching: .max)
         #expect(Set(all.map(\.picture.work)) == Set(works(1...450)) && all.count == 450)
         #expect(bench.source.calls.count == asked + 6)
         await restarted.close()
@@ -93,28 +93,28 @@ import Testing
     @Test func offlineAStaleAuthorIsServed() async throws {
         bench.source.set { $0.works[Bench.author] = works([30, 20, 10]) }
         let catalog = try bench.open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 7 * 3600
         bench.source.set { $0.failure = .unreachable("no route") }
-        #expect(try await catalog.listing(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
         let asked = bench.source.calls.count
-        #expect(try await catalog.listing(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == asked, "the failure is remembered for minutes")
         await catalog.close()
     }
 
     @Test func unknownAuthorsAreRefusedAndEmptyOnesAreEmpty() async throws {
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(key) }
-        #expect(catalog.isKnownAbsent(key))
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(key) }
+        #expect(catalog.listings.isKnownAbsent(key))
         let empty = UserID(rawValue: 12)
         bench.source.set { $0.works[empty] = [] }
-        let listing = try await catalog.listing(.author(empty))
+        let listing = try await catalog.listings.open(.author(empty))
         #expect(listing.isComplete && listing.entries.isEmpty)
         #expect(try await listing.entries(reaching: 0).isEmpty)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(.author(empty)).isComplete)
+        #expect(try await restarted.listings.open(.author(empty)).isComplete)
         #expect(bench.source.calls.count == 2)
         await restarted.close()
     }

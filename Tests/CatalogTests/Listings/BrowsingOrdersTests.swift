@@ -65,7 +65,7 @@ import Testing
     @Test func aListingThatGrowsIsSortedAgain() async throws {
         let bench = Bench()
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let first = try await listing.entries(reaching: 0)
         #expect(listing.browsingOrders == BrowsingOrders(listing.entries))
         #expect(listing.browsingOrders.places.count >= first.count)

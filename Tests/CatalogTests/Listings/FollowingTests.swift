@@ -14,7 +14,7 @@ import Testing
     @Test func twoThousandAuthorsComePageByPage() async throws {
         bench.source.set { $0.followed = authors(1...2000) }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.entries.map(\.author) == authors(1...24))
         #expect(listing.entries[0].name == "1-N／1")
         #expect(bench.source.calls == [.followed(1)])
@@ -23,9 +23,9 @@ import Testing
         #expect(bench.source.calls.count == 84)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(key).entries == listing.entries)
+        #expect(try await restarted.listings.open(key).entries == listing.entries)
         #expect(bench.source.calls.count == 84)
-        #expect(restarted.listedAuthors().isEmpty, "followed, not listed")
+        #expect(restarted.listings.authors.isEmpty, "followed, not listed")
         await restarted.close()
     }
 
@@ -37,14 +37,14 @@ import Testing
         }
         let view = ListingView(rendition: rendition, allPages: true)
         let first = try bench.open(view: view)
-        let listing = try await first.listing(key)
+        let listing = try await first.listings.open(key)
         await #expect(throws: CatalogError.source(.unreachable("cut"))) { try await listing.entries(reaching: .max) }
         #expect(listing.entries.count == 120)
         await first.close()
         let asked = bench.source.calls.count
         bench.source.set { $0.failures = [:] }
         let second = try bench.open(view: view)
-        let again = try await second.listing(key)
+        let again = try await second.listings.open(key)
         #expect(again.entries.map(\.author) == authors(1...120) && !again.isComplete)
         #expect(bench.source.calls.count == asked, "what came is shown at once")
         #expect(try await again.entries(reaching: .max).map(\.author) == authors(1...240))
@@ -55,7 +55,7 @@ import Testing
     @Test func aNameIsLookedForOnThePagesToCome() async throws {
         bench.source.set { $0.followed = authors(1...100) }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
         #expect(bench.source.calls.count == 1)
         #expect(try await listing.find(named: Array("60-N／60".utf8)) == 59)
@@ -68,7 +68,7 @@ import Testing
     private func read(_ followed: ClosedRange<Int>) async throws -> Catalog {
         bench.source.set { $0.followed = authors(followed) }
         let catalog = try bench.open()
-        _ = try await catalog.listing(key).entries(reaching: .max)
+        _ = try await catalog.listings.open(key).entries(reaching: .max)
         return catalog
     }
 
@@ -77,12 +77,14 @@ import Testing
         let asked = bench.source.calls.count
         bench.now += 3600
         bench.source.set { $0.followed = authors(8...60) }
-        #expect(try await catalog.listing(key).entries.map(\.author) == authors(8...60))
+        #expect(try await catalog.listings.open(key).entries.map(\.author) == authors(8...60))
         #expect(bench.source.calls.count == asked + 1)
         bench.now += 3600
         bench.source.set { $0.failure = .needsSignIn }
-        #expect(try await catalog.listing(key).entries.map(\.author) == authors(8...60), "what is stored serves")
-        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listing(.following(UserID(rawValue: 6))) }
+        #expect(try await catalog.listings.open(key).entries.map(\.author) == authors(8...60), "what is stored serves")
+        await #expect(throws: CatalogError.needsSignIn) {
+            try await catalog.listings.open(.following(UserID(rawValue: 6)))
+        }
         await catalog.close()
     }
 
@@ -90,14 +92,14 @@ import Testing
         let catalog = try await read(1...60)
         bench.now += 3600
         bench.source.set { $0.followed = authors(Array(1...29) + Array(31...60)) }
-        #expect(try await catalog.listing(key).entries.contains { $0.author.id.rawValue == 60 })
-        while try await catalog.listing(key).entries.contains(where: { $0.author.id.rawValue == 30 }) {
+        #expect(try await catalog.listings.open(key).entries.contains { $0.author.id.rawValue == 60 })
+        while try await catalog.listings.open(key).entries.contains(where: { $0.author.id.rawValue == 30 }) {
             await Task.yield()
         }
-        #expect(try await catalog.listing(key).entries.map(\.author) == authors(Array(1...29) + Array(31...60)))
+        #expect(try await catalog.listings.open(key).entries.map(\.author) == authors(Array(1...29) + Array(31...60)))
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(key).entries.count == 59)
+        #expect(try await restarted.listings.open(key).entries.count == 59)
         await restarted.close()
     }
 
@@ -109,19 +111,19 @@ import Testing
             state.followed = authors(2...60)
             state.failures = [.followed(3): .timedOut]
         }
-        #expect(try await catalog.listing(key).entries.count == 60)
+        #expect(try await catalog.listings.open(key).entries.count == 60)
         await bench.source.waitForCalls(asked + 3)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(key).entries.count == 60)
+        #expect(try await restarted.listings.open(key).entries.count == 60)
         await restarted.close()
     }
 
     @Test func whoFollowsNobodyHasAnEmptyList() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.isComplete && listing.entries.isEmpty)
-        #expect(catalog.isKnownAbsent(.following(UserID(rawValue: 0))))
+        #expect(catalog.listings.isKnownAbsent(.following(UserID(rawValue: 0))))
         await catalog.close()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
     @Test func openingAsksOnePageAndReadingTheRestAtOnce() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(bench.source.calls == [.page(Bench.day, 1)])
         #expect(listing.entries.count == 50)
         bench.source.set { $0.isHeld = true }
@@ -34,12 +34,12 @@ import Testing
         try await withThrowingTaskGroup(of: Int.self) { group in
             for index in 0..<100 {
                 group.addTask {
-                    try await catalog.listing(Bench.key).entries(reaching: index * 5 + 4).count
+                    try await catalog.listings.open(Bench.key).entries(reaching: index * 5 + 4).count
                 }
             }
             for try await count in group { #expect(count >= 50) }
         }
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 10)
         #expect(Set(bench.source.calls).count == 10)
@@ -49,7 +49,7 @@ import Testing
     @Test func gapsStayGapsAndNamesAreFoundWhileTheyMayStillCome() async throws {
         bench.source.set { $0.missingRanks = [36] }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.count == 49)
         #expect(try await listing.find(named: Array("036-Title 36.jpg".utf8)) == nil)
         #expect(try await listing.find(named: Array(".hidden".utf8)) == nil)
@@ -64,7 +64,7 @@ import Testing
     @Test func aRankingThatMovesWhileItIsReadKeepsNamesUnique() async throws {
         bench.source.set { $0.shift = 2 }
         let catalog = try bench.open()
-        let entries = try await catalog.listing(Bench.key).entries(reaching: .max)
+        let entries = try await catalog.listings.open(Bench.key).entries(reaching: .max)
         #expect(entries.count == 498)
         #expect(Set(entries.map(\.name)).count == 498)
         #expect(Set(entries.map(\.picture.work)).count == 498)
@@ -74,7 +74,7 @@ import Testing
     @Test func aFailedPageFailsItsWaitersOnlyAndIsAskedAgain() async throws {
         bench.source.set { $0.failures[.page(Bench.day, 3)] = .unreachable("no route") }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: 60).count >= 100)
         await #expect(throws: CatalogError.source(.unreachable("no route"))) {
             try await listing.entries(reaching: 120)
@@ -88,7 +88,7 @@ import Testing
 
     @Test func aCancelledReaderLeavesAndThePageIsKept() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let reader = Task { try await listing.entries(reaching: 70) }
         await bench.source.waitForCalls(10)
@@ -103,12 +103,12 @@ import Testing
     @Test func theLastOneToLeaveAnUnopenedListingCancelsItsRequest() async throws {
         let catalog = try bench.open()
         bench.source.set { $0.isHeld = true }
-        let readers = (0..<3).map { _ in Task { try await catalog.listing(Bench.key) } }
+        let readers = (0..<3).map { _ in Task { try await catalog.listings.open(Bench.key) } }
         await bench.source.waitForCalls(1)
         for reader in readers { reader.cancel() }
         for reader in readers { await #expect(throws: CatalogError.source(.cancelled)) { try await reader.value } }
         bench.source.releaseAll()
-        #expect(try await catalog.listing(Bench.key).entries.count == 50)
+        #expect(try await catalog.listings.open(Bench.key).entries.count == 50)
         await catalog.close()
     }
 
@@ -118,7 +118,7 @@ import Testing
             $0.total = nil
         }
         let catalog = try bench.open()
-        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 100)
+        #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 100)
         #expect(Set(bench.source.calls).isSubset(of: [.page(Bench.day, 1), .page(Bench.day, 2), .page(Bench.day, 3)]))
         await catalog.close()
     }

@@ -20,7 +20,7 @@ import Testing
     @Test func pagesAreAskedAsTheyAreRead() async throws {
         hits((1...150).reversed())
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.entries.count == 60 && !listing.isComplete)
         #expect(bench.source.calls == [.search("風景 a/b", 1)])
         #expect(try await listing.entries(reaching: .max).count == 150)
@@ -34,7 +34,7 @@ import Testing
     @Test func aNameIsLookedForOnlyWhereItMayBe() async throws {
         hits((1001...1150).reversed())
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(try await listing.find(named: name(1150)) == 0)
         #expect(try await listing.find(named: name(1200)) == nil, "newer than all: it would be on the first page")
         #expect(bench.source.calls.count == 1)
@@ -46,38 +46,38 @@ import Testing
 
     @Test func anEmptySearchIsAListing() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.isComplete && listing.entries.isEmpty)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(restarted.storedListings == [key])
-        #expect(try await restarted.listing(key).isComplete)
+        #expect(restarted.listings.keys == [key])
+        #expect(try await restarted.listings.open(key).isComplete)
         #expect(bench.source.calls.count == 1)
         bench.now += 3600
         hits([7, 5])
-        #expect(works(try await restarted.listing(key)) == [7, 5])
+        #expect(works(try await restarted.listings.open(key)) == [7, 5])
         await restarted.close()
     }
 
     @Test func whatCannotBeUnderstoodIsNotAnEmptySearch() async throws {
         bench.source.set { $0.unreadable = 60 }
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.self) { try await catalog.listing(key) }
-        #expect(catalog.storedListings.isEmpty)
+        await #expect(throws: CatalogError.self) { try await catalog.listings.open(key) }
+        #expect(catalog.listings.keys.isEmpty)
         await catalog.close()
     }
 
     @Test func newHitsComeInFrontAfterAnHour() async throws {
         hits((1...100).reversed())
         let catalog = try bench.open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 3599
-        #expect(try await catalog.listing(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == 1)
         bench.now += 1
         hits([103, 102, 101] + (1...100).reversed().filter { $0 != 99 })
-        #expect(catalog.loadedListing(key) == nil, "it must be compared first")
-        let after = try await catalog.listing(key)
+        #expect(catalog.listings.loaded(key) == nil, "it must be compared first")
+        let after = try await catalog.listings.open(key)
         #expect(works(after) == [103, 102, 101] + (41...100).reversed(), "what vanished stays")
         #expect(works(before).count == 60, "an open directory keeps its version")
         // The further pages have moved; nothing is listed twice and nothing is lost.
@@ -85,21 +85,21 @@ import Testing
         #expect(works(after) == (1...103).reversed())
         await catalog.close()
         let restarted = try bench.open()
-        #expect(works(try await restarted.listing(key)) == (1...103).reversed())
+        #expect(works(try await restarted.listings.open(key)) == (1...103).reversed())
         await restarted.close()
     }
 
     @Test func nothingNewKeepsTheListing() async throws {
         hits([3, 2, 1])
         let catalog = try bench.open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 4000
-        #expect(try await catalog.listing(key) === before)
-        #expect(try await catalog.listing(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == 2)
         await catalog.close()
         let restarted = try bench.open()
-        _ = try await restarted.listing(key)
+        _ = try await restarted.listings.open(key)
         #expect(bench.source.calls.count == 2, "when it was compared is stored too")
         await restarted.close()
     }
@@ -107,16 +107,16 @@ import Testing
     @Test func aListThatHasMovedOnBeginsAnew() async throws {
         hits([3, 2, 1])
         let catalog = try bench.open()
-        #expect(try await catalog.listing(key).isComplete)
+        #expect(try await catalog.listings.open(key).isComplete)
         bench.now += 3600
         hits((1001...1130).reversed())
-        let after = try await catalog.listing(key)
+        let after = try await catalog.listings.open(key)
         #expect(works(after) == (1071...1130).reversed())
         #expect(!after.isComplete, "the end of the old one is not its end")
         #expect(try await after.entries(reaching: .max).count == 130)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(key).entries.count == 130)
+        #expect(try await restarted.listings.open(key).entries.count == 130)
         await restarted.close()
     }
 
@@ -124,14 +124,14 @@ import Testing
         bench.source.set { $0.bookmarks = [3, 2, 1] }
         let catalog = try bench.open()
         let bookmarks = ListingKey.bookmarks(user)
-        let before = try await catalog.listing(bookmarks)
+        let before = try await catalog.listings.open(bookmarks)
         let renewed = FakeSource(newest: Bench.day)
         renewed.set { $0.bookmarks = [1004, 3, 2, 1] }
         await catalog.close()
         let restarted = try bench.open(source: renewed)
         bench.now += 3600
         // Work 1004 has the time of upload that another record of work 4 would have: only the number counts.
-        let after = try await restarted.listing(bookmarks)
+        let after = try await restarted.listings.open(bookmarks)
         #expect(after.entries.map(\.name) == ["1004-Hit 1004.jpg"] + before.entries.map(\.name))
         await restarted.close()
     }
@@ -139,11 +139,11 @@ import Testing
     @Test func offlineWhatIsStoredIsServed() async throws {
         hits((1...100).reversed())
         let catalog = try bench.open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 3600
         bench.source.set { $0.failure = .unreachable("no route") }
-        #expect(try await catalog.listing(key) === before)
-        #expect(try await catalog.listing(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
+        #expect(try await catalog.listings.open(key) === before)
         #expect(bench.source.calls.count == 2, "a failure is remembered")
         await #expect(throws: CatalogError.source(.unreachable("no route"))) {
             try await before.entries(reaching: 60)
@@ -155,18 +155,18 @@ import Testing
         bench.source.set { $0.bookmarks = Array((1...60).reversed()) }
         let catalog = try bench.open()
         let bookmarks = ListingKey.bookmarks(user)
-        let before = try await catalog.listing(bookmarks)
+        let before = try await catalog.listings.open(bookmarks)
         #expect(works(before).count == 48)
         #expect(try await before.find(named: name(3)) == nil, "bookmarks are in no order: names come from listings")
         #expect(bench.source.calls == [.bookmarks(user, 1)])
         bench.now += 3600
         bench.source.set { $0.failure = .needsSignIn }
-        #expect(try await catalog.listing(bookmarks) === before)
+        #expect(try await catalog.listings.open(bookmarks) === before)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(works(try await restarted.listing(bookmarks)) == works(before))
+        #expect(works(try await restarted.listings.open(bookmarks)) == works(before))
         await #expect(throws: CatalogError.needsSignIn) {
-            try await restarted.listing(.bookmarks(UserID(rawValue: 6)))
+            try await restarted.listings.open(.bookmarks(UserID(rawValue: 6)))
         }
         await restarted.close()
     }
@@ -177,21 +177,21 @@ import Testing
         hits([3, 2, 1])
         let catalog = try bench.open()
         let other = ListingKey.search("b")
-        _ = try await catalog.listing(other)
-        _ = try await catalog.listing(key)
-        await catalog.outbox.flush()
-        #expect(catalog.storedListings == [key, other])
-        catalog.forget(key)
-        #expect(catalog.storedListings == [other])
-        #expect(catalog.loadedListing(key) == nil)
-        await catalog.outbox.flush()
-        #expect(catalog.storedListings == [other])
+        _ = try await catalog.listings.open(other)
+        _ = try await catalog.listings.open(key)
+        await catalog.context.outbox.flush()
+        #expect(catalog.listings.keys == [key, other])
+        catalog.listings.forget(key)
+        #expect(catalog.listings.keys == [other])
+        #expect(catalog.listings.loaded(key) == nil)
+        await catalog.context.outbox.flush()
+        #expect(catalog.listings.keys == [other])
         hits([9])
-        #expect(works(try await catalog.listing(key)) == [9], "the next look asks anew")
+        #expect(works(try await catalog.listings.open(key)) == [9], "the next look asks anew")
         await catalog.close()
         let restarted = try bench.open()
-        #expect(restarted.storedListings == [key, other])
-        #expect(works(try await restarted.listing(key)) == [9])
+        #expect(restarted.listings.keys == [key, other])
+        #expect(works(try await restarted.listings.open(key)) == [9])
         await restarted.close()
     }
 
@@ -199,31 +199,31 @@ import Testing
         hits([3, 2, 1])
         let catalog = try bench.open()
         // Its rows may be in a transaction that ends after it was forgotten.
-        _ = try await catalog.listing(key)
-        catalog.forget(key)
-        await catalog.outbox.flush()
-        #expect(catalog.storedListings.isEmpty)
+        _ = try await catalog.listings.open(key)
+        catalog.listings.forget(key)
+        await catalog.context.outbox.flush()
+        #expect(catalog.listings.keys.isEmpty)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(restarted.storedListings.isEmpty)
+        #expect(restarted.listings.keys.isEmpty)
         await restarted.close()
     }
 
     @Test func pagesOfAForgottenListingAreNotStored() async throws {
         hits((1...100).reversed())
         let catalog = try bench.open()
-        let listing = try await catalog.listing(key)
-        catalog.forget(key)
+        let listing = try await catalog.listings.open(key)
+        catalog.listings.forget(key)
         #expect(try await listing.entries(reaching: .max).count == 100, "whoever has it open reads on")
         await catalog.close()
         let restarted = try bench.open()
-        #expect(restarted.storedListings.isEmpty)
+        #expect(restarted.listings.keys.isEmpty)
         await restarted.close()
     }
 
     @Test func blankWordsAreNoSearch() async throws {
         let catalog = try bench.open()
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(.search(" \u{3000}")) }
+        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listings.open(.search(" \u{3000}")) }
         #expect(bench.source.calls.isEmpty)
         await catalog.close()
     }

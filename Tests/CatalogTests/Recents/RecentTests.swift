@@ -19,12 +19,12 @@ import Testing
 
     @Test func orderAndBoundSurviveARestartWhateverTheClockSays() async throws {
         let catalog = try bench.open()
-        #expect(catalog.recentPictures.isEmpty)
-        for number in 0..<130 { catalog.noteRecent("\((number * 37) % 130)") }
+        #expect(catalog.recents.pictures.isEmpty)
+        for number in 0..<130 { catalog.recents.note("\((number * 37) % 130)") }
         bench.now -= 86_400
-        catalog.noteRecent("7")
-        catalog.noteRecent("3")
-        let before = catalog.recentPictures
+        catalog.recents.note("7")
+        catalog.recents.note("3")
+        let before = catalog.recents.pictures
         #expect(
             before.prefix(2) == [
                 RecentPicture(path: "3", opened: bench.now), RecentPicture(path: "7", opened: bench.now),
@@ -32,46 +32,47 @@ import Testing
         #expect(before.count == RecentPictures.bound)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(restarted.recentPictures == before)
-        restarted.noteRecent("7")
-        #expect(restarted.recentPictures.map(\.path).prefix(2) == ["7", "3"])
+        #expect(restarted.recents.pictures == before)
+        restarted.recents.note("7")
+        #expect(restarted.recents.pictures.map(\.path).prefix(2) == ["7", "3"])
         await restarted.close()
         let again = try bench.open()
-        #expect(again.recentPictures.map(\.path).prefix(2) == ["7", "3"])
+        #expect(again.recents.pictures.map(\.path).prefix(2) == ["7", "3"])
         await again.close()
     }
 
     @Test func theWorksOfReadPicturesAreKnownAfterARestart() async throws {
         bench.source.set { $0.entries = 3 }
         let first = try bench.open()
-        let entries = try await first.listing(Bench.key).entries(reaching: .max)
+        let entries = try await first.listings.open(Bench.key).entries(reaching: .max)
         let paths = [
             "ranking/daily/\(Bench.day)/\(entries[2].name)", "ranking/daily/\(Bench.day)/\(entries[0].name)",
             "ranking/daily/\(Bench.day)/009-Gone.jpg", "ranking/weekly/\(Bench.day)/\(entries[1].name)",
             "users/11/4000-Title.jpg", "search/\u{301}x/\(entries[1].picture.work.rawValue)-Title.jpg",
             "users/12/bookmarks/6000-Title.jpg", "works/5000/p0.png", "works/5000", "", "x",
         ]
-        for path in paths { first.noteRecent(path) }
+        for path in paths { first.recents.note(path) }
         let works = [
             5000, 6000, entries[1].picture.work.rawValue, 4000, entries[0].picture.work.rawValue,
             entries[2].picture.work.rawValue,
         ]
-        #expect(await first.seenWorks().map(\.work.rawValue) == works)
+        #expect(await first.recents.seenWorks().map(\.work.rawValue) == works)
         await first.close()
 
         bench.source.set { $0.failure = .unreachable("no route") }
         let catalog = try bench.open()
         let calls = bench.source.calls.count
-        let seen = await catalog.seenWorks()
+        let seen = await catalog.recents.seenWorks()
         #expect(seen.map(\.work.rawValue) == works)
         let authors = Dictionary(uniqueKeysWithValues: seen.map { ($0.work, $0.author) })
         for entry in entries {
-            let author = try await catalog.record(of: entry, in: try await catalog.listing(Bench.key)).work.author
+            let author = try await catalog.records.record(of: entry, in: try await catalog.listings.open(Bench.key))
+                .work.author
             #expect(authors[entry.picture.work] == author)
         }
         #expect(authors[WorkID(rawValue: 4000)] == .some(nil), "nobody told")
-        catalog.noteRecent(paths[1])
-        #expect(await catalog.seenWorks().first?.work == entries[0].picture.work, "in the order of reading")
+        catalog.recents.note(paths[1])
+        #expect(await catalog.recents.seenWorks().first?.work == entries[0].picture.work, "in the order of reading")
         #expect(bench.source.calls.count == calls)
         await catalog.close()
     }
@@ -79,17 +80,18 @@ import Testing
     @Test func aPictureIsFoundWhereItIsListed() async throws {
         bench.source.set { $0.entries = 3 }
         let first = try bench.open()
-        let picture = try await first.listing(Bench.key).entries[1].picture
-        _ = try await first.listing(.ranking(.weekly, Bench.day))
-        #expect(await first.place(of: picture, where: { _, _ in true })?.index == 1)
+        let picture = try await first.listings.open(Bench.key).entries[1].picture
+        _ = try await first.listings.open(.ranking(.weekly, Bench.day))
+        #expect(await first.listings.place(of: picture, where: { _, _ in true })?.index == 1)
         await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
         let catalog = try bench.open()
-        let place = try #require(await catalog.place(of: picture, where: { listing, _ in listing.key == Bench.key }))
+        let place = try #require(
+            await catalog.listings.place(of: picture, where: { listing, _ in listing.key == Bench.key }))
         #expect(place.listing.key == Bench.key && place.index == 1)
-        #expect(await catalog.place(of: picture, where: { _, _ in false }) == nil)
+        #expect(await catalog.listings.place(of: picture, where: { _, _ in false }) == nil)
         let other = PictureID(work: picture.work, page: 1, rendition: .regular, uploaded: picture.uploaded)
-        #expect(await catalog.place(of: other, where: { _, _ in true }) == nil)
+        #expect(await catalog.listings.place(of: other, where: { _, _ in true }) == nil)
         #expect(bench.source.calls.count == 2)
         await catalog.close()
     }

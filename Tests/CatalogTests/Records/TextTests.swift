@@ -13,7 +13,7 @@ import Testing
     @Test func aHundredAskersCostOneQuestion() async throws {
         bench.source.set { $0.isHeld = true }
         let catalog = try bench.open()
-        let askers = (0..<100).map { _ in Task { try await catalog.details(of: work, pages: ["p0.jpg"]) } }
+        let askers = (0..<100).map { _ in Task { try await catalog.records.details(of: work, pages: ["p0.jpg"]) } }
         await bench.source.waitForCalls(1)
         bench.source.releaseAll()
         var texts: Set<StoredText> = []
@@ -21,27 +21,27 @@ import Testing
         #expect(texts.count == 1)
         #expect(texts.first?.text.contains("\"pages\": [\n    \"p0.jpg\"\n  ]") == true)
         #expect(bench.source.calls == [.details(work)])
-        _ = try await catalog.details(of: work, pages: [])
+        _ = try await catalog.records.details(of: work, pages: [])
         #expect(bench.source.calls.count == 1)
         await catalog.close()
         bench.source.set { $0.failure = .unreachable("no route") }
         bench.now += 86_400 * 400
         let restarted = try bench.open()
-        #expect(try await restarted.details(of: work, pages: []) == texts.first)
+        #expect(try await restarted.records.details(of: work, pages: []) == texts.first)
         await #expect(throws: CatalogError.source(.unreachable("no route"))) {
-            try await restarted.details(of: WorkID(rawValue: 78), pages: [])
+            try await restarted.records.details(of: WorkID(rawValue: 78), pages: [])
         }
         await restarted.close()
     }
 
     @Test func aProfileTellsTheAvatarToo() async throws {
         let catalog = try bench.open()
-        #expect(try await catalog.profile(of: author).text.contains("\"name\": \"Ann\""))
-        #expect(try await catalog.avatar(of: author) == "face/11")
+        #expect(try await catalog.records.profile(of: author).text.contains("\"name\": \"Ann\""))
+        #expect(try await catalog.records.avatar(of: author) == "face/11")
         #expect(bench.source.calls == [.profile(author)])
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.avatar(of: author) == "face/11")
+        #expect(try await restarted.records.avatar(of: author) == "face/11")
         #expect(bench.source.calls.count == 1)
         await restarted.close()
     }
@@ -49,42 +49,42 @@ import Testing
     @Test func anAuthorWithoutAPictureHasNone() async throws {
         bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Ann") }
         let catalog = try bench.open()
-        #expect(try await catalog.avatar(of: author) == nil)
-        #expect(try await catalog.avatar(of: author) == nil)
+        #expect(try await catalog.records.avatar(of: author) == nil)
+        #expect(try await catalog.records.avatar(of: author) == nil)
         #expect(bench.source.calls.count == 1)
         await catalog.close()
     }
 
     @Test func theTimeOfAProfileIsThatOfItsLastChange() async throws {
         let catalog = try bench.open()
-        let first = try await catalog.profile(of: author)
+        let first = try await catalog.records.profile(of: author)
         #expect(first.changed == Bench.start)
         bench.now += 6 * 3600
-        let same = try await catalog.profile(of: author)
+        let same = try await catalog.records.profile(of: author)
         #expect(bench.source.calls.count == 2)
         #expect(same.text == first.text && same.changed == first.changed)
         bench.now += 60
-        #expect(try await catalog.profile(of: author).changed == first.changed, "from the database")
+        #expect(try await catalog.records.profile(of: author).changed == first.changed, "from the database")
         bench.now += 6 * 3600
         bench.source.set { $0.profiles[author] = AuthorProfile(id: author, name: "Bea") }
-        let other = try await catalog.profile(of: author)
+        let other = try await catalog.records.profile(of: author)
         #expect(other.text != first.text && other.changed == bench.now)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.profile(of: author) == other)
+        #expect(try await restarted.records.profile(of: author) == other)
         await restarted.close()
     }
 
     @Test func offlineAStaleProfileIsServedWithoutAskingEachTime() async throws {
         let catalog = try bench.open()
-        let first = try await catalog.profile(of: author)
+        let first = try await catalog.records.profile(of: author)
         bench.now += 7 * 3600
         bench.source.set { $0.failure = .timedOut }
-        for _ in 0..<5 { #expect(try await catalog.profile(of: author) == first) }
+        for _ in 0..<5 { #expect(try await catalog.records.profile(of: author) == first) }
         #expect(bench.source.calls.count == 2)
         bench.now += 300
         bench.source.set { $0.failure = nil }
-        #expect(try await catalog.profile(of: author).fetched == bench.now)
+        #expect(try await catalog.records.profile(of: author).fetched == bench.now)
         #expect(bench.source.calls.count == 3)
         await catalog.close()
     }
@@ -109,18 +109,18 @@ import Testing
     @Test func aGarbledAnimationIsAskedForAgain() async throws {
         bench.source.set { $0.animations[work] = record }
         let first = try bench.open()
-        #expect(try await first.animation(of: work) == record)
-        #expect(try await first.animation(of: work) == record)
+        #expect(try await first.records.animation(of: work) == record)
+        #expect(try await first.records.animation(of: work) == record)
         #expect(bench.source.calls == [.animation(work)])
         await first.close()
         let connection = try Connection(path: bench.database)
         try connection.execute("UPDATE texts SET text = 'img/a.zip' || char(10) || '000000.jp'")
         connection.close()
         let catalog = try bench.open()
-        #expect(try await catalog.animation(of: work) == record)
+        #expect(try await catalog.records.animation(of: work) == record)
         #expect(bench.source.calls.count == 2)
         bench.source.set { $0.failure = .unreachable("no route") }
-        #expect(try await catalog.animation(of: work) == record)
+        #expect(try await catalog.records.animation(of: work) == record)
         await catalog.close()
     }
 
@@ -137,12 +137,12 @@ import Testing
             }
         }
         let catalog = try bench.open()
-        #expect(await catalog.author(named: "Ann") == nil)
-        _ = try await catalog.listing(Bench.key)
-        #expect(await catalog.author(named: "Ann") == UserID(rawValue: 7))
-        #expect(await catalog.author(named: "Bea") == nil, "two have it")
-        #expect(await catalog.author(named: "ann") == nil)
-        #expect(await catalog.author(named: "' OR 1") == nil)
+        #expect(await catalog.records.author(named: "Ann") == nil)
+        _ = try await catalog.listings.open(Bench.key)
+        #expect(await catalog.records.author(named: "Ann") == UserID(rawValue: 7))
+        #expect(await catalog.records.author(named: "Bea") == nil, "two have it")
+        #expect(await catalog.records.author(named: "ann") == nil)
+        #expect(await catalog.records.author(named: "' OR 1") == nil)
         await catalog.close()
     }
 }

@@ -29,7 +29,7 @@ import Testing
 
     @Test func pagesAreOriginalsWhateverTheMountShows() async throws {
         let catalog = try open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.entries.map(\.name) == ["p0.png", "p1.png", "p2.png"])
         #expect(listing.entries.map(\.picture.page) == [0, 1, 2])
         #expect(listing.entries.allSatisfy { $0.picture.rendition == .original })
@@ -40,8 +40,8 @@ import Testing
         await catalog.close()
         // The other variant of the same database has them too.
         let originals = try bench.open(view: ListingView(rendition: .original), answers: true)
-        #expect(originals.storedListings == [key])
-        let after = try await originals.listing(key)
+        #expect(originals.listings.keys == [key])
+        let after = try await originals.listings.open(key)
         #expect(RestartTests.facts(after) == RestartTests.facts(listing))
         #expect(bench.source.calls.count == 2 && bench.host.asked.count == 3)
         await originals.close()
@@ -50,8 +50,8 @@ import Testing
     @Test func aListedWorkIsNotAskedForAgain() async throws {
         bench.source.set { $0.hits["x"] = [77] }
         let catalog = try open()
-        _ = try await catalog.listing(.search("x"))
-        _ = try await catalog.listing(key)
+        _ = try await catalog.listings.open(.search("x"))
+        _ = try await catalog.listings.open(key)
         #expect(bench.source.calls == [.search("x", 1), .originals(work)])
         await catalog.close()
     }
@@ -61,13 +61,13 @@ import Testing
         let catalog = try open()
         let uploaded = FakeSource.work(77, title: "Told").uploaded
         for page in [0, 2] {
-            catalog.setSize(20, of: PictureID(work: work, page: page, rendition: .original, uploaded: uploaded))
+            catalog.sizes.set(20, of: PictureID(work: work, page: page, rendition: .original, uploaded: uploaded))
         }
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(bench.host.asked == ["HEAD b.png/p1"])
         #expect((0..<3).map { listing.size(at: $0) } == [20, 10, 20])
-        catalog.forget(key)
-        #expect(try await catalog.listing(key).entries.count == 3)
+        catalog.listings.forget(key)
+        #expect(try await catalog.listings.open(key).entries.count == 3)
         #expect(bench.host.asked.count == 1)
         await catalog.close()
     }
@@ -75,32 +75,32 @@ import Testing
     @Test func anAnimationHasItsFirstFrameAndItsArchive() async throws {
         animate()
         let catalog = try open()
-        let listing = try await catalog.listing(key)
+        let listing = try await catalog.listings.open(key)
         #expect(listing.entries.map(\.name) == ["p0.jpg", "ugoira.zip"])
         #expect(listing.entries.map(\.picture.page) == [0, 0])
         #expect(listing.entries.map(\.picture.rendition) == [.original, .archive])
         #expect(listing.size(at: 0) == 10 && listing.size(at: 1) == nil)
         let archive = listing.entries[1]
-        catalog.setSize(5000, of: archive.picture)
+        catalog.sizes.set(5000, of: archive.picture)
         #expect(listing.size(at: 0) == 10 && listing.size(at: 1) == 5000, "one work, one page, two pictures")
         // The frames came with it.
-        #expect(try await catalog.animation(of: work).frames.map(\.delay) == [40, 50])
+        #expect(try await catalog.records.animation(of: work).frames.map(\.delay) == [40, 50])
         #expect(bench.source.calls == [.details(work), .animation(work)])
         await catalog.close()
         bench.source.set { $0.failure = .unreachable("no route") }
         let restarted = try open()
-        let after = try await restarted.listing(key)
+        let after = try await restarted.listings.open(key)
         #expect(RestartTests.facts(after) == RestartTests.facts(listing))
         #expect(after.index(named: Array("ugoira.zip".utf8)) == 1)
-        #expect(try await restarted.animation(of: work).archive == "frames.zip")
+        #expect(try await restarted.records.animation(of: work).archive == "frames.zip")
         await restarted.close()
     }
 
     @Test func aNewUploadTakesThePlaceOfTheOld() async throws {
         let catalog = try open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 6 * 3600
-        #expect(try await catalog.listing(key) === before, "compared, and the same")
+        #expect(try await catalog.listings.open(key) === before, "compared, and the same")
         bench.now += 6 * 3600
         bench.source.set { state in
             var record = FakeSource.work(77, title: "B")
@@ -108,24 +108,26 @@ import Testing
             state.records[work] = record
             state.references[work] = ["new.jpg"]
         }
-        let after = try await catalog.listing(key)
+        let after = try await catalog.listings.open(key)
         #expect(after.entries.map(\.name) == ["p0.jpg"] && after.entries[0].reference == "new.jpg")
         #expect(after.entries[0].picture.uploaded == before.entries[0].picture.uploaded + 5)
         await catalog.close()
         let restarted = try open()
-        #expect(try await restarted.listing(key).entries == after.entries)
+        #expect(try await restarted.listings.open(key).entries == after.entries)
         await restarted.close()
     }
 
     @Test func aWorkThatIsGoneIsServedIfItWasStored() async throws {
         let catalog = try open()
-        let before = try await catalog.listing(key)
+        let before = try await catalog.listings.open(key)
         bench.now += 7 * 3600
         bench.source.set { $0.failure = .notFound }
-        #expect(try await catalog.listing(key) === before)
-        await #expect(throws: CatalogError.noSuchListing) { try await catalog.listing(.work(WorkID(rawValue: 78))) }
-        #expect(catalog.isKnownAbsent(.work(WorkID(rawValue: 78))))
-        #expect(catalog.isKnownAbsent(.work(WorkID(rawValue: 0))))
+        #expect(try await catalog.listings.open(key) === before)
+        await #expect(throws: CatalogError.noSuchListing) {
+            try await catalog.listings.open(.work(WorkID(rawValue: 78)))
+        }
+        #expect(catalog.listings.isKnownAbsent(.work(WorkID(rawValue: 78))))
+        #expect(catalog.listings.isKnownAbsent(.work(WorkID(rawValue: 0))))
         await catalog.close()
     }
 
@@ -136,7 +138,7 @@ import Testing
             state.records[work] = record
         }
         let catalog = try open()
-        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listing(key) }
+        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listings.open(key) }
         await catalog.close()
     }
 }

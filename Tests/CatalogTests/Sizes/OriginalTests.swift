@@ -31,7 +31,7 @@ import Testing
         bench.host[path(2, "png")] = .size(22)
         bench.host[path(3, "gif")] = .size(33)
         let catalog = try open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(
             listing.entries.map(\.name) == [
                 "001-Title 1.jpg", "002-Title 2.png", "003-Title 3.gif", "004-Title 4.jpg",
@@ -53,7 +53,7 @@ import Testing
     @Test func namesAndSizesComeBackOffline() async throws {
         for rank in 1...4 { bench.host[path(rank, "png")] = .size(rank * 100) }
         let first = try open()
-        let before = try await first.listing(Bench.key)
+        let before = try await first.listings.open(Bench.key)
         let facts = RestartTests.facts(before)
         #expect(before.size(at: 3) == 400)
         await first.close()
@@ -62,7 +62,7 @@ import Testing
         bench.host.setUsual { _ in .silent }
         for rank in 1...4 { bench.host[path(rank, "png")] = .silent }
         let catalog = try open()
-        let after = try await catalog.listing(Bench.key)
+        let after = try await catalog.listings.open(Bench.key)
         #expect(RestartTests.facts(after) == facts)
         #expect(try await after.resolveSize(at: 2, wholeListing: false) == 300)
         #expect(bench.source.calls.count == calls && bench.host.asked.count == asked)
@@ -74,7 +74,7 @@ import Testing
         bench.source.set { $0.references[work(1)] = ["other.png", "other1.png"] }
         bench.host["other.png/p0"] = .size(5)
         let catalog = try open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries[0].name == "001-Title 1.png" && listing.entries[0].reference == "other.png")
         #expect(bench.host.asked.count == 4 && bench.source.calls.count == 2)
         #expect(bench.events.isEmpty)
@@ -85,7 +85,7 @@ import Testing
         bench.source.set { $0.entries = 1 }
         bench.host[path(1, "jpg")] = .unmeasured
         let catalog = try open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries[0].picture.rendition == .original && listing.size(at: 0) == nil)
         await catalog.close()
     }
@@ -98,7 +98,7 @@ import Testing
             state.records[work(1)] = hidden
         }
         let catalog = try open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.map(\.isWithheld) == [true])
         #expect(bench.host.asked.isEmpty && bench.events.isEmpty)
         await catalog.close()
@@ -108,11 +108,11 @@ import Testing
         bench.host.setUsual { _ in .size(9) }
         bench.host[path(2, "jpg")] = .silent
         let catalog = try open()
-        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.listing(Bench.key) }
-        #expect(catalog.loadedListing(Bench.key) == nil && catalog.storedListings.isEmpty)
+        await #expect(throws: CatalogError.source(.timedOut)) { try await catalog.listings.open(Bench.key) }
+        #expect(catalog.listings.loaded(Bench.key) == nil && catalog.listings.keys.isEmpty)
         #expect(bench.events.isEmpty, "it is not known to be missing")
         bench.host[path(2, "jpg")] = .size(8)
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(listing.entries.count == 4 && listing.size(at: 1) == 8)
         await catalog.close()
     }
@@ -175,8 +175,8 @@ import Testing
     @Test func aMissingOriginalIsReportedOnce() async throws {
         bench.source.set { $0.entries = 1 }
         let catalog = try open()
-        _ = try await catalog.listing(Bench.key)
-        let weekly = try await catalog.listing(.ranking(.weekly, Bench.day))
+        _ = try await catalog.listings.open(Bench.key)
+        let weekly = try await catalog.listings.open(.ranking(.weekly, Bench.day))
         #expect(weekly.entries[0].picture.rendition == .regular)
         #expect(bench.events == [.originalMissing(work(1))])
         await catalog.close()
@@ -187,17 +187,17 @@ import Testing
     @Test func theVariantsOfADatabaseDoNotDisturbEachOther() async throws {
         bench.host.setUsual { $0.contains(".png") ? .size(9) : .status(404) }
         let regular = try bench.open(answers: true)
-        let before = RestartTests.facts(try await regular.listing(Bench.key))
+        let before = RestartTests.facts(try await regular.listings.open(Bench.key))
         await regular.close()
         let originals = try open()
-        #expect(originals.storedListings.isEmpty)
-        let listing = try await originals.listing(Bench.key)
+        #expect(originals.listings.keys.isEmpty)
+        let listing = try await originals.listings.open(Bench.key)
         #expect(listing.entries.allSatisfy { $0.name.hasSuffix(".png") && $0.picture.rendition == .original })
-        originals.forget(Bench.key)
+        originals.listings.forget(Bench.key)
         await originals.close()
         let calls = bench.source.calls.count
         let again = try bench.open(answers: true)
-        #expect(RestartTests.facts(try await again.listing(Bench.key)) == before)
+        #expect(RestartTests.facts(try await again.listings.open(Bench.key)) == before)
         #expect(bench.source.calls.count == calls)
         await again.close()
     }

@@ -9,7 +9,7 @@ import Testing
 
     @Test func aHundredAskersCostOneHeadWithItsReferer() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let askers = (0..<100).map { _ in Task { try await listing.resolveSize(at: 3, wholeListing: false) } }
         let held = await bench.transport.waitForRequest(at: 0)
         #expect(held.request.method == .head)
@@ -24,7 +24,7 @@ import Testing
 
     @Test func aWalkAsksForEverySizeAtOnce() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
         let walker = Task {
             var sizes: [Int64] = []
@@ -38,7 +38,7 @@ import Testing
         #expect(bench.transport.requests.count == 500)
         await catalog.close()
         let restarted = try bench.open()
-        let stored = try await restarted.listing(Bench.key)
+        let stored = try await restarted.listings.open(Bench.key)
         #expect((0..<500).map { stored.size(at: $0) } == sizes)
         #expect(bench.transport.requests.count == 500)
         await restarted.close()
@@ -46,7 +46,7 @@ import Testing
 
     @Test func whoeverWaitsForASizeOvertakesTheWalk() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         _ = try await listing.entries(reaching: .max)
         let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
         let requests = await bench.transport.waitForRequests(500)
@@ -64,7 +64,7 @@ import Testing
 
     @Test func aWalkGoesOnWithThePagesThatCome() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
         await bench.transport.waitForRequests(50)
         _ = try await listing.entries(reaching: .max)
@@ -77,7 +77,7 @@ import Testing
 
     @Test func aWalkAsksForThePagesThatNobodyHasReadYet() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         bench.source.set { $0.isHeld = true }
         let walker = Task { try await listing.resolveSize(at: 0, wholeListing: true) }
         // While the first page's sizes are on their way, and no reader has come to the second.
@@ -92,7 +92,7 @@ import Testing
 
     @Test func aMissingLengthIsProbedByOneByte() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         head.head(200, [("content-type", "image/jpeg")])
@@ -108,7 +108,7 @@ import Testing
 
     @Test func aSizeThatNobodyTellsIsATypedErrorAndAskedAgain() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
         head.head(200, [("content-type", "image/jpeg")])
@@ -121,44 +121,44 @@ import Testing
         refused.respond(status: 404)
         await #expect(throws: CatalogError.source(.notFound)) { try await again.value }
         #expect(listing.size(at: 0) == nil)
-        catalog.setSize(0, of: listing.entries[0].picture)
+        catalog.sizes.set(0, of: listing.entries[0].picture)
         #expect(listing.size(at: 0) == nil, "no picture has no bytes")
-        catalog.setSize(5, of: listing.entries[0].picture)
+        catalog.sizes.set(5, of: listing.entries[0].picture)
         #expect(try await listing.resolveSize(at: 0, wholeListing: false) == 5)
         await catalog.close()
     }
 
     @Test func aForgottenSizeIsLearntByTheDownloadAlone() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let picture = listing.entries[0].picture
-        catalog.setSize(5, of: picture)
-        catalog.forgetSize(of: picture)
+        catalog.sizes.set(5, of: picture)
+        catalog.sizes.forget(picture)
         #expect(listing.size(at: 0) == nil)
         // What told the wrong size would tell it again: the picture itself must be looked at.
         await #expect(throws: CatalogError.sizeNotTold) {
             try await listing.resolveSize(at: 0, wholeListing: false)
         }
         #expect(bench.transport.requests.isEmpty)
-        catalog.setSize(6, of: picture)
+        catalog.sizes.set(6, of: picture)
         #expect(listing.size(at: 0) == 6)
         await catalog.close()
     }
 
     @Test func whatADownloadToldIsNotReplacedByAHead() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let picture = listing.entries[0].picture
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
-        catalog.setSize(5, of: picture)
+        catalog.sizes.set(5, of: picture)
         Bench.answer(head, size: 999)
         #expect(try await asker.value == 5)
         // Another listing that never heard of it is told by the host as well, and by the database at the next start.
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(Bench.key).size(at: 0) == 5)
-        let weekly = try await restarted.listing(.ranking(.weekly, Bench.day))
+        #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
+        let weekly = try await restarted.listings.open(.ranking(.weekly, Bench.day))
         #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 5)
         await restarted.close()
     }
@@ -166,26 +166,26 @@ import Testing
     @Test(arguments: [403, 404, 410, 429, 503])
     func aRefusalForgetsNoSize(status: Int) async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let head = await bench.transport.waitForRequest(at: 0)
-        catalog.setSize(5, of: listing.entries[0].picture)
+        catalog.sizes.set(5, of: listing.entries[0].picture)
         head.respond(status: status, headers: [("retry-after", "3600")])
         _ = try? await asker.value
         #expect(listing.size(at: 0) == 5)
         await catalog.close()
         let restarted = try bench.open()
-        #expect(try await restarted.listing(Bench.key).size(at: 0) == 5)
+        #expect(try await restarted.listings.open(Bench.key).size(at: 0) == 5)
         await restarted.close()
     }
 
     @Test func aSizeIsSharedByEveryListingOfThePicture() async throws {
         let catalog = try bench.open()
-        let daily = try await catalog.listing(Bench.key)
-        catalog.setSize(123, of: daily.entries[0].picture)
+        let daily = try await catalog.listings.open(Bench.key)
+        catalog.sizes.set(123, of: daily.entries[0].picture)
         await catalog.close()
         let restarted = try bench.open()
-        let weekly = try await restarted.listing(.ranking(.weekly, Bench.day))
+        let weekly = try await restarted.listings.open(.ranking(.weekly, Bench.day))
         #expect(weekly.entries[0].picture == daily.entries[0].picture)
         #expect(try await weekly.resolveSize(at: 0, wholeListing: false) == 123)
         #expect(bench.transport.requests.isEmpty)
@@ -194,7 +194,7 @@ import Testing
 
     @Test func theLastAskerToLeaveCancelsTheRequest() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let asker = Task { try await listing.resolveSize(at: 0, wholeListing: false) }
         let held = await bench.transport.waitForRequest(at: 0)
         asker.cancel()

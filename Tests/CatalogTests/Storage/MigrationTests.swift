@@ -58,23 +58,24 @@ import Testing
         bench.source.set { $0.failure = .unreachable("no route") }
         let catalog = try bench.open()
         #expect(bench.events.isEmpty)
-        #expect(catalog.storedListings == [Bench.key, .author(Bench.author)])
-        let listing = try await catalog.listing(Bench.key)
+        #expect(catalog.listings.keys == [Bench.key, .author(Bench.author)])
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(
             RestartTests.facts(listing) == [
                 "001-A.jpg 1 51_p0_regular_1700000000 img/51 4321", "002-B.jpg 2 52_p0_regular_1700000001 img/52 -1",
             ])
         #expect(listing.isComplete && listing.entries[1].isWithheld)
-        let record = try await catalog.record(of: listing.entries[0], in: listing)
+        let record = try await catalog.records.record(of: listing.entries[0], in: listing)
         #expect(record.work.tags == ["x", "y"] && record.work.isAI == nil && record.previousRank == 3)
-        #expect(try await catalog.listing(.author(Bench.author)).entries.map(\.name) == ["51-A.jpg"])
-        #expect(catalog.recentPictures.isEmpty)
-        catalog.noteRecent("a")
+        #expect(try await catalog.listings.open(.author(Bench.author)).entries.map(\.name) == ["51-A.jpg"])
+        #expect(catalog.recents.pictures.isEmpty)
+        catalog.recents.note("a")
         await catalog.close()
         #expect(bench.source.calls.isEmpty)
         let pages = try bench.open(view: ListingView(rendition: .regular, allPages: true))
-        #expect(try await pages.listing(Bench.key).entries.map(\.name) == ["001-A.jpg", "001-A_p1.jpg", "002-B.jpg"])
-        #expect(pages.recentPictures.map(\.path) == ["a"])
+        #expect(
+            try await pages.listings.open(Bench.key).entries.map(\.name) == ["001-A.jpg", "001-A_p1.jpg", "002-B.jpg"])
+        #expect(pages.recents.pictures.map(\.path) == ["a"])
         await pages.close()
     }
 

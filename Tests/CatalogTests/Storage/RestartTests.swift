@@ -16,9 +16,9 @@ import Testing
 
     @Test func aStoredDayComesBackEqualWithoutARequest() async throws {
         let first = try bench.open()
-        let before = try await first.listing(Bench.key)
+        let before = try await first.listings.open(Bench.key)
         _ = try await before.entries(reaching: .max)
-        for entry in before.entries { first.setSize(Int64(1000 + entry.rank), of: entry.picture) }
+        for entry in before.entries { first.sizes.set(Int64(1000 + entry.rank), of: entry.picture) }
         let facts = Self.facts(before)
         let modified = before.modified
         await first.close()
@@ -27,7 +27,7 @@ import Testing
         // Titles change; names do not.
         let catalog = try bench.open()
         bench.now += 86_400 * 30
-        let after = try await catalog.listing(Bench.key)
+        let after = try await catalog.listings.open(Bench.key)
         #expect(Self.facts(after) == facts)
         #expect(after.size(at: 499) == 1500)
         #expect(after.modified == modified)
@@ -42,9 +42,9 @@ import Testing
     @Test func recordsComeBackWhole() async throws {
         try await bench.storeDay()
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         let entry = listing.entries[41]
-        let record = try await catalog.record(of: entry, in: listing)
+        let record = try await catalog.records.record(of: entry, in: listing)
         let number = Int64(Bench.day.ordinal) * 1000 + 42
         #expect(
             record == ListedWork(rank: 42, previousRank: 43, work: FakeSource.work(number, title: "Title 42")))
@@ -53,17 +53,17 @@ import Testing
 
     @Test func recordsAreThereAsSoonAsTheEntriesAre() async throws {
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
-        #expect(try await catalog.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        let listing = try await catalog.listings.open(Bench.key)
+        #expect(try await catalog.records.record(of: listing.entries[0], in: listing).work.title == "Title 1")
         await catalog.close()
     }
 
     @Test func aPartlyReadDayGoesOnWhereItEnded() async throws {
         let first = try bench.open()
-        #expect(try await first.listing(Bench.key).entries.count == 50)
+        #expect(try await first.listings.open(Bench.key).entries.count == 50)
         await first.close()
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(bench.source.calls == [.page(Bench.day, 1)])
         #expect(listing.entries.count == 50 && !listing.isComplete)
         #expect(try await listing.entries(reaching: .max).count == 500)
@@ -73,21 +73,21 @@ import Testing
 
     @Test func offlineTheStoredPartIsServedAndTheRestFails() async throws {
         let first = try bench.open()
-        _ = try await first.listing(Bench.key)
-        _ = try await first.newestDay(of: .daily)
+        _ = try await first.listings.open(Bench.key)
+        _ = try await first.days.newest(of: .daily)
         await first.close()
         bench.source.set { $0.failure = .unreachable("no route") }
         let catalog = try bench.open()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: 0).count == 50)
         await #expect(throws: CatalogError.source(.unreachable("no route"))) {
             try await listing.entries(reaching: 50)
         }
         await #expect(throws: CatalogError.source(.unreachable("no route"))) {
-            try await catalog.listing(.ranking(.daily, Bench.day.advanced(by: -1)))
+            try await catalog.listings.open(.ranking(.daily, Bench.day.advanced(by: -1)))
         }
         #expect(listing.entries.count == 50)
-        #expect(try await catalog.newestDay(of: .daily) == Bench.day)
+        #expect(try await catalog.days.newest(of: .daily) == Bench.day)
         bench.source.set { $0.failure = nil }
         #expect(try await listing.entries(reaching: .max).count == 500)
         await catalog.close()
@@ -106,7 +106,7 @@ import Testing
             return
         }
         #expect(path == bench.database + ".damaged-1")
-        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 500)
+        #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
         await catalog.close()
     }
 
@@ -124,10 +124,10 @@ import Testing
         let other = try Connection(path: bench.database)
         try other.execute("DROP TABLE entries")
         other.close()
-        let listing = try await catalog.listing(Bench.key)
+        let listing = try await catalog.listings.open(Bench.key)
         #expect(try await listing.entries(reaching: .max).count == 500)
-        #expect(try await catalog.record(of: listing.entries[0], in: listing).work.title == "Title 1")
-        _ = try await catalog.listing(.ranking(.weekly, Bench.day)).entries(reaching: .max)
+        #expect(try await catalog.records.record(of: listing.entries[0], in: listing).work.title == "Title 1")
+        _ = try await catalog.listings.open(.ranking(.weekly, Bench.day)).entries(reaching: .max)
         await catalog.close()
         #expect(bench.events.count == 1)
         guard case .notStored = bench.events.first else {
@@ -142,7 +142,7 @@ import Testing
         try connection.execute("DELETE FROM entries WHERE position BETWEEN 50 AND 99")
         connection.close()
         let catalog = try bench.open()
-        #expect(try await catalog.listing(Bench.key).entries(reaching: .max).count == 500)
+        #expect(try await catalog.listings.open(Bench.key).entries(reaching: .max).count == 500)
         #expect(bench.source.calls.count == 20)
         await catalog.close()
     }
@@ -150,12 +150,12 @@ import Testing
     @Test func droppedListingsComeBackFromTheDatabaseAndHeldOnesStay() async throws {
         try await bench.storeDay()
         let catalog = try bench.open()
-        #expect(try await catalog.listing(Bench.key).entries.count == 500)
-        let held = try await catalog.listing(.ranking(.weekly, Bench.day))
+        #expect(try await catalog.listings.open(Bench.key).entries.count == 500)
+        let held = try await catalog.listings.open(.ranking(.weekly, Bench.day))
         let asked = bench.source.calls.count
-        catalog.dropListings()
-        #expect(catalog.loadedListing(held.key) === held)
-        #expect(try await catalog.listing(Bench.key).entries.count == 500)
+        catalog.listings.drop()
+        #expect(catalog.listings.loaded(held.key) === held)
+        #expect(try await catalog.listings.open(Bench.key).entries.count == 500)
         #expect(bench.source.calls.count == asked)
         await catalog.close()
         #expect(catalog.status().storedListings == 2)
