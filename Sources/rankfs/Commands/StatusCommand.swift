@@ -109,74 +109,7 @@ enum StatusCommand {
 
     /// The document for people.
     static func summary(of document: StatusDocument, now: Int64) -> String {
-        let cache = document.cache
-        var lines = [
-            "\(LogText.escaped(document.mountPoint)): \(document.source), rankfs \(document.version), "
-                + "process \(document.pid), up \(duration(document.uptime))",
-            "  stored     \(Counted.text(cache.storedPictures, "picture")), \(ValueParsers.sizeText(cache.storedBytes)) "
-                + "of \(ValueParsers.sizeText(cache.budget))"
-                + (cache.directory.isEmpty ? "" : ", in \(LogText.escaped(cache.directory))"),
-            "  received   \(ValueParsers.sizeText(cache.receivedBytes)); \(cache.preloaded) preloaded, \(cache.evicted) evicted",
-            "  listings   \(document.catalog.storedListings) stored, \(document.catalog.loadedListings) in memory "
-                + "with \(document.catalog.loadedEntries) \(document.catalog.loadedEntries == 1 ? "entry" : "entries"); "
-                + "\(Counted.text(document.catalog.knownSizes, "size")) known",
-            "  now        \(cache.openPictures) open, \(Counted.text(document.waitingRequests, "request")) waiting, "
-                + "\(Counted.text(document.network.activeTransfers, "transfer")), \(document.network.queuedTransfers) queued",
-        ]
-        if let requests = requests(document.network.requests) { lines.append("  requests   \(requests)") }
-        for download in cache.downloads {
-            let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
-            lines.append(
-                "  \(download.isRead ? "reading" : "preload")    \(LogText.escaped(download.path ?? download.picture, limit: LogText.longestLine)): "
-                    + ValueParsers.sizeText(download.received) + total)
-        }
-        if cache.queuedPreloads > 0 { lines.append("  queued     \(Counted.text(cache.queuedPreloads, "preload"))") }
-        if !cache.isStoring { lines.append("  storing    not for now: the disk is full or fails; make room there") }
-        if let thumbnails = document.thumbnails, thumbnails.files > 0 {
-            lines.append(
-                "  thumbnails \(Counted.text(thumbnails.files, "file")) for file managers, from "
-                    + "\(ValueParsers.sizeText(thumbnails.receivedBytes)) of previews")
-        }
-        if let user = document.signIn.user {
-            let expired = document.signIn.state == "expired"
-            lines.append(
-                expired
-                    ? "  account    the session of \(user) has expired: sign in again with `rankfs login`"
-                    : "  account    signed in as \(user)")
-        }
-        if document.network.metered {
-            lines.append("  metered    nothing is downloaded ahead, for the network is metered")
-        }
-        for trouble in document.network.troubles {
-            lines.append("  network    \(LogText.escaped(trouble.message, limit: LogText.longestLine))")
-        }
-        if document.network.offline { lines.append("  offline    no request leaves; only what is stored is there") }
-        for (host, end) in [
-            ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),
-        ] {
-            guard let end, end > now else { continue }
-            lines.append("  waiting    the \(host) asked to be left alone for another \(duration(end - now))")
-        }
-        for event in document.recent {
-            lines.append(
-                "  \(event.level)    \(LogOutput.timestamp(event.time)) \(LogText.escaped(event.message, limit: LogText.longestLine))"
-            )
-        }
-        return lines.joined(separator: "\n")
-    }
-
-    /// `12 to the service, 500 for sizes, 30 for pictures, 3 failed`; nil if there were none.
-    static func requests(_ requests: StatusDocument.Requests) -> String? {
-        let all = requests.all.map(\.counts)
-        guard all.contains(where: { $0.sent > 0 }) else { return nil }
-        var parts = [
-            "\(requests.api.sent) to the service", "\(requests.size.sent) for sizes",
-            "\(requests.picture.sent) for pictures",
-        ]
-        if requests.preview.sent > 0 { parts.append("\(requests.preview.sent) for previews") }
-        let failed = all.reduce(0) { $0 + $1.failed }
-        if failed > 0 { parts.append("\(failed) failed") }
-        return parts.joined(separator: ", ")
+        document.summary(at: now).joined(separator: "\n")
     }
 
     /// `2 d 3 h`, `4 min 5 s`: the two largest units.

@@ -105,8 +105,8 @@ struct MountService {
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
             status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
             version: Version.text + "\n", report: { log.warning($0) },
-            invalidate: { status.session?.invalidate(inode: $0) })
-        configuration.invalidateAttributes = { status.session?.invalidateAttributes(inode: $0) }
+            invalidate: { status.served?.session.invalidate(inode: $0) })
+        configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
         configuration.mask = request.options.mask
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent

@@ -1,7 +1,15 @@
+import Catalog
+import Fuse
+import Glibc
+import ImageCache
+import RankFS
 import Rankings
+import Thumbnails
 
 /// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
 ///
+/// All that is said of a figure stands in the file of its section, in `Figures/`, or here: its name and meaning, where it comes from,
+/// its metric for Prometheus and its words in `rankfs status`.
 /// Counters count since the start, so that a watcher gets rates from two documents and their `monotonic`.
 struct StatusDocument: Codable, Hashable, Sendable {
     /// The program's version.
@@ -35,149 +43,6 @@ struct StatusDocument: Codable, Hashable, Sendable {
     /// The newest warnings and errors, oldest first.
     var recent: [Event]
 
-    /// What is known of listings.
-    struct CatalogFigures: Codable, Hashable, Sendable {
-        var storedListings: Int
-        var loadedListings: Int
-        var loadedEntries: Int
-        var knownSizes: Int
-        /// Questions that `images=original` and `works/` cost since the start: to the image host, to the service.
-        var originalQuestionsToHost: Int
-        var originalQuestionsToService: Int
-    }
-
-    /// What is stored and under way; sizes in bytes.
-    struct CacheFigures: Codable, Hashable, Sendable {
-        var directory: String
-        var storedPictures: Int
-        var storedBytes: Int64
-        var budget: Int64
-        /// Whether the disk takes pictures.
-        var isStoring: Bool
-        var openPictures: Int
-        /// Since the start, as are the next two.
-        var receivedBytes: Int64
-        var preloaded: Int
-        var evicted: Int
-        /// In the order in which they began.
-        var downloads: [Download]
-        /// Preloads that wait for their turn, and the first of them.
-        var queuedPreloads: Int
-        var queue: [Queued]
-    }
-
-    /// A picture on its way.
-    struct Download: Codable, Hashable, Sendable {
-        var picture: String
-        /// Below the mount point; nil if nobody told.
-        var path: String?
-        var received: Int64
-        var total: Int64?
-        /// Somebody reads it; false for a preload.
-        var isRead: Bool
-        /// It still waits for its first answer.
-        var isQueued: Bool
-    }
-
-    /// A preload that waits.
-    struct Queued: Codable, Hashable, Sendable {
-        var picture: String
-        /// Below the mount point; nil if nobody told.
-        var path: String?
-    }
-
-    /// What the network is doing.
-    struct NetworkFigures: Codable, Hashable, Sendable {
-        var activeTransfers: Int
-        var queuedTransfers: Int
-        /// API requests that may go at once.
-        var tokens: Double
-        /// Unix seconds until which the service asked to be left alone.
-        var closedUntil: Int64?
-        /// Unix seconds until which the image host asked to be left alone.
-        var imageHostClosedUntil: Int64?
-        /// API requests a second once the tokens are spent.
-        var rate: Double?
-        var requests: Requests
-        /// Whether no request may leave.
-        var offline = false
-        /// Whether the network is metered, so that nothing is downloaded ahead.
-        var metered = false
-        /// What keeps hosts from being asked: names that do not exist, proxies that refuse, certificates that are wrong.
-        var troubles: [Trouble] = []
-    }
-
-    /// Why a host cannot be asked at present.
-    struct Trouble: Codable, Hashable, Sendable {
-        /// Unix seconds.
-        var since: Int64
-        /// A sentence with cause and remedy.
-        var message: String
-    }
-
-    /// Requests since the start by what they are for.
-    struct Requests: Codable, Hashable, Sendable {
-        /// Listings, works and authors.
-        var api = Counts()
-        /// How long pictures are.
-        var size = Counts()
-        /// Pictures and parts of them.
-        var picture = Counts()
-        /// Small previews for thumbnails.
-        var preview = Counts()
-    }
-
-    /// What was sent and what came of it; a request that is tried again or redirected counts each time.
-    struct Counts: Codable, Hashable, Sendable {
-        var head = 0
-        var get = 0
-        /// Bytes of bodies.
-        var receivedBytes: Int64 = 0
-        var answers = Answers()
-        var failures = Failures()
-
-        /// Answers by their status.
-        struct Answers: Codable, Hashable, Sendable {
-            /// 2xx.
-            var succeeded = 0
-            /// 3xx.
-            var redirected = 0
-            /// 429: too many requests.
-            var limited = 0
-            /// The other 4xx.
-            var refused = 0
-            /// 5xx.
-            var serverFailed = 0
-        }
-
-        /// Ends without a whole answer.
-        struct Failures: Codable, Hashable, Sendable {
-            var unreachable = 0
-            var timedOut = 0
-            var broken = 0
-            /// The answer makes no sense or leads where nobody may go.
-            var invalid = 0
-            /// Nobody wanted the rest.
-            var cancelled = 0
-        }
-    }
-
-    /// Whose session the mount has; never the session itself.
-    struct SignInFigures: Codable, Hashable, Sendable {
-        /// `signed_out`, `signed_in` or `expired`.
-        var state: String
-        /// The user's number.
-        var user: Int64?
-    }
-
-    /// What was done for file managers since the start.
-    struct ThumbnailFigures: Codable, Hashable, Sendable {
-        /// Thumbnail files written.
-        var files: Int
-        /// Bytes of small previews received for them.
-        var receivedBytes: Int64
-    }
-
     /// A warning or an error.
     struct Event: Codable, Hashable, Sendable {
         /// Unix seconds.
@@ -188,13 +53,84 @@ struct StatusDocument: Codable, Hashable, Sendable {
 }
 
 extension StatusDocument {
+    /// The document of this moment.
+    init(of mount: StatusSource) {
+        let now = WallClock.now()
+        let messages = mount.log.counts
+        let served = mount.served
+        let figures = served?.fileSystem.figures
+        self.init(
+            version: Version.text, source: mount.request.source.rawValue, mountPoint: mount.mountPoint, pid: getpid(),
+            started: mount.started, time: now, monotonic: MonotonicClock.seconds(), uptime: max(0, now - mount.started),
+            catalog: CatalogFigures(mount.parts.catalog.status()),
+            cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
+            network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
+            thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
+            waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
+            handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
+            recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })
+    }
+
+    /// All figures for Prometheus.
+    var metrics: [MetricFamily] {
+        programMetrics + cache.metrics + network.metrics(at: time) + signIn.metrics + network.requests.metrics
+            + catalog.metrics + kernelMetrics + (thumbnails?.metrics ?? [])
+    }
+
+    /// The document for people.
+    ///
+    /// - Parameter now: Unix seconds of who reads it, by which cool-downs count down.
+    /// - Returns: Lines.
+    func summary(at now: Int64) -> [String] {
+        var lines = [
+            "\(LogText.escaped(mountPoint)): \(source), rankfs \(version), process \(pid), "
+                + "up \(StatusCommand.duration(uptime))"
+        ]
+        lines += cache.summary
+        lines += catalog.summary
+        lines.append(
+            "  now        \(cache.openPictures) open, \(Counted.text(waitingRequests, "request")) waiting, "
+                + "\(Counted.text(network.activeTransfers, "transfer")), \(network.queuedTransfers) queued")
+        lines += network.requests.summary
+        lines += cache.downloadsSummary
+        lines += thumbnails?.summary ?? []
+        lines += signIn.summary
+        lines += network.summary(at: now)
+        for event in recent {
+            let message = LogText.escaped(event.message, limit: LogText.longestLine)
+            lines.append("  \(event.level)    \(LogOutput.timestamp(event.time)) \(message)")
+        }
+        return lines
+    }
+
+    private var programMetrics: [MetricFamily] {
+        [
+            .gauge(
+                "rankfs_build_info", "Version and source of the mount; always 1.",
+                [.init(1, [("mount_point", mountPoint), ("source", source), ("version", version)])]),
+            .gauge("rankfs_start_time_seconds", "Unix time of the start.", [.init(started)]),
+            .counter(
+                "rankfs_messages_total", "Warnings and errors in the log.",
+                [.init(errors, [("level", "error")]), .init(warnings, [("level", "warning")])]),
+        ]
+    }
+
+    private var kernelMetrics: [MetricFamily] {
+        [
+            .gauge(
+                "rankfs_waiting_requests", "Requests of the kernel that wait for an answer.", [.init(waitingRequests)]),
+            .gauge("rankfs_inodes", "Inodes that the kernel knows.", [.init(inodes)]),
+            .gauge("rankfs_open_handles", "Open files and directories.", [.init(handles)]),
+        ]
+    }
+}
+
+extension StatusDocument {
     /// What other users of the mount may know: figures, but not what is read, where it is stored and who is signed in.
     var publicPart: StatusDocument {
         var document = self
-        document.cache.directory = ""
-        document.cache.downloads = []
-        document.cache.queue = []
-        document.signIn.user = nil
+        document.cache = cache.publicPart
+        document.signIn = signIn.publicPart
         document.recent = []
         return document
     }

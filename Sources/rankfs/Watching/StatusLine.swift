@@ -22,12 +22,8 @@ enum StatusLine {
 
     /// What keeps the mount from doing more, each with what helps where something does.
     static func troubles(_ document: StatusDocument, clock: (Int64) -> String) -> [String] {
-        var troubles: [String] = []
-        for (host, end) in [
-            ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),
-        ] {
-            guard let end, end > document.time else { continue }
-            troubles.append("the \(host) asked to be left alone until \(clock(end))")
+        var troubles = document.network.waits(at: document.time).map { host, end in
+            "the \(host) asked to be left alone until \(clock(end))"
         }
         troubles += document.network.troubles.map { LogText.escaped($0.message, limit: LogText.longestLine) }
         if !document.cache.isStoring { troubles.append("nothing is stored: make room on the disk") }

@@ -73,7 +73,7 @@ struct WatchFrame {
             "\(ValueParsers.sizeText(cache.receivedBytes))\(speed); \(Counted.text(network.activeTransfers, "transfer")), "
             + "\(network.queuedTransfers) queued; requests waiting: \(document.waitingRequests)"
         lines += pen.paragraph("received", received, most: most)
-        lines += pen.paragraph("requests", StatusCommand.requests(network.requests) ?? "none so far", most: most)
+        lines += pen.paragraph("requests", network.requests.text ?? "none so far", most: most)
         let service =
             "\(Counted.text(Int(network.tokens), "request")) may go at once"
             + (network.rate.map { ", then \(Self.pace($0))" } ?? "")
@@ -93,10 +93,7 @@ struct WatchFrame {
     private var waits: [String] {
         var waits: [String] = []
         if let silence { waits.append("the mount has not answered for \(StatusCommand.duration(silence))") }
-        for (host, end) in [
-            ("service", document.network.closedUntil), ("image host", document.network.imageHostClosedUntil),
-        ] {
-            guard let end, end > now else { continue }
+        for (host, end) in document.network.waits(at: now) {
             waits.append(
                 "the \(host) asked to be left alone for \(StatusCommand.duration(end - now)), until \(clock(end))")
         }

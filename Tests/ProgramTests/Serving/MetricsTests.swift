@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import rankfs
@@ -64,5 +65,54 @@ import Testing
         var document = document
         document.thumbnails = nil
         #expect(!String(decoding: Metrics.text(of: document), as: UTF8.self).contains("thumbnail"))
+    }
+
+    /// Figures of the status that are no metric, with what they are.
+    private static let others: Set<String> = [
+        // Of the process, and clocks, by which rates are told.
+        "pid", "uptime", "monotonic",
+        // Of one picture or message.
+        "cache.downloads.received", "cache.downloads.total", "recent.time", "sign_in.user",
+        // A setting.
+        "network.rate",
+    ]
+
+    @Test func everyOtherFigureOfTheStatusIsAMetric() throws {
+        var document = document
+        document.network.imageHostClosedUntil = document.time + 60
+        let before = Metrics.text(of: document)
+        var missing: Set<String> = []
+        for (path, value) in Self.changes(of: try JSONReader.read(document.json), at: "") {
+            let changed = try value.decoded(as: StatusDocument.self, spelling: .snakeCase)
+            if Metrics.text(of: changed) == before { missing.insert(path) }
+        }
+        #expect(missing == Self.others)
+    }
+
+    /// A value with each of its numbers changed in turn, and where that stands.
+    private static func changes(of value: JSON, at path: String) -> [(path: String, value: JSON)] {
+        switch value {
+        case .integer(let number): return [(path, .integer(number + 1))]
+        case .real(let number): return [(path, .real(number + 1))]
+        case .object(let members):
+            return members.indices.flatMap { index in
+                let name = members[index].name
+                return changes(of: members[index].value, at: path.isEmpty ? name : "\(path).\(name)").map {
+                    place, new in
+                    var changed = members
+                    changed[index] = JSON.Member(name: name, value: new)
+                    return (place, .object(changed))
+                }
+            }
+        case .array(let elements):
+            return elements.indices.flatMap { index in
+                changes(of: elements[index], at: path).map { place, new in
+                    var changed = elements
+                    changed[index] = new
+                    return (place, .array(changed))
+                }
+            }
+        case .null, .bool, .string: return []
+        }
     }
 }

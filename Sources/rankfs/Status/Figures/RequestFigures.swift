@@ -1,0 +1,149 @@
+import HTTP
+
+extension StatusDocument {
+    /// Requests since the start by what they are for.
+    struct Requests: Codable, Hashable, Sendable {
+        /// Listings, works and authors.
+        var api = Counts()
+        /// How long pictures are.
+        var size = Counts()
+        /// Pictures and parts of them.
+        var picture = Counts()
+        /// Small previews for thumbnails.
+        var preview = Counts()
+    }
+
+    /// What was sent and what came of it; a request that is tried again or redirected counts each time.
+    struct Counts: Codable, Hashable, Sendable {
+        var head = 0
+        var get = 0
+        /// Bytes of bodies.
+        var receivedBytes: Int64 = 0
+        var answers = Answers()
+        var failures = Failures()
+
+        /// Answers by their status.
+        struct Answers: Codable, Hashable, Sendable {
+            /// 2xx.
+            var succeeded = 0
+            /// 3xx.
+            var redirected = 0
+            /// 429: too many requests.
+            var limited = 0
+            /// The other 4xx.
+            var refused = 0
+            /// 5xx.
+            var serverFailed = 0
+        }
+
+        /// Ends without a whole answer.
+        struct Failures: Codable, Hashable, Sendable {
+            var unreachable = 0
+            var timedOut = 0
+            var broken = 0
+            /// The answer makes no sense or leads where nobody may go.
+            var invalid = 0
+            /// Nobody wanted the rest.
+            var cancelled = 0
+        }
+    }
+}
+
+extension StatusDocument.Requests {
+    init(_ counts: [(purpose: RequestPurpose, counts: RequestCounts)]) {
+        for (purpose, counts) in counts {
+            switch purpose {
+            case .api: api = .init(counts)
+            case .size: size = .init(counts)
+            case .picture: picture = .init(counts)
+            case .preview: preview = .init(counts)
+            }
+        }
+    }
+
+    /// Each with its name in the document.
+    private var all: [(name: String, counts: StatusDocument.Counts)] {
+        [("api", api), ("size", size), ("picture", picture), ("preview", preview)]
+    }
+
+    var metrics: [MetricFamily] {
+        let sent = all.flatMap { name, counts in
+            [
+                MetricFamily.Sample(counts.get, [("method", "get"), ("purpose", name)]),
+                MetricFamily.Sample(counts.head, [("method", "head"), ("purpose", name)]),
+            ]
+        }
+        let answers = all.flatMap { name, counts in
+            counts.answers.named.map { MetricFamily.Sample($0.count, [("purpose", name), ("result", $0.name)]) }
+        }
+        let failures = all.flatMap { name, counts in
+            counts.failures.named.map { MetricFamily.Sample($0.count, [("purpose", name), ("reason", $0.name)]) }
+        }
+        return [
+            .counter("rankfs_http_requests_total", "Requests sent.", sent),
+            .counter("rankfs_http_answers_total", "Answers, by what their status means.", answers),
+            .counter("rankfs_http_failures_total", "Requests that ended without a whole answer.", failures),
+            .counter(
+                "rankfs_http_received_bytes_total", "Bytes of bodies received.",
+                all.map { .init($0.counts.receivedBytes, [("purpose", $0.name)]) }),
+        ]
+    }
+
+    /// `12 to the service, 500 for sizes, 30 for pictures, 3 failed`; nil if there were none.
+    var text: String? {
+        guard all.contains(where: { $0.counts.sent > 0 }) else { return nil }
+        var parts = ["\(api.sent) to the service", "\(size.sent) for sizes", "\(picture.sent) for pictures"]
+        if preview.sent > 0 { parts.append("\(preview.sent) for previews") }
+        let failed = all.reduce(0) { $0 + $1.counts.failed }
+        if failed > 0 { parts.append("\(failed) failed") }
+        return parts.joined(separator: ", ")
+    }
+
+    /// What `rankfs status` shows.
+    var summary: [String] {
+        text.map { ["  requests   \($0)"] } ?? []
+    }
+}
+
+extension StatusDocument.Counts {
+    init(_ counts: RequestCounts) {
+        head = counts.head
+        get = counts.get
+        receivedBytes = counts.receivedBytes
+        answers = Answers(
+            succeeded: counts.succeeded, redirected: counts.redirected, limited: counts.limited,
+            refused: counts.refused, serverFailed: counts.serverFailed)
+        failures = Failures(
+            unreachable: counts.unreachable, timedOut: counts.timedOut, broken: counts.broken, invalid: counts.invalid,
+            cancelled: counts.cancelled)
+    }
+
+    /// Requests sent.
+    var sent: Int { head + get }
+
+    /// Requests that were refused, or ended without an answer although it was wanted.
+    var failed: Int {
+        answers.limited + answers.refused + answers.serverFailed + failures.unreachable + failures.timedOut
+            + failures.broken + failures.invalid
+    }
+}
+
+extension StatusDocument.Counts.Answers {
+    /// Each with its name in metrics.
+    var named: [(name: String, count: Int)] {
+        [
+            ("succeeded", succeeded), ("redirected", redirected), ("limited", limited), ("refused", refused),
+            ("server_failed", serverFailed),
+        ]
+    }
+}
+
+extension StatusDocument.Counts.Failures {
+    /// Each with its name in metrics.
+    var named: [(name: String, count: Int)] {
+        [
+            ("unreachable", unreachable), ("timed_out", timedOut), ("broken", broken), ("invalid", invalid),
+            ("cancelled", cancelled),
+        ]
+    }
+}
