@@ -52,14 +52,26 @@ struct Child {
         return (kilobytes("VmRSS:") * 1024, kilobytes("RssAnon:") * 1024, kilobytes("VmHWM:") * 1024)
     }
 
-    /// Bytes of the program and of the libraries that it brings along: those outside the system's directories of libraries.
+    /// Bytes of the program and of the libraries that it brings along: those outside the system's directories of libraries,
+    /// without what a debugger alone needs, as they are installed.
     var ownFiles: Int {
         let mapped = contents(of: "/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
             line.firstIndex(of: "/").map { String(line[$0...]) }
         }
         return Set(mapped).filter { path in
             (path.contains(".so") || path == executable) && !["/lib", "/usr/lib"].contains { path.hasPrefix($0) }
-        }.reduce(0) { $0 + max(0, size(of: $1)) }
+        }.reduce(0) { $0 + max(0, Self.strippedSize(of: $1)) }
+    }
+
+    /// The size of a program as strip(1) leaves it.
+    private static func strippedSize(of path: String) -> Int {
+        var template = Array("/tmp/rankfs-bench-XXXXXX".utf8CString)
+        let file = unsafe mkstemp(&template)
+        guard file >= 0 else { return size(of: path) }
+        defer { close(file) }
+        let copy = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { unsafe unlink(copy) }
+        return isInstalled("strip") && Child(["strip", "-o", copy, path]).wait() == 0 ? size(of: copy) : size(of: path)
     }
 
     private var executable: String {

@@ -15,6 +15,14 @@ func names(in directory: String) -> [String] {
     ((try? Directory.entries(at: directory)) ?? []).map(\.name).filter { !$0.hasPrefix(".") }
 }
 
+/// The paths of the files below a directory.
+func files(below directory: String) -> [String] {
+    ((try? Directory.entries(at: directory)) ?? []).flatMap { entry in
+        let path = "\(directory)/\(entry.name)"
+        return entry.kind == .directory ? files(below: path) : [path]
+    }
+}
+
 /// The size of a file; -1 if it cannot be had.
 func size(of path: String) -> Int {
     var status = stat()

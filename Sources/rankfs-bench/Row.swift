@@ -2,8 +2,8 @@
 enum Row: CaseIterable {
     case names, listing, firstByte, firstPicture, heads, headBytes, eightFiles, oneFile, oneFileBytes, tail
     case pagingMedian, paging, copy, copyBytes, synchronise, synchroniseBytes
-    case listingAgain, restartedListing, restartedReading, dropped, droppedProcessor, cached, direct, directTogether,
-        stat
+    case listingAgain, restartedListing, restartedReading, restartedDisk, dropped, droppedDisk, droppedProcessor, cached
+    case direct, directTogether, stat
     case idle, idleOwn, peak, start, disk
 
     /// Title, unit, digits behind the point, and bars: over TLS and HTTP/2, and plain.
@@ -28,6 +28,7 @@ enum Row: CaseIterable {
         case .restartedListing: ("restarted: ls -l of 500", "ms", 1, (30, 30))
         case .restartedReading: ("restarted: reading what is stored", "MB/s", 0, (700, 700))
         case .dropped: ("warm read, page cache dropped", "MB/s", 0, (600, 600))
+        case .restartedDisk, .droppedDisk: ("  the stored files by themselves", "MB/s", 0, (nil, nil))
         case .droppedProcessor: ("  processor time of the daemon, per GB", "s", 2, (nil, nil))
         case .cached: ("warm read, in page cache", "MB/s", 0, (3600, 3600))
         case .direct: ("O_DIRECT reads of 4 KB, 1 job", "k/s", 1, (70, 70))
@@ -37,7 +38,7 @@ enum Row: CaseIterable {
         case .idleOwn: ("  of that no file's", "MB", 1, (nil, nil))
         case .peak: ("peak of memory while copying", "MB", 1, (40, 40))
         case .start: ("start to answering mount", "ms", 0, (300, 300))
-        case .disk: ("program and libraries of its own, on disk", "MB", 1, (15, 15))
+        case .disk: ("program, stripped, and libraries of its own", "MB", 1, (15, 15))
         }
     }
 

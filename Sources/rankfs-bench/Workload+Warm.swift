@@ -9,11 +9,15 @@ extension Workload {
         readFile(largest)
         var figures: [Row: Double] = [:]
         let used = subject.daemon.processorSeconds
+        // The disk is measured between the runs, because it is not always as fast.
+        var disk: [Double] = []
         figures[.dropped] = median(of: 5) {
+            disk.append(rateOfDisk(below: subject.cache))
             dropPageCache()
             return bytes / seconds { for path in paths { readFile(path) } } / 1e6
         }
         figures[.droppedProcessor] = (subject.daemon.processorSeconds - used) / 5 / bytes * 1e9
+        figures[.droppedDisk] = percentile(disk, 0.5)
         figures[.cached] = median(of: 9) { bytes / seconds { for path in paths { readFile(path) } } / 1e6 }
         figures[.direct] = directReads(of: largest, readers: 1)
         figures[.directTogether] = directReads(of: largest, readers: 8)
@@ -34,17 +38,33 @@ extension Workload {
         let bytes = Double(paths.reduce(0) { $0 + readFile($1).bytes })
         var starts: [Double] = []
         var listings: [Double] = []
+        var disk: [Double] = []
         let reading = median(of: 5) {
             // The last of them may still be on its way to the disk.
             sleep(1)
             subject.stop()
             starts.append(subject.start() * 1000)
             listings.append(seconds { Child(["ls", "-l", subject.dayDirectory]).wait() } * 1000)
+            disk.append(rateOfDisk(below: subject.cache))
             dropPageCache()
             return bytes / seconds { for path in paths { readFile(path) } } / 1e6
         }
         return [
             .start: percentile(starts, 0.5), .restartedListing: percentile(listings, 0.5), .restartedReading: reading,
+            .restartedDisk: percentile(disk, 0.5),
         ]
+    }
+
+    /// MB a second at which the files that a subject keeps, up to 100 MB of them, come from the disk by themselves.
+    private static func rateOfDisk(below directory: String) -> Double {
+        var bytes = 0
+        let stored = files(below: directory).filter { path in
+            defer { bytes += size(of: path) }
+            return bytes < 100_000_000
+        }
+        dropPageCache()
+        var got = 0
+        let time = seconds { for path in stored { got += readFile(path).bytes } }
+        return Double(got) / time / 1e6
     }
 }
