@@ -55,10 +55,33 @@ extension Core {
     }
 
     /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
-    mutating func wish(_ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant) {
+    ///
+    /// - Returns: Those of them that are stored, which the disk may read ahead, and whether each is still to be verified.
+    @discardableResult
+    mutating func wish(
+        _ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant
+    ) -> [StoredWish] {
         wishes.removeAll { $0.directory == directory }
         wishes += pictures.map { (directory, $0) }
         pump(now: now)
+        return pictures.compactMap { picture in
+            let key = FileKey(picture.id)
+            return index[key].map { StoredWish(id: picture.id, key: key, isVerified: $0.isVerified) }
+        }
+    }
+
+    /// What a wish that is stored turned out to be.
+    mutating func verified(_ wish: StoredWish, _ result: Store.Opened) {
+        switch result {
+        case .file(_, let length):
+            if index[wish.key]?.length == length { index.setVerified(wish.key) }
+        case .broken(let reason):
+            // The file is gone; a download that began meanwhile writes its own.
+            index.remove(wish.key)
+            effects.append(.remove([wish.key]))
+            effects.append(.report(.removedBroken(wish.id, reason: reason)))
+        case .missing, .failed: break
+        }
     }
 
     /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
@@ -87,6 +110,14 @@ extension Core {
         guard makeRoom(for: picture.size ?? Self.assumedLength, isPreload: true) else { return }
         _ = begin(picture, isPreload: true, now: now)
     }
+}
+
+/// A wish to preload that is stored already.
+struct StoredWish: Equatable, Sendable {
+    let id: PictureID
+    let key: FileKey
+    /// Whether its file has been hashed since the start.
+    let isVerified: Bool
 }
 
 extension Flight {

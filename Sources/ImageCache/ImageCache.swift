@@ -70,6 +70,8 @@ package final class ImageCache: Sendable {
     let core: Mutex<Core>
     /// Commits, the index and deadlines; may wait for the disk.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
+    /// Where the disk is asked to read ahead, which waits while it has much to do.
+    let ahead = DispatchQueue(label: "rankfs.cache.ahead")
     let isTicking = Mutex(false)
     /// Numbers those who wait.
     let lastWaiter = Atomic<UInt64>(0)

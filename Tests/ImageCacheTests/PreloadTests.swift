@@ -46,6 +46,19 @@ import Testing
         second.close()
     }
 
+    /// Of what lies ahead the disk reads what is stored, and the network brings the rest.
+    @Test func whatIsStoredAheadIsLeftToTheDisk() async throws {
+        let bench = try Bench(preload: 2)
+        let pictures = (1...3).map { Sample.picture(Int64($0), size: Int64(Self.size)) }
+        try await bench.store(pictures[1], Self.bytes(2))
+        let stored = bench.cache.run { core in core.wish(pictures, directory: 1, now: bench.clock.now) }
+        #expect(stored == [StoredWish(id: pictures[1].id, key: FileKey(pictures[1].id), isVerified: true)])
+        // A picture that is gone meanwhile is no error.
+        let gone = StoredWish(id: pictures[0].id, key: FileKey(pictures[0].id), isVerified: false)
+        bench.cache.readAhead(stored + [gone])
+        #expect(bench.events.texts.isEmpty, "\(bench.events.texts)")
+    }
+
     /// What is there in part is worth more to who comes than the beginning of what lies behind it.
     @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
         let bench = try Bench(preload: 2, connections: 2)
