@@ -83,6 +83,21 @@ struct HostCoolDownTests {
         #expect(!isWaiting)
     }
 
+    /// A picture that will be read next does not wait for the sizes of a whole listing.
+    @Test func ofWhatNobodyWaitsForBodiesGoFirst() {
+        var host = HostCoolDown()
+        let deadline = start + .seconds(60)
+        for id in 0..<4 { host.join(id, priority: .preload, deadline: deadline) }
+        for id in 4..<6 { host.join(id, priority: .preload, transferClass: .bulk, deadline: deadline) }
+        for id in 6..<8 { host.join(id, priority: .reader, deadline: deadline) }
+        host.join(8, priority: .reader, transferClass: .bulk, deadline: deadline)
+        #expect(next(&host) == [6, 7, 8, 4].map { .send($0) })
+        host.setPriority(3, .reader)
+        host.setPriority(5, .reader)
+        for id in [6, 7, 8, 4] { _ = settle(&host, id, .unknown) }
+        #expect(next(&host) == [3, 5, 0, 1].map { .send($0) })
+    }
+
     @Test func whoHasTimeWaitsForTheEndAndTheProbe() {
         var host = host(4)
         #expect(next(&host).count == 4)

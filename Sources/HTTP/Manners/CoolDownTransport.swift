@@ -39,8 +39,9 @@ package final class CoolDownTransport: Transport {
 
         mutating func join(_ id: Int) {
             guard let entry = requests[id] else { return }
-            let (priority, deadline) = (entry.request.priority, entry.request.deadline)
-            hosts[entry.host, default: HostCoolDown()].join(id, priority: priority, deadline: deadline)
+            hosts[entry.host, default: HostCoolDown()].join(
+                id, priority: entry.request.priority, transferClass: entry.request.transferClass,
+                deadline: entry.request.deadline)
         }
 
         mutating func end(_ id: Int, _ error: HTTPError) {

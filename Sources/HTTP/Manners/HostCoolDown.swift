@@ -17,7 +17,14 @@ struct HostCoolDown {
     private struct Item {
         var id: Int
         var priority: TransferPriority
+        var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
+
+        /// Whether it goes before one that comes later.
+        func goesBefore(_ later: Item) -> Bool {
+            if priority != later.priority { return priority > later.priority }
+            return priority == .reader || transferClass == .bulk || later.transferClass == .metadata
+        }
     }
 
     private struct Sent {
@@ -39,7 +46,7 @@ struct HostCoolDown {
     static let answerTime = Duration.milliseconds(500)
 
     private var coolDown: CoolDown
-    /// By priority, then arrival.
+    /// By priority, of what nobody waits for bodies before small answers, then by arrival.
     private var waiting: [Item] = []
     private var underWay: [Int: Sent] = [:]
     /// How many may be under way, by the good answers of this burst.
@@ -64,10 +71,17 @@ struct HostCoolDown {
     }
 
     /// Puts a request in its place.
-    mutating func join(_ id: Int, priority: TransferPriority, deadline: ContinuousClock.Instant) {
+    ///
+    /// Of what nobody waits for, bodies go first: they are few, asked for ahead of somebody who reads, while the sizes of a whole
+    /// listing come by the hundred.
+    mutating func join(
+        _ id: Int, priority: TransferPriority, transferClass: TransferClass = .metadata,
+        deadline: ContinuousClock.Instant
+    ) {
+        let item = Item(id: id, priority: priority, transferClass: transferClass, deadline: deadline)
         // Nearly always the last place: look from the end.
-        let place = waiting.lastIndex { $0.priority >= priority }.map { $0 + 1 } ?? 0
-        waiting.insert(Item(id: id, priority: priority, deadline: deadline), at: place)
+        let place = waiting.lastIndex { $0.goesBefore(item) }.map { $0 + 1 } ?? 0
+        waiting.insert(item, at: place)
     }
 
     /// Changes the priority of one that waits.
@@ -76,7 +90,7 @@ struct HostCoolDown {
             return
         }
         let item = waiting.remove(at: place)
-        join(id, priority: priority, deadline: item.deadline)
+        join(id, priority: priority, transferClass: item.transferClass, deadline: item.deadline)
     }
 
     /// Takes one out that waits; false if it does not.
