@@ -29,14 +29,11 @@ func size(of path: String) -> Int {
     return unsafe lstat(path, &status) == 0 ? status.st_size : -1
 }
 
-/// Reads a piece of a file and tells the bytes got and when the first of them came.
+/// Reads a piece of a file and returns how many bytes came.
 @discardableResult
-func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> (bytes: Int, first: Double) {
-    let clock = ContinuousClock()
-    let start = clock.now
-    var first = 0.0
+func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> Int {
     let file = unsafe open(path, O_RDONLY)
-    guard file >= 0 else { return (0, 0) }
+    guard file >= 0 else { return 0 }
     defer { close(file) }
     var buffer = [UInt8](repeating: 0, count: 131_072)
     var total = 0
@@ -46,13 +43,9 @@ func readFile(_ path: String, from offset: Int = 0, count: Int = .max) -> (bytes
             unsafe pread(file, $0.baseAddress, wanted, off_t(offset + total))
         }
         guard got > 0 else { break }
-        if total == 0 {
-            let time = start.duration(to: clock.now).components
-            first = Double(time.seconds) + Double(time.attoseconds) / 1e18
-        }
         total += got
     }
-    return (total, first)
+    return total
 }
 
 /// The value at a place of the sorted values: 0.5 is the median.

@@ -69,18 +69,38 @@ final class Site {
     /// The pictures, the largest first.
     var largest: [(rank: String, size: Int)] { pictures.sorted { $0.size > $1.size } }
 
-    /// Requests that the origin has logged: of all kinds, and of pictures HEADs, GETs and the bytes sent.
-    func requests() -> (all: Int, heads: Int, gets: Int, bytes: Int) {
-        var result = (all: 0, heads: 0, gets: 0, bytes: 0)
-        for line in contents(of: "\(directory)/origin.log").split(separator: "\n") {
-            result.all += 1
-            guard line.contains("/img-master/") || line.contains(".jpg") else { continue }
-            if line.contains("\"HEAD\"") { result.heads += 1 } else { result.gets += 1 }
-            if let place = line.firstRange(of: "\"bytes\":") {
-                result.bytes += Int(line[place.upperBound...].prefix { $0.isNumber }) ?? 0
-            }
+    /// A request for a picture's bytes that the origin has answered.
+    struct Sent {
+        /// In milliseconds since the origin started.
+        let began: Int
+        let path: Substring
+        let bytes: Int
+    }
+
+    /// Bytes of pictures that the origin has sent so far.
+    var sentBytes: Int { sent().reduce(0) { $0 + $1.bytes } }
+
+    /// Answers with pictures' bytes that the origin has logged, after so many lines of its log.
+    func sent(after lines: Int = 0) -> [Sent] {
+        contents(of: log).split(separator: "\n").dropFirst(lines).compactMap { line in
+            guard line.contains("/img-master/") || line.contains(".jpg"), !line.contains("\"HEAD\"") else { return nil }
+            return Sent(
+                began: Self.number(in: line, after: "\"t\":"), path: Self.text(in: line, after: "\"path\":\""),
+                bytes: Self.number(in: line, after: "\"bytes\":"))
         }
-        return result
+    }
+
+    /// Lines of the origin's log so far.
+    var logged: Int { contents(of: log).split(separator: "\n").count }
+
+    private var log: String { "\(directory)/origin.log" }
+
+    private static func number(in line: Substring, after key: String) -> Int {
+        line.firstRange(of: key).flatMap { Int(line[$0.upperBound...].prefix { $0.isNumber }) } ?? 0
+    }
+
+    private static func text(in line: Substring, after key: String) -> Substring {
+        line.firstRange(of: key).map { line[$0.upperBound...].prefix { $0 != "\"" } } ?? ""
     }
 
     func close() {

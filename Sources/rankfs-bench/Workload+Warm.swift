@@ -4,7 +4,7 @@ extension Workload {
     /// What is stored, read again and again.
     @Sendable static func warm(_ subject: any Subject, _ site: Site) -> [Row: Double] {
         let paths = Array(subject.paths(site).prefix(60))
-        let bytes = Double(paths.reduce(0) { $0 + readFile($1).bytes })
+        let bytes = Double(paths.reduce(0) { $0 + readFile($1) })
         let largest = subject.path(ofRank: site.largest[0].rank)
         readFile(largest)
         var figures: [Row: Double] = [:]
@@ -35,7 +35,7 @@ extension Workload {
     @Sendable static func restart(_ subject: any Subject, _ site: Site) -> [Row: Double] {
         Child(["ls", "-l", subject.dayDirectory]).wait()
         let paths = Array(subject.paths(site).prefix(60))
-        let bytes = Double(paths.reduce(0) { $0 + readFile($1).bytes })
+        let bytes = Double(paths.reduce(0) { $0 + readFile($1) })
         var starts: [Double] = []
         var listings: [Double] = []
         var disk: [Double] = []
