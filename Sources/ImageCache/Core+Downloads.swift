@@ -2,12 +2,13 @@ internal import HTTP
 internal import Rankings
 
 extension Core {
-    /// Begins a download; requests follow from `pump`.
+    /// Begins a download, for a reader or for a directory's walk; requests follow from `pump`.
     ///
     /// - Returns: Why none can be begun.
     mutating func begin(
-        _ picture: PictureRequest, isPreload: Bool, now: ContinuousClock.Instant
+        _ picture: PictureRequest, walk: UInt64? = nil, now: ContinuousClock.Instant
     ) -> ImageCacheError? {
+        let isPreload = walk != nil
         let key = FileKey(picture.id)
         let name = picture.location.url.split(separator: "/").last ?? ""
         guard !configuration.isPlaceholder(name) else {
@@ -30,8 +31,8 @@ extension Core {
             effects.append(.reopen(key, file))
         }
         downloads[key] = Download(
-            number: flight.token, flight: flight, picture: picture, file: file, priority: isPreload ? .preload : .reader
-        )
+            number: flight.token, flight: flight, picture: picture, file: file,
+            priority: isPreload ? .preload : .reader, walk: walk)
         reserve(size, for: key)
         return nil
     }

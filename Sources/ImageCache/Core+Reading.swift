@@ -271,7 +271,7 @@ extension Core {
         guard let handle = handles[id], !isClosed else {
             return effects.append(.resume(continuation, .failed(.cancelled)))
         }
-        if downloads[handle.key] == nil, let error = begin(handle.picture, isPreload: false, now: now) {
+        if downloads[handle.key] == nil, let error = begin(handle.picture, now: now) {
             return effects.append(.resume(continuation, .failed(error)))
         }
         if let mismatch = join(id, now: now) {
@@ -301,7 +301,7 @@ extension Core {
             return effects.append(.resume(continuation, .failed(error)))
         }
         guard !isClosed else { return effects.append(.resume(continuation, .failed(.cancelled))) }
-        if downloads[key] == nil, let error = begin(picture, isPreload: false, now: now) {
+        if downloads[key] == nil, let error = begin(picture, now: now) {
             return effects.append(.resume(continuation, .failed(error)))
         }
         if let download = downloads[key], download.flight.phase == .complete, let total = download.flight.total {

@@ -84,6 +84,20 @@ extension Core {
         }
     }
 
+    /// Ends what was downloaded ahead of bulk walks that have ended, but for as much as an ordinary reader has ahead.
+    mutating func endRestedWalks(now: ContinuousClock.Instant) {
+        for directory in preload.rested(now: now) {
+            wishes.removeAll { $0.directory == directory }
+            let unread = downloads.filter {
+                $0.value.walk == directory && $0.value.flight.phase == .running && !$0.value.flight.isRead
+            }
+            for (key, _) in unread.sorted(by: { $0.value.number < $1.value.number }).dropFirst(preload.ordinary) {
+                downloads[key]?.flight.isPreload = false
+                release(key, now: now)
+            }
+        }
+    }
+
     /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
     private mutating func reviewWishes(now: ContinuousClock.Instant) {
         guard !wishes.isEmpty else { return }
@@ -104,11 +118,11 @@ extension Core {
     /// Begins a download for the first wish, unless there is no room for it.
     private mutating func beginWish(now: ContinuousClock.Instant) {
         guard !wishes.isEmpty else { return }
-        let picture = wishes.removeFirst().picture
+        let (directory, picture) = wishes.removeFirst()
         // Another directory may have wished for the same one.
         guard downloads[FileKey(picture.id)] == nil else { return }
         guard makeRoom(for: picture.size ?? Self.assumedLength, isPreload: true) else { return }
-        _ = begin(picture, isPreload: true, now: now)
+        _ = begin(picture, walk: directory, now: now)
     }
 }
 
@@ -121,10 +135,16 @@ struct StoredWish: Equatable, Sendable {
 }
 
 extension Flight {
+    /// What a request still has to bring, as the scheduler counts it.
+    private func load(_ segment: Segment) -> Int64 {
+        let end = min(segment.end, total ?? segment.next + Core.assumedLength)
+        return max(0, end - segment.next) + (segment.hasAnswer ? 0 : DownloadScheduler.latency)
+    }
+
     /// What the scheduler is told of it.
     func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Download {
         DownloadScheduler.Download(
-            key: key, number: number, requests: segments.count, isRead: isRead, isAwaited: !waiters.isEmpty,
+            key: key, number: number, requests: segments.values.map(load), isRead: isRead, isAwaited: !waiters.isEmpty,
             hasAnswer: hasAnswer, awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
     }
 }

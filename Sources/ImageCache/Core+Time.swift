@@ -14,6 +14,7 @@ extension Core {
                 release(key, now: now)
             }
         }
+        endRestedWalks(now: now)
         pump(now: now)
     }
 

@@ -14,6 +14,8 @@ struct Core: Sendable {
         var file: FlightFile
         var transfers: [UInt64: any Transfer] = [:]
         var priority: TransferPriority
+        /// The directory whose walk wished for it; nil for one that a reader began.
+        var walk: UInt64?
         /// Bytes written since the partial state was last noted.
         var unnoted: Int64 = 0
         /// Bytes counted against the budget; 0 for one that cannot be kept.

@@ -9,6 +9,9 @@ struct Piece: Equatable, Sendable {
     /// The request under way that reaches into the gap, and is to end where the gap begins.
     var cut: UInt64?
 
+    /// Bytes of it; a guess where nobody told the length.
+    var length: Int64 { gap.upperBound == .max ? Core.assumedLength : Int64(gap.count) }
+
     /// So much of it.
     func prefix(_ length: Int64) -> Piece {
         var piece = self
@@ -37,8 +40,8 @@ extension Flight {
             let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
         else { return nil }
         let end = min(plain.end, total)
-        let kept = plain.next + DownloadScheduler.largestUnread / 2
-        guard end - plain.next > DownloadScheduler.wholeUnread, kept < end else { return nil }
+        let kept = plain.next + DownloadScheduler.keptOfPlain
+        guard end - plain.next > DownloadScheduler.longestPlain, kept < end else { return nil }
         return Piece(gap: kept..<end, cut: id)
     }
 

@@ -10,6 +10,8 @@ internal import HTTP
 struct PreloadPolicy: Sendable {
     /// A reader who opens the next picture this soon after the last byte of the previous one did not look at it.
     static let pauseOfABulkWalk: Duration = .milliseconds(150)
+    /// So long after its last picture a program that copies has come to its end: it opens the next one at once.
+    static let pauseOfACopy: Duration = .milliseconds(50)
     /// Quick steps in a row that make a bulk walk even where every picture was there already.
     static let stepsOfABulkWalk = 2
     /// Directories remembered; a walk is some 100 bytes, and its order 8 a picture, shared with the listing.
@@ -35,6 +37,8 @@ struct PreloadPolicy: Sendable {
         var forward = 1
         var width: Int
         var quickSteps = 0
+        /// Whether its reader is known to look at nothing.
+        var isBulk = false
         /// When the last byte of `last` was read.
         var finished: ContinuousClock.Instant?
         /// The newest event, to forget the oldest walk.
@@ -70,7 +74,7 @@ struct PreloadPolicy: Sendable {
 
     init(ordinary: Int, slots: TransferSlots) {
         wide = slots.ahead
-        widest = 3 * wide
+        widest = 2 * wide
         self.ordinary = min(max(0, ordinary), widest)
     }
 
@@ -118,6 +122,7 @@ struct PreloadPolicy: Sendable {
         if isNear { walk.other = nil }
         walk.step = isNear ? move.signum() : walk.forward
         walk.last = index
+        walk.isBulk = isBulk
         walk.finished = nil
         walk.isPlanned = false
         walks[directory] = walk
@@ -183,6 +188,19 @@ struct PreloadPolicy: Sendable {
     mutating func finished(_ index: Int, in directory: UInt64, now: ContinuousClock.Instant) {
         guard walks[directory]?.last == index else { return }
         walks[directory]?.finished = now
+    }
+
+    /// The directories whose bulk walk nobody goes on with: no more than the ordinary number of pictures is wanted there.
+    mutating func rested(now: ContinuousClock.Instant) -> [UInt64] {
+        let over = walks.filter { _, walk in
+            let pause = walk.isBulk ? Self.pauseOfACopy : Self.pauseOfABulkWalk
+            return walk.width > ordinary && walk.finished.map { now - $0 > pause } ?? false
+        }
+        for directory in over.keys {
+            walks[directory]?.width = ordinary
+            walks[directory]?.quickSteps = 0
+        }
+        return over.keys.sorted()
     }
 
     private mutating func plan(_ directory: UInt64) -> Decision {

@@ -203,7 +203,7 @@ import Testing
         flight.segments[1]?.end = total
         flight.segments[1]?.hasAnswer = true
         let shares = Self.plan(&flight, idle: 6, nextID: &nextID)
-        #expect(shares.isEmpty == (total <= DownloadScheduler.wholeUnread))
+        #expect(shares.isEmpty == (total <= DownloadScheduler.longestPlain))
         #expect(shares.count <= 6)
         // Each byte once, from the first on.
         var end = flight.segments[1]?.end

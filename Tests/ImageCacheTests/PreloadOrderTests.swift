@@ -135,9 +135,9 @@ import Testing
         var walker = Walker()
         let plans = walker.walk(
             Self.byTime(20...26), pause: .milliseconds(5), wasThere: false)
-        let ahead = [22...23, 23...26, 24...31, 25...32, 26...33, 27...34]
+        let ahead = [22...23, 23...26, 24...31, 25...36, 26...37, 27...38]
         #expect(Array(plans.dropFirst()) == ahead.map { .plan(Self.byTime($0)) })
-        #expect(walker.policy.width(of: 1) == 8)
+        #expect(walker.policy.width(of: 1) == 12)
         // A pause closes the window, as by name.
         #expect(walker.walk(Self.byTime([27])) == [.plan(Self.byTime([28, 29]))])
     }

@@ -45,7 +45,7 @@ import Testing
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let quick = walk([1, 2, 3, 4, 5], pause: .milliseconds(5), wasThere: false, policy: &policy)
         #expect(
-            quick.map(width) == [2, 4, 8, 8, 8])
+            quick.map(width) == [2, 4, 8, 12, 12])
         let slow = walk([6], pause: .seconds(9), policy: &policy)
         #expect(slow.map(width) == [2])
     }
@@ -53,8 +53,8 @@ import Testing
     @Test func aLongWalkLooksAsFarAheadAsItHasCome() {
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         let widths = walk(Array(1...40), pause: .milliseconds(5), wasThere: false, policy: &policy).map(width)
-        #expect(widths.prefix(9) == [2, 4, 8, 8, 8, 8, 8, 8, 8])
-        #expect(widths[12] == 12 && widths[20] == 20)
+        #expect(widths.prefix(9) == [2, 4, 8, 12, 12, 12, 12, 12, 12])
+        #expect(widths[13] == 13 && widths[20] == 20)
         #expect(widths.max() == policy.widest && widths.last == policy.widest)
     }
 
@@ -71,9 +71,26 @@ import Testing
         policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         #expect(
             walk(Array(1...12), pause: .milliseconds(5), isBulk: true, policy: &policy).map(width)
-                == [2, 8, 8, 8, 8, 8, 8, 8, 8, 9, 10, 11])
+                == [2, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12])
         #expect(walk([13, 14], pause: .seconds(9), isBulk: true, policy: &policy).map(width) == [2, 2])
         #expect(walk([90], pause: .milliseconds(5), isBulk: true, policy: &policy).map(width) == [2])
+    }
+
+    @Test(arguments: [(true, PreloadPolicy.pauseOfACopy), (false, PreloadPolicy.pauseOfABulkWalk)])
+    func aBulkWalkThatNobodyGoesOnWithIsOver(isBulk: Bool, pause: Duration) {
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
+        for place in 1...2 {
+            #expect(policy.rested(now: start + .seconds(9)) == [], "an ordinary walk rests at each picture")
+            _ = policy.passed(
+                place, in: 1, opened: start, wasThere: false, isComplete: true, isBulk: isBulk)
+            #expect(policy.rested(now: start + .seconds(9)) == [], "the last byte has not been read")
+            policy.finished(place, in: 1, now: start)
+        }
+        #expect(policy.width(of: 1) == (isBulk ? 12 : 4))
+        #expect(policy.rested(now: start + pause) == [])
+        #expect(policy.rested(now: start + pause + .milliseconds(1)) == [1])
+        #expect(policy.width(of: 1) == 2)
+        #expect(policy.rested(now: start + .seconds(9)) == [])
     }
 
     @Test func aJumpDropsWhatWasPlanned() {

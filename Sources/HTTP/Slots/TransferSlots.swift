@@ -5,10 +5,10 @@ package struct TransferSlots: Hashable, Sendable {
     /// Those of them that requests may take which nobody waits for.
     package let ahead: Int
 
-    /// Leaves half of many slots, and one of few, to whoever comes and waits; of a single one others have what is left.
+    /// Leaves a quarter of many slots, and one of few, to whoever comes and waits; of a single one others have what is left.
     package init(all: Int) {
         self.all = max(1, all)
-        ahead = max(1, min(self.all - 1, max(Self.usefulAhead, self.all / 2)))
+        ahead = max(1, min(self.all - 1, max(Self.usefulAhead, self.all * 3 / 4)))
     }
 
     /// So many connections carry what a person at a viewer reads ahead: at 4 MiB/s each, twenty pictures a second.
