@@ -65,7 +65,7 @@ package final class ImageCache: Sendable {
     let configuration: Configuration
     let host: ImageHost
     let report: @Sendable (ImageCacheEvent) -> Void
-    let store: Store
+    let store: PictureStore
     let index: IndexFile?
     let core: Mutex<Core>
     /// Commits, the index and deadlines; may wait for the disk.
@@ -85,11 +85,11 @@ package final class ImageCache: Sendable {
         self.configuration = configuration
         self.host = host
         self.report = report
-        store = try Store(directory: configuration.directory, report: report)
+        store = try PictureStore(directory: configuration.directory, report: report)
         var stored = StoredIndex()
         var suspicion: String? = "the index cannot be opened"
         do throws(DatabaseError) {
-            let file = try IndexFile(path: "\(configuration.directory)/\(Store.indexName)")
+            let file = try IndexFile(path: "\(configuration.directory)/\(PictureStore.indexName)")
             let loaded = try file.load()
             stored = StoredIndex(loaded.entries)
             suspicion = loaded.suspicion
@@ -103,7 +103,7 @@ package final class ImageCache: Sendable {
         if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }
         let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
         core = Mutex(Core(configuration, slots: host.slots, store: store, index: stored, parked: parked))
-        run { core in core.makeRoom(for: 0, isPreload: false) }
+        run { core in core.trim() }
         if suspicion != nil, !isEmpty { disk.async { [self] in reconcile() } }
         disk.async { [self] in checkDisk() }
     }
@@ -117,14 +117,14 @@ package final class ImageCache: Sendable {
         let key = FileKey(picture)
         let now = configuration.monotonicNow()
         return core.withLock { core in
-            if let flight = core.downloads[key]?.flight {
-                if flight.phase == .complete, let total = flight.total { return .stored(length: total) }
-                if flight.isQueued { return .queued }
-                return .downloading(received: flight.received, total: flight.total)
+            if let download = core.downloads[key]?.download {
+                if download.phase == .complete, let total = download.total { return .stored(length: total) }
+                if download.isQueued { return .queued }
+                return .downloading(received: download.received, total: download.total)
             }
             if let entry = core.index[key] { return .stored(length: entry.length) }
-            if core.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
-            return core.failure(of: key, now: now).map { .failed(reason: $0.text) } ?? .absent
+            if core.scheduler.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
+            return core.failures.failure(of: key, now: now).map { .failed(reason: $0.text) } ?? .absent
         }
     }
 
@@ -140,11 +140,7 @@ package final class ImageCache: Sendable {
     package func announcementEnded(of picture: PictureID) async {
         let key = FileKey(picture)
         await withCheckedContinuation { continuation in
-            let isUnderWay = core.withLock { core in
-                guard let flight = core.downloads[key]?.flight, flight.phase != .complete else { return false }
-                core.settlers[key, default: []].append(continuation)
-                return true
-            }
+            let isUnderWay = core.withLock { $0.downloads.addSettler(continuation, of: key) }
             if !isUnderWay { continuation.resume() }
         }
     }
@@ -174,7 +170,8 @@ package final class ImageCache: Sendable {
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
         let key = FileKey(picture)
         return run { core in
-            guard core.openCounts[key] ?? 0 <= openers, core.downloads[key] == nil, core.index.remove(key) != nil else {
+            guard core.pictures.openers(of: key) <= openers, core.downloads[key] == nil, core.index.remove(key) != nil
+            else {
                 return false
             }
             core.effects.append(.remove([key]))

@@ -23,7 +23,23 @@ import Testing
     }
 
     @Test func oneSchedulerDecidesWhatIsAskedFor() throws {
-        #expect(try files(with: ["flight.begin("], in: ["ImageCache"]) == ["Core+Requests.swift"])
+        #expect(try files(with: ["download.begin("], in: ["ImageCache"]) == ["Core+Requests.swift"])
         #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core+Requests.swift"])
+    }
+
+    /// The books of the cache's core know nothing of it, so each can be read by itself.
+    @Test func onlyTheCoreBringsTheBooksTogether() throws {
+        let files = try Package.swiftFiles(below: "Sources/ImageCache")
+        let books = ["OpenPictures.swift", "Downloads.swift", "Budget.swift", "DownloadScheduler.swift"]
+        for file in files {
+            let name = String(file.path.split(separator: "/").last ?? "")
+            let code = file.lines.filter { !$0.isComment }
+            if !file.path.contains("/Core/") {
+                #expect(!code.contains { $0.contains("extension Core") }, "\(file.path)")
+            }
+            guard books.contains(name) else { continue }
+            #expect(!code.contains { $0.contains("Core") && !$0.contains("Core.assumedLength") }, "\(file.path)")
+        }
+        #expect(books.allSatisfy { book in files.contains { $0.path.hasSuffix("/\(book)") } })
     }
 }

@@ -157,7 +157,7 @@ extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {
         guard case .file(let file, let offset, let count) = self else { return [] }
-        return (try? Files.read(file.descriptor, at: offset, count: count)) ?? []
+        return (try? CacheFiles.read(file.descriptor, at: offset, count: count)) ?? []
     }
 }
 

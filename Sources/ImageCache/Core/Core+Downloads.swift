@@ -1,0 +1,228 @@
+internal import HTTP
+internal import Rankings
+
+/// How downloads begin and end.
+extension Core {
+    /// Begins a download, for a reader or for a directory's walk; requests follow from `pump`.
+    ///
+    /// - Returns: Why none can be begun.
+    mutating func begin(
+        _ picture: PictureRequest, walk: UInt64? = nil, now: ContinuousClock.Instant
+    ) -> ImageCacheError? {
+        let key = FileKey(picture.id)
+        let name = picture.location.url.split(separator: "/").last ?? ""
+        guard !configuration.isPlaceholder(name) else {
+            return .refused("the service gives a placeholder for this picture")
+        }
+        guard let format = PictureFormat(fileExtension: picture.location.fileExtension) else {
+            return .damaged("pictures of this kind are not known")
+        }
+        if let size = picture.size, !(1...PictureLimits.largest).contains(size) {
+            return .lengthContradicts(told: nil, shown: size)
+        }
+        var download = Download(format: format, total: picture.size, now: now)
+        download.token = makeID()
+        download.isPreload = walk != nil
+        download.isShared = pictures.openers(of: key) > 1
+        let file = PartialFile(key, key: picture.id.key, store: store, spare: spare)
+        if budget.unpark(key) {
+            download.phase = .opening
+            effects.append(.reopen(key, file))
+        }
+        downloads[key] = Downloads.Entry(
+            number: download.token, download: download, picture: picture, file: file,
+            priority: walk == nil ? .reader : .preload, walk: walk)
+        reserve(picture.size ?? Self.assumedLength, for: key)
+        return nil
+    }
+
+    /// Counts what a download will take.
+    mutating func reserve(_ bytes: Int64, for key: FileKey) {
+        guard let isRead = downloads[key]?.download.isRead else { return }
+        account { budget, index, inUse in
+            budget.reserve(bytes, for: key, isPreload: !isRead, in: &index, inUse: inUse)
+        }
+    }
+
+    /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
+    ///
+    /// - Returns: What is to be removed at once.
+    mutating func giveWay(to key: FileKey) -> [FileKey] {
+        guard let download = downloads[key]?.download else { return [] }
+        return giveWay(
+            max(0, (download.total ?? Self.assumedLength) - download.received), sparesUnread: !download.isRead)
+    }
+
+    /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [FileKey] {
+        account { budget, index, inUse in
+            budget.giveWay(bytes, sparesUnread: sparesUnread, in: &index, inUse: inUse)
+        }
+    }
+
+    /// The earlier download's file has been looked at.
+    mutating func reopened(
+        _ key: FileKey, _ file: PartialFile, _ found: (PartialState, PictureEdges)?, now: ContinuousClock.Instant
+    ) {
+        // The next download of the picture looks for itself: what this one found is not open there.
+        guard let entry = downloads[key], entry.file === file, entry.download.phase == .opening else { return }
+        downloads[key]?.download.phase = .running
+        if let (state, edges) = found {
+            apply(downloads[key]?.download.resume(state, edges: edges), to: key, now: now)
+        }
+        pump(now: now)
+    }
+
+    // MARK: - What becomes of it
+
+    /// Carries out what a download decided.
+    mutating func apply(_ change: DownloadChange?, to key: FileKey, now: ContinuousClock.Instant) {
+        guard let change else { return }
+        for segment in change.cancel {
+            if let transfer = downloads[key]?.transfers.removeValue(forKey: segment) {
+                effects.append(.cancel(transfer))
+            }
+        }
+        for waiter in change.ready { answer(waiter, now: now) }
+        switch change.outcome {
+        case nil: break
+        case .complete(let length): complete(key, length: length, now: now)
+        case .failed(let error, let keepsPartial): fail(key, error, keepsPartial: keepsPartial, now: now)
+        case .restart: restart(key)
+        }
+    }
+
+    private mutating func answer(_ id: UInt64, now: ContinuousClock.Instant) {
+        guard let waiter = downloads.removeWaiter(id), let entry = downloads[waiter.key] else { return }
+        guard let handle = waiter.handle else {
+            return effects.append(.resume(waiter.continuation, .length(entry.download.total ?? 0)))
+        }
+        guard let total = entry.download.total, let file = entry.file.current else {
+            return effects.append(.resume(waiter.continuation, .again))
+        }
+        if let mismatch = pictures[handle]?.mismatch(with: entry.download.version) {
+            return effects.append(.resume(waiter.continuation, .failed(mismatch)))
+        }
+        let bytes = give(
+            file, waiter.range.lowerBound, waiter.range.count, length: total, entry.download, to: handle, now: now)
+        effects.append(.resume(waiter.continuation, .bytes(bytes)))
+    }
+
+    private mutating func complete(_ key: FileKey, length: Int64, now: ContinuousClock.Instant) {
+        guard let entry = downloads[key] else { return }
+        downloads[key]?.transfers = [:]
+        settle(key)
+        reserve(length + Int64(Footer.size), for: key)
+        failures.forget(key)
+        scheduler.goOn()
+        if entry.download.isPreload, !entry.download.isRead { preloadedCount += 1 }
+        for id in entry.download.handles {
+            pictures.hand(entry.file, of: entry.download, to: id)
+            guard let handle = pictures[id], handle.measure.isReal, let neighbours = handle.neighbours else { continue }
+            follow(preload.completed(neighbours.index, in: neighbours.directory), neighbours)
+        }
+        if entry.file.isInMemory || budget.reserved(for: key) == 0 {
+            forget(key)
+            effects.append(.unlink(entry.file))
+            effects.append(.checkDisk)
+        } else {
+            effects.append(.commit(key, entry.file, length: length))
+        }
+    }
+
+    /// Takes a download off the books.
+    @discardableResult
+    private mutating func forget(_ key: FileKey) -> Downloads.Entry? {
+        budget.release(key)
+        return downloads.remove(key)
+    }
+
+    /// A whole picture has been moved to its place, or the disk refused.
+    mutating func committed(
+        _ key: FileKey, _ file: PartialFile, _ error: FileError?, now: ContinuousClock.Instant
+    ) {
+        guard let entry = downloads[key], entry.file === file else { return }
+        forget(key)
+        if let error {
+            effects.append(.unlink(file))
+            refused(error.text)
+        } else {
+            index.insert(
+                key, length: entry.download.total ?? 0, version: entry.download.version,
+                isUnread: entry.download.isPreload && pictures.openers(of: key) == 0 && !entry.download.isDemanded,
+                now: configuration.now())
+        }
+        account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
+        pump(now: now)
+    }
+
+    mutating func fail(
+        _ key: FileKey, _ error: ImageCacheError, keepsPartial: Bool, now: ContinuousClock.Instant
+    ) {
+        let reserved = budget.reserved(for: key)
+        guard let entry = forget(key) else { return }
+        settle(key)
+        for transfer in entry.transfers.values { effects.append(.cancel(transfer)) }
+        for waiter in downloads.removeWaiters(where: { $0.key == key }) {
+            effects.append(.resume(waiter.continuation, .failed(error)))
+        }
+        if error.isOfTheBytes { pictures.fail(entry.download.handles, error) }
+        if keepsPartial { park(key, entry, reserved: reserved) } else { effects.append(.discard(entry.file)) }
+        if case .gone = error { failures.remember(error, of: key, for: Failures.goneFor, now: now) }
+        if entry.download.isPreload, !entry.download.isRead {
+            effects.append(.report(.preloadFailed(entry.picture.id, error)))
+            if error != .gone { failures.remember(error, of: key, for: Failures.preloadFor, now: now) }
+        }
+        switch error {
+        case .unreachable, .timedOut, .limited: scheduler.rest(until: now + Self.preloadsRestFor)
+        default: break
+        }
+        pump(now: now)
+    }
+
+    mutating func restart(_ key: FileKey) {
+        guard let entry = downloads[key] else { return }
+        settle(key)
+        for transfer in entry.transfers.values { effects.append(.cancel(transfer)) }
+        effects.append(.discard(entry.file))
+        let sizes = entry.download.handles.compactMap { pictures[$0]?.picture.size }
+        let token = makeID()
+        let file = PartialFile(key, key: entry.picture.id.key, store: store, spare: spare)
+        downloads[key]?.transfers = [:]
+        downloads[key]?.unnoted = 0
+        downloads[key]?.file = file
+        downloads[key]?.download.clear(total: sizes.first ?? entry.picture.size, token: token)
+    }
+
+    /// Ends a download that nothing wants, unless it is nearly done.
+    mutating func release(_ key: FileKey, now: ContinuousClock.Instant) {
+        guard let entry = downloads[key] else { return }
+        if entry.download.isForsaken(isClosing: isClosed) {
+            let reserved = budget.reserved(for: key)
+            forget(key)
+            settle(key)
+            for transfer in entry.transfers.values { effects.append(.cancel(transfer)) }
+            park(key, entry, reserved: reserved)
+        }
+        updatePriority(key)
+        pump(now: now)
+    }
+
+    private mutating func settle(_ key: FileKey) {
+        let waiting = downloads.removeSettlers(of: key)
+        if !waiting.isEmpty { effects.append(.settled(waiting)) }
+    }
+
+    /// Keeps what came so far for another try.
+    private mutating func park(_ key: FileKey, _ entry: Downloads.Entry, reserved: Int64) {
+        let download = entry.download
+        guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
+        guard download.validator != nil, download.received > 0, !entry.file.isInMemory else {
+            return effects.append(.discard(entry.file))
+        }
+        budget.park(key, bytes: download.received)
+        effects.append(
+            .park(entry.file, total: download.total, validator: download.validator, present: download.present))
+        account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
+    }
+}

@@ -1,0 +1,158 @@
+internal import HTTP
+internal import Rankings
+
+/// What readers do, and what they get.
+extension Core {
+    /// What a read finds.
+    enum Found {
+        case bytes(PictureBytes)
+        case failed(ImageCacheError)
+        /// The picture is stored: open its file, then look again.
+        case stored(verify: Bool)
+        /// The bytes must be waited for.
+        case wait
+    }
+
+    /// Opens a picture.
+    ///
+    /// - Returns: Its number.
+    mutating func open(
+        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?,
+        now: ContinuousClock.Instant
+    ) -> Result<UInt64, ImageCacheError> {
+        let key = FileKey(picture.id)
+        guard !isClosed else { return .failure(.unusable("the cache is closed")) }
+        let isStored = index[key] != nil || downloads[key]?.download.phase == .complete
+        if !isStored, failures.failure(of: key, now: now) == .gone { return .failure(.gone) }
+        let id = makeID()
+        pictures.open(
+            OpenPictures.Handle(
+                key: key, picture: picture, neighbours: neighbours, onRead: onRead, opened: now, wasThere: isStored),
+            as: id)
+        // The kernel lets one of several readers ask for a page and the others wait for it, unheard.
+        if downloads[key] != nil, pictures.openers(of: key) == 2 {
+            downloads[key]?.download.isShared = true
+            pump(now: now)
+        }
+        return .success(id)
+    }
+
+    /// Looks for bytes; joins a download that is under way, but begins none.
+    mutating func find(_ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant) -> Found {
+        guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
+        if let failure = handle.failure { return .failed(failure) }
+        if let file = handle.file, let length = handle.length {
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
+        }
+        let key = handle.key
+        guard downloads[key] != nil else {
+            if let entry = index[key], !handle.avoidsStore {
+                if let mismatch = handle.mismatch(with: storedVersion(of: key)) { return .failed(mismatch) }
+                return .stored(verify: !entry.isVerified)
+            }
+            if pictures.share(id) { return find(id, offset: offset, count: count, now: now) }
+            if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
+            return .wait
+        }
+        if let mismatch = join(id, now: now) { return .failed(mismatch) }
+        if let file = pictures[id]?.file, let length = pictures[id]?.length {
+            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
+        }
+        guard let entry = downloads[key], let total = entry.download.total else { return .wait }
+        let lower = min(offset, total)
+        let range = lower..<(lower + min(total - lower, Int64(count)))
+        if range.isEmpty { return .bytes(.end) }
+        guard entry.download.canRelease(range), let file = entry.file.current else { return .wait }
+        downloads[key]?.download.hasReleased = true
+        return .bytes(give(file, offset, count, length: total, entry.download, to: id, now: now))
+    }
+
+    /// Makes an open picture one of a download's readers.
+    ///
+    /// - Returns: Why it cannot be one.
+    mutating func join(_ id: UInt64, now: ContinuousClock.Instant) -> ImageCacheError? {
+        guard let handle = pictures[id], let entry = downloads[handle.key], !entry.download.handles.contains(id)
+        else { return nil }
+        if let mismatch = handle.mismatch(with: entry.download.version) {
+            if handle.validator == nil { return Self.unnamed }
+            // Without an answer yet, `SegmentCheck` will compare the names of both.
+            if entry.download.hasAnswer { return mismatch }
+        }
+        if let size = handle.picture.size, let total = entry.download.total, size != total {
+            guard entry.download.handles.isEmpty, entry.download.phase != .complete else {
+                return .lengthContradicts(told: total, shown: size)
+            }
+            // Only told to a preload so far, by whatever answered: this reader's own request must show it.
+            downloads[handle.key]?.download.handles.insert(id)
+            restart(handle.key)
+        }
+        downloads[handle.key]?.download.handles.insert(id)
+        if handle.version != nil {
+            // It has read from an earlier download; no other version may follow.
+            downloads[handle.key]?.download.hasReleased = true
+            downloads[handle.key]?.download.validator = entry.download.validator ?? handle.validator
+        }
+        updatePriority(handle.key)
+        if entry.download.phase == .complete { pictures.hand(entry.file, of: entry.download, to: id) }
+        if let size = handle.picture.size {
+            let change = downloads[handle.key]?.download.learned(total: size)
+            apply(change, to: handle.key, now: now)
+            if case .failed(let error, _) = change?.outcome { return error }
+        }
+        return nil
+    }
+
+    private static let unnamed = ImageCacheError.broken(
+        "the download broke off and the source does not say which version it serves")
+
+    /// Bytes for a reader, and what follows from its having read so far.
+    mutating func give(
+        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ download: Download?, to id: UInt64,
+        now: ContinuousClock.Instant
+    ) -> PictureBytes {
+        guard offset < length, count > 0 else { return .end }
+        let available = Int(min(Int64(count), length - offset))
+        if let download { pictures.bind(id, to: download) }
+        noteRead(id, offset..<offset + Int64(available), of: length, now: now)
+        return .file(file, offset: offset, count: available)
+    }
+
+    /// Counts a read, and does what follows from it.
+    private mutating func noteRead(
+        _ id: UInt64, _ range: Range<Int64>, of length: Int64, now: ContinuousClock.Instant
+    ) {
+        guard let handle = pictures[id] else { return }
+        var measure = handle.measure
+        measure.note(range, of: length)
+        pictures[id]?.measure = measure
+        if measure.isReal, !handle.measure.isReal { reallyRead(handle) }
+        if measure.isThrough, !handle.measure.isThrough {
+            downloads[handle.key]?.download.isDemanded = true
+            pump(now: now)
+        }
+        if range.upperBound >= length, let neighbours = handle.neighbours {
+            preload.finished(neighbours.index, in: neighbours.directory, now: now)
+        }
+    }
+
+    private mutating func reallyRead(_ handle: OpenPictures.Handle) {
+        if let onRead = handle.onRead { effects.append(.tell(onRead)) }
+        guard let neighbours = handle.neighbours else { return }
+        follow(
+            preload.passed(
+                neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
+                wasThere: handle.wasThere, isComplete: handle.file != nil, isBulk: neighbours.isBulk),
+            neighbours)
+    }
+
+    mutating func close(_ id: UInt64, now: ContinuousClock.Instant) {
+        guard let handle = pictures.close(id) else { return }
+        downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
+        for waiter in downloads.removeWaiters(where: { $0.handle == id }) {
+            effects.append(.resume(waiter.continuation, .failed(.cancelled)))
+        }
+        downloads[handle.key]?.download.handles.remove(id)
+        release(handle.key, now: now)
+        trim()
+    }
+}

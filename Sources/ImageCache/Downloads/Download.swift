@@ -1,0 +1,251 @@
+internal import HTTP
+internal import Rankings
+
+/// One shared download of a picture: which bytes are there, which are under way, who waits.
+///
+/// A pure state machine: it is told what happened and says what to do; it knows no clock, file or network. No byte is
+/// asked for twice: a request ends where bytes begin that are there or under way.
+struct Download: Sendable {
+    enum Phase: Equatable, Sendable {
+        /// A partial file of an earlier download is being looked at.
+        case opening
+        case running
+        /// All bytes are there.
+        case complete
+        case failed
+    }
+
+    let format: PictureFormat
+    var phase: Phase = .running
+    /// The picture's length, from `stat` or the first answer.
+    var total: Int64?
+    /// Names the bytes that are there among all downloads; another one after each fresh start.
+    var token: UInt64 = 0
+    /// What the source calls their version.
+    var validator: String?
+    /// Bytes written.
+    var present = RangeSet()
+    var segments: [UInt64: Segment] = [:]
+    var waiters: [UInt64: Need] = [:]
+    /// Open pictures that read from here.
+    var handles: Set<UInt64> = []
+    /// Whether a preload wants the whole.
+    var isPreload = false
+    /// Whether several have the picture open.
+    var isShared = false
+    /// Whether a reader has shown to want more than the first bytes.
+    var isDemanded = false
+    /// Whether any byte has been given to a reader.
+    var hasReleased = false
+    var edges = PictureEdges()
+    var headIsRight = false
+    var tailIsRight = false
+    var ignoresRanges = false
+    var hasRestarted = false
+    var failuresInRow = 0
+    var failures = 0
+    /// When to try again after a failure; nil while nothing keeps requests back.
+    var retryAt: ContinuousClock.Instant?
+    /// The last time that anything came from the network, or that somebody began to wait.
+    var lastProgress: ContinuousClock.Instant
+
+    init(format: PictureFormat, total: Int64?, now: ContinuousClock.Instant) {
+        self.format = format
+        self.total = total
+        lastProgress = now
+    }
+
+    /// Whether the whole picture is to come.
+    var wantsWhole: Bool {
+        isPreload || isDemanded || isShared || waiters.values.contains(.length)
+    }
+
+    /// Whether anybody wants anything.
+    var isWanted: Bool {
+        isPreload || !handles.isEmpty || !waiters.isEmpty
+    }
+
+    /// Whether a reader waits or may come back for more; decides the priority.
+    var isRead: Bool {
+        !handles.isEmpty || !waiters.isEmpty
+    }
+
+    /// Whether it is to end: nothing wants it, unless it is nearly done and may go on.
+    func isForsaken(isClosing: Bool) -> Bool {
+        guard !isWanted, phase == .running || phase == .opening else { return false }
+        let isNearlyDone = remaining.map { $0 <= DownloadLimits.worthFinishing } ?? false && !segments.isEmpty
+        return !isNearlyDone || isClosing
+    }
+
+    var received: Int64 { present.count }
+
+    /// Whether the source has told anything, now or to the download that this one goes on with.
+    var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }
+
+    /// Bytes that the network still has to bring.
+    ///
+    /// Writing takes place outside the lock: bytes that are being written have come, but must not be given out.
+    var remaining: Int64? {
+        var arrived = present
+        for segment in segments.values { arrived.insert(segment.written..<segment.next) }
+        return total.map { $0 - arrived.count }
+    }
+
+    // MARK: - Waiters
+
+    /// Whether a range may be given out: there, with a right beginning, and its end checked if it touches the end.
+    func canRelease(_ range: Range<Int64>) -> Bool {
+        guard let total, present.contains(range) else { return false }
+        if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
+        return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
+    }
+
+    /// The waiters whose needs are met; they are forgotten here.
+    mutating func takeReady() -> [UInt64] {
+        let ready = waiters.filter { _, need in
+            switch need {
+            case .bytes(let range): canRelease(range.clamped(to: 0..<(total ?? .max)))
+            case .length: phase == .complete
+            }
+        }.map(\.key).sorted()
+        for id in ready { waiters[id] = nil }
+        if !ready.isEmpty { hasReleased = true }
+        return ready
+    }
+
+    // MARK: - Partial files
+
+    /// Goes on with the bytes of an earlier download, whose edges were read from its file.
+    mutating func resume(_ partial: PartialState, edges: PictureEdges) -> DownloadChange {
+        phase = .running
+        let known = total ?? partial.total
+        guard let named = partial.validator, validator ?? named == named,
+            partial.total == nil || partial.total == known,
+            (1...PictureLimits.largest).contains(known ?? 1),
+            partial.present.ranges.last?.upperBound ?? 0 <= known ?? DownloadLimits.largestUnknown
+        else { return DownloadChange(outcome: .restart) }
+        total = known
+        validator = named
+        present = partial.present
+        self.edges = edges
+        if let total { self.edges.learned(total: total) }
+        return settle()
+    }
+
+    /// Throws away what is there, to begin again.
+    mutating func clear(total: Int64?, token: UInt64) {
+        phase = .running
+        self.total = total
+        self.token = token
+        validator = nil
+        present = RangeSet()
+        segments = [:]
+        edges = PictureEdges()
+        headIsRight = false
+        tailIsRight = false
+        hasReleased = false
+    }
+
+    // MARK: - Progress
+
+    /// Somebody else found out the length while the bytes of an answer without one are coming.
+    mutating func learned(total length: Int64) -> DownloadChange {
+        guard total == nil, phase == .running else {
+            total = total ?? length
+            return DownloadChange()
+        }
+        guard segments.values.allSatisfy({ $0.next <= length }), (present.ranges.last?.upperBound ?? 0) <= length
+        else { return fail(.broken("the answer is longer than the picture")) }
+        total = length
+        for (id, segment) in segments { segments[id]?.end = min(segment.end, length) }
+        edges.learned(total: length)
+        return settle()
+    }
+
+    /// Says which bytes of a body to write; advances the request.
+    ///
+    /// Until `wrote` is told, they count as under way.
+    mutating func accept(_ count: Int, from id: UInt64) -> Acceptance? {
+        guard var segment = segments[id], phase == .running else { return nil }
+        let offset = segment.next
+        let end = min(segment.end, total ?? DownloadLimits.largestUnknown)
+        let taken = offset..<max(offset, min(end, offset + Int64(count)))
+        segment.next = taken.upperBound
+        segments[id] = segment
+        let isTooLong = offset + Int64(count) > (total ?? DownloadLimits.largestUnknown)
+        // A request that was cut short stops by itself at its new end; one that is whole ends with its last byte.
+        let wasCut = segment.end < (segment.asked?.upperBound ?? total ?? .max)
+        return Acceptance(
+            writes: present.gaps(in: taken), offset: offset,
+            goesOn: !isTooLong && !(wasCut && segment.next >= segment.end), isTooLong: isTooLong)
+    }
+
+    /// Takes note that what was accepted from a request is written; `edges` were told of it before.
+    mutating func wrote(_ acceptance: Acceptance, from id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
+        guard let segment = segments[id], phase == .running else { return DownloadChange() }
+        segments[id]?.written = segment.next
+        for range in acceptance.writes { present.insert(range) }
+        failuresInRow = 0
+        lastProgress = now
+        return settle()
+    }
+
+    /// Looks at the edges and the whole after bytes came.
+    mutating func settle() -> DownloadChange {
+        if !headIsRight, edges.headIsComplete(total: total) {
+            guard PictureFormat(head: edges.head) == format else {
+                return fail(.damaged("the answer does not begin like a picture of its kind"))
+            }
+            headIsRight = true
+        }
+        if !tailIsRight, let total, let tail = edges.completeTail(total: total), headIsRight || format != .webp {
+            guard format.isWhole(tail: tail, head: edges.head, length: total) else {
+                return changed(.damaged("the picture is cut off: its end is missing"))
+            }
+            tailIsRight = true
+        }
+        var change = DownloadChange()
+        if let total, headIsRight, tailIsRight, present.contains(0..<total) {
+            phase = .complete
+            // A request that has brought its last byte ends by itself and keeps its connection.
+            change.cancel = segments.filter { $0.value.next < $0.value.end }.keys.sorted()
+            segments = [:]
+            change.outcome = .complete(length: total)
+        }
+        change.ready = takeReady()
+        return change
+    }
+
+    /// More came than the picture has.
+    ///
+    /// Either the source goes on where the picture ends, or the length was told wrong: then its end is in the wrong place.
+    mutating func overran() -> DownloadChange {
+        if let total, edges.headIsComplete(total: total), PictureFormat(head: edges.head) == format,
+            let tail = edges.completeTail(total: total), !format.isWhole(tail: tail, head: edges.head, length: total)
+        {
+            return fail(.lengthContradicts(told: nil, shown: total))
+        }
+        return fail(.broken("the answer is longer than the picture"))
+    }
+
+    // MARK: - Ends
+
+    /// Gives the download up; what is there is thrown away.
+    mutating func fail(_ error: ImageCacheError, keepsPartial: Bool = false) -> DownloadChange {
+        phase = .failed
+        return DownloadChange(cancel: abandonSegments(), outcome: .failed(error, keepsPartial: keepsPartial))
+    }
+
+    /// Another version than before: begins again once, unless bytes of the old one have been given out.
+    mutating func changed(_ error: ImageCacheError) -> DownloadChange {
+        guard !hasRestarted, !hasReleased else { return fail(error, keepsPartial: keepsPartial(after: error)) }
+        hasRestarted = true
+        return DownloadChange(cancel: abandonSegments(), outcome: .restart)
+    }
+
+    /// Gives every request up; returns them.
+    mutating func abandonSegments() -> [UInt64] {
+        defer { segments = [:] }
+        return segments.keys.sorted()
+    }
+}

@@ -1,0 +1,105 @@
+internal import HTTP
+internal import Rankings
+
+/// The downloads under way, and who waits for what they bring.
+///
+/// A book: it finds and changes entries; what follows from a change is decided by `Core`.
+struct Downloads: Sendable {
+    /// A download and what belongs to it.
+    struct Entry: Sendable {
+        /// Grows with each download: their order.
+        let number: UInt64
+        var download: Download
+        let picture: PictureRequest
+        var file: PartialFile
+        var transfers: [UInt64: any Transfer] = [:]
+        var priority: TransferPriority
+        /// The directory whose walk wished for it; nil for one that a reader began.
+        var walk: UInt64?
+        /// Bytes written since the partial state was last noted.
+        var unnoted: Int64 = 0
+    }
+
+    /// Somebody who waits, for bytes or, without an open picture, for the length.
+    struct Waiter: Sendable {
+        let key: FileKey
+        let handle: UInt64?
+        let range: Range<Int64>
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<WaitResult, Never>
+    }
+
+    private(set) var entries: [FileKey: Entry] = [:]
+    private var waiters: [UInt64: Waiter] = [:]
+    /// Who wants to know when what a download was told is certain or void.
+    private var settlers: [FileKey: [CheckedContinuation<Void, Never>]] = [:]
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    var keys: Set<FileKey> { Set(entries.keys) }
+
+    /// The download of a picture; nil while there is none.
+    subscript(key: FileKey) -> Entry? {
+        get { entries[key] }
+        _modify { yield &entries[key] }
+    }
+
+    /// What the scheduler is told of them.
+    var demands: [DownloadScheduler.Demand] {
+        entries.map { $0.value.download.demand($0.key, number: $0.value.number) }
+    }
+
+    /// Those that are not whole, in the order in which they began.
+    var running: [Entry] {
+        entries.values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
+    }
+
+    /// What was begun for a walk and nobody reads, the oldest first.
+    func unread(ofWalk directory: UInt64) -> [FileKey] {
+        entries.filter { _, entry in
+            entry.walk == directory && entry.download.phase == .running && !entry.download.isRead
+        }.sorted { $0.value.number < $1.value.number }.map(\.key)
+    }
+
+    /// Takes a download out.
+    mutating func remove(_ key: FileKey) -> Entry? { entries.removeValue(forKey: key) }
+
+    // MARK: - Waiters
+
+    /// Lets somebody wait for what a download, which is there, brings.
+    mutating func add(_ waiter: Waiter, as id: UInt64, for need: Need, now: ContinuousClock.Instant) {
+        waiters[id] = waiter
+        if entries[waiter.key]?.download.waiters.isEmpty == true {
+            entries[waiter.key]?.download.lastProgress = now
+        }
+        entries[waiter.key]?.download.waiters[id] = need
+    }
+
+    /// Takes somebody out who waits no more; nil if that was done before.
+    mutating func removeWaiter(_ id: UInt64) -> Waiter? {
+        guard let waiter = waiters.removeValue(forKey: id) else { return nil }
+        entries[waiter.key]?.download.waiters[id] = nil
+        return waiter
+    }
+
+    /// Takes out everybody who is meant.
+    mutating func removeWaiters(where isMeant: (Waiter) -> Bool) -> [Waiter] {
+        waiters.filter { isMeant($0.value) }.keys.sorted().compactMap { removeWaiter($0) }
+    }
+
+    // MARK: - Settling
+
+    /// Lets somebody wait until what a download was told is certain or void.
+    ///
+    /// - Returns: False if nothing is under way that is not certain.
+    mutating func addSettler(_ continuation: CheckedContinuation<Void, Never>, of key: FileKey) -> Bool {
+        guard let entry = entries[key], entry.download.phase != .complete else { return false }
+        settlers[key, default: []].append(continuation)
+        return true
+    }
+
+    /// Takes out who waited for that.
+    mutating func removeSettlers(of key: FileKey) -> [CheckedContinuation<Void, Never>] {
+        settlers.removeValue(forKey: key) ?? []
+    }
+}

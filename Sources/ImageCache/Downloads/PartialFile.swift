@@ -1,0 +1,204 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// Memory that pictures may take while the disk refuses them; shared by all downloads of a cache.
+final class SpareMemory: Sendable {
+    /// Bytes at most.
+    static let limit: Int64 = 64 << 20
+    private let used = Mutex<Int64>(0)
+
+    func take(_ bytes: Int64) -> Bool {
+        used.withLock { used in
+            guard used + bytes <= Self.limit else { return false }
+            used += bytes
+            return true
+        }
+    }
+
+    func giveBack(_ bytes: Int64) {
+        used.withLock { $0 -= bytes }
+    }
+}
+
+/// Where a download's bytes go: a partial file, or memory when the disk refuses.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The mutex is held over opening and moving to memory, not over writing.
+final class PartialFile: Sendable {
+    private struct State {
+        var data: StoredFile?
+        var state: StoredFile?
+        /// Bytes of spare memory that are taken; 0 while on disk.
+        var memory: Int64 = 0
+        var isRemoved = false
+    }
+
+    let name: FileKey
+    let key: String
+    private let store: PictureStore
+    private let spare: SpareMemory
+    private let state = Mutex(State())
+
+    init(_ name: FileKey, key: String, store: PictureStore, spare: SpareMemory) {
+        self.name = name
+        self.key = key
+        self.store = store
+        self.spare = spare
+    }
+
+    deinit {
+        state.withLock { if $0.memory > 0 { spare.giveBack($0.memory) } }
+    }
+
+    /// The file with the bytes so far; nil before the first one.
+    var current: StoredFile? { state.withLock { $0.data } }
+
+    /// Whether the bytes are in memory and will never be stored.
+    var isInMemory: Bool { state.withLock { $0.memory > 0 } }
+
+    /// What an earlier download left, with the picture's edges read from it; nil if nothing can be trusted.
+    func resume() -> (PartialState, PictureEdges)? {
+        let partial = store.root.partial
+        guard let file = try? CacheFiles.open("\(name.name).state", in: partial, O_RDWR) else { return nil }
+        let stateFile = StoredFile(owning: file)
+        guard let data = try? StoredFile(owning: CacheFiles.open(name.name, in: partial, O_RDWR)),
+            let bytes = try? CacheFiles.read(stateFile.descriptor, at: 0, count: PartialState.size),
+            let known = PartialState(bytes), known.key == key, known.boot == store.boot, !known.boot.isEmpty,
+            let size = try? CacheFiles.size(data.descriptor), size >= known.present.ranges.last?.upperBound ?? 0
+        else { return nil }
+        var edges = PictureEdges()
+        for range in known.present.ranges {
+            // Of a picture whose length nobody told the newest bytes may be the last.
+            let end = known.total ?? range.upperBound
+            for part in [0..<Int64(PictureFormat.headLength), max(0, end - Int64(PictureFormat.tailLength))..<end] {
+                let wanted = part.clamped(to: range)
+                guard !wanted.isEmpty,
+                    let bytes = try? CacheFiles.read(data.descriptor, at: wanted.lowerBound, count: wanted.count)
+                else { continue }
+                unsafe bytes.withUnsafeBytes { unsafe edges.note($0, at: wanted.lowerBound, total: known.total) }
+            }
+        }
+        state.withLock {
+            $0.data = data
+            $0.state = stateFile
+        }
+        return (known, edges)
+    }
+
+    /// The file to write to, made on first use.
+    private func opened() throws(FileError) -> StoredFile {
+        let (data, isRemoved) = state.withLock { ($0.data, $0.isRemoved) }
+        // The name may belong to the next download of the picture by now.
+        guard !isRemoved else { throw FileError("writing to a download that is over", ECANCELED) }
+        if let data { return data }
+        do throws(FileError) { return try make() } catch {
+            // The directory was deleted under us: make it again, once.
+            guard error.code == ENOENT, (try? store.reopen()) != nil else { throw error }
+            return try make()
+        }
+    }
+
+    private func make() throws(FileError) -> StoredFile {
+        let partial = store.root.partial
+        // Exclusively: an older download that still writes keeps its own file.
+        CacheFiles.remove(name.name, in: partial)
+        CacheFiles.remove("\(name.name).state", in: partial)
+        let data = StoredFile(owning: try CacheFiles.open(name.name, in: partial, O_RDWR | O_CREAT | O_EXCL))
+        let stateFile = StoredFile(
+            owning: try CacheFiles.open("\(name.name).state", in: partial, O_RDWR | O_CREAT | O_EXCL))
+        state.withLock {
+            $0.data = data
+            $0.state = stateFile
+        }
+        return data
+    }
+
+    /// Writes bytes; when the disk refuses, everything moves to memory, which must have room for `total` bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: What to write.
+    ///   - offset: Where in the picture.
+    ///   - total: Bytes that the whole picture may take.
+    ///   - giveWay: Makes room on a full disk; false if nothing may go.
+    /// - Returns: Why the disk refused, if this call found out.
+    /// - Throws: If memory is used up as well.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64, giveWay: () -> Bool
+    ) throws(FileError) -> FileError? {
+        do throws(FileError) {
+            try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
+                unsafe try CacheFiles.write(bytes, to: opened().descriptor, at: offset)
+            }
+            return nil
+        } catch {
+            let refusal = error
+            guard error.code != ECANCELED else { throw refusal }
+            guard let memory = try moveToMemory(total: total) else { throw refusal }
+            unsafe try CacheFiles.write(bytes, to: memory.descriptor, at: offset)
+            return refusal
+        }
+    }
+
+    /// Moves what is there to memory (memfd_create(2)) and removes the partial file.
+    private func moveToMemory(total: Int64) throws(FileError) -> StoredFile? {
+        guard !isInMemory, spare.take(max(1, total)) else { return nil }
+        let descriptor = unsafe rankfs_memory_file("rankfs-picture")
+        guard descriptor >= 0 else {
+            spare.giveBack(max(1, total))
+            return nil
+        }
+        let memory = StoredFile(owning: descriptor)
+        do throws(FileError) {
+            if let old = current { try Self.copy(old.descriptor, to: descriptor) }
+        } catch {
+            spare.giveBack(max(1, total))
+            throw error
+        }
+        state.withLock {
+            $0.data = memory
+            $0.state = nil
+            $0.memory = max(1, total)
+        }
+        store.removePartial(name)
+        return memory
+    }
+
+    private static func copy(_ source: Int32, to target: Int32) throws(FileError) {
+        var offset: Int64 = 0
+        while true {
+            let block = try CacheFiles.read(source, at: offset, count: PictureStore.hashBlock)
+            guard !block.isEmpty else { return }
+            try CacheFiles.write(block, to: target, at: offset)
+            offset += Int64(block.count)
+        }
+    }
+
+    /// Writes down what is there, for a daemon that goes on after this one.
+    func note(total: Int64?, validator: String?, present: RangeSet) {
+        guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
+        let known = PartialState(key: key, total: total, validator: validator, boot: store.boot, present: present)
+        // A state that cannot be written costs a resume, nothing else.
+        try? CacheFiles.write(known.encoded, to: file.descriptor, at: 0)
+    }
+
+    /// Removes the partial file; those who have it open keep it.
+    func discard() {
+        let wasOnDisk = state.withLock { state in
+            defer {
+                state.data = nil
+                state.state = nil
+                state.isRemoved = true
+            }
+            return state.memory == 0 && state.data != nil
+        }
+        if wasOnDisk { store.removePartial(name) }
+    }
+
+    /// Removes the partial file's names and keeps its bytes for those who read it now.
+    func unlink() {
+        state.withLock { $0.isRemoved = true }
+        store.removePartial(name)
+    }
+}

@@ -1,0 +1,90 @@
+internal import Dispatch
+internal import Glibc
+package import Rankings
+internal import Synchronization
+
+/// Pictures that are made here rather than downloaded, and pictures picked at random.
+extension ImageCache {
+    /// Stores a picture that was made here, under the same budget as downloaded ones.
+    ///
+    /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
+    package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
+        let result: Result<Void, ImageCacheError> = await withCheckedContinuation { continuation in
+            disk.async { [self] in
+                do throws(FileError) {
+                    try write(bytes, as: picture)
+                    continuation.resume(returning: .success(()))
+                } catch {
+                    continuation.resume(
+                        returning: .failure(.unusable("a picture made here cannot be stored (\(error.text))")))
+                }
+            }
+        }
+        try result.get()
+    }
+
+    /// The bytes of a picture that was made here; nil if it is not stored, or not whole any more.
+    package func kept(_ picture: PictureID) async -> [UInt8]? {
+        guard let size = storedSize(of: picture) else { return nil }
+        // It cannot be downloaded: an address that leads nowhere makes sure of it.
+        let location = PictureLocation(url: "", headers: [], fileExtension: "")
+        do throws(ImageCacheError) {
+            let opened = try open(PictureRequest(id: picture, location: location, size: size), neighbours: nil)
+            defer { opened.close() }
+            guard case .file(let file, let place, let count) = try await opened.bytes(offset: 0, count: Int(size)),
+                count == Int(size)
+            else { return nil }
+            return try? CacheFiles.read(file.descriptor, at: place, count: count)
+        } catch { return nil }
+    }
+
+    private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
+        let name = FileKey(picture)
+        let length = Int64(bytes.count)
+        // Made by a task that outlived the mount: the directory may be another process's by now.
+        guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
+        let hasRoom = run { core in
+            core.account { budget, index, inUse in
+                budget.makeRoom(for: length, isPreload: false, in: &index, inUse: inUse) && budget.diskLack <= 0
+            }
+        }
+        guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
+        let file = StoredFile(
+            owning: try CacheFiles.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+        do throws(FileError) {
+            let giveWay = {
+                self.removeNow(
+                    self.run { core in core.giveWay(length, sparesUnread: false) })
+            }
+            try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
+                try CacheFiles.write(bytes, to: file.descriptor, at: 0)
+                try store.commit(file, as: name, key: picture.key, length: length)
+            }
+        } catch {
+            CacheFiles.remove(name.name, in: store.root.partial)
+            throw error
+        }
+        let now = configuration.now()
+        core.withLock { $0.index.insert(name, length: length, isUnread: false, now: now) }
+        _ = writeIndex()
+    }
+
+    /// A stored picture picked at random; nil if there is none that `accepts` takes.
+    ///
+    /// Reads the end of a file or two; never waits for the network.
+    package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
+        var names = core.withLock { Array($0.index.entries.keys) }
+        for _ in 0..<min(names.count, Self.mostTries) {
+            let place = min(max(0, configuration.chance(names.count)), names.count - 1)
+            if let key = store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
+                return picture
+            }
+            names.swapAt(place, names.count - 1)
+            names.removeLast()
+        }
+        return nil
+    }
+
+    /// Files looked at for one random picture: archives and the like are not taken, and may be many.
+    private static let mostTries = 64
+}

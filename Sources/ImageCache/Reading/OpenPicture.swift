@@ -1,0 +1,127 @@
+internal import Glibc
+internal import Synchronization
+
+/// A picture somebody has open: keeps its version and its bytes until closed.
+///
+/// ## Concurrency
+///
+/// Any thread may call any method at any time.
+package final class OpenPicture: Sendable {
+    private let cache: ImageCache
+    private let id: UInt64
+    private let key: String
+    private let isClosed = Mutex(false)
+    private let settled = Mutex<Settled?>(nil)
+
+    /// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
+    final class Settled: Sendable {
+        let file: StoredFile
+        /// Bytes of the picture.
+        let length: Int64
+        let version: PictureVersion
+
+        init(file: StoredFile, length: Int64, version: PictureVersion) {
+            self.file = file
+            self.length = length
+            self.version = version
+        }
+    }
+
+    init(cache: ImageCache, id: UInt64, key: String) {
+        self.cache = cache
+        self.id = id
+        self.key = key
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
+    package var version: PictureVersion? {
+        settled.withLock { $0?.version } ?? cache.core.withLock { $0.version(of: id) }
+    }
+
+    /// The bytes if they are here; nil if they must be waited for.
+    ///
+    /// Never waits for the network. The first read of a stored picture after a start hashes its file.
+    package func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
+        if let (file, _) = settledBytes(offset: offset, count: count) {
+            return .file(file, offset: offset, count: count)
+        }
+        // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
+        for _ in 0..<Self.mostLooks {
+            let now = cache.configuration.monotonicNow()
+            let (found, whole) = cache.run { core in
+                (core.find(id, offset: offset, count: count, now: now), core.pictures[id]?.settled)
+            }
+            if let whole { settle(whole, readTo: offset + Int64(count)) }
+            switch found {
+            case .bytes(let bytes): return bytes
+            case .failed(let error): throw error
+            case .wait: return nil
+            case .stored(let verify):
+                let opened = cache.store.open(FileKey(key: key), key: key, verify: verify)
+                let error = cache.run { core in core.opened(id, opened) }
+                if let error { throw error }
+            }
+        }
+        throw .unusable(
+            "a stored picture vanishes whenever it is opened; look at what else works in the cache directory")
+    }
+
+    /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
+    package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
+        // The last bytes tell that the reader is done with the picture.
+        guard let settled = settled.withLock({ $0 }), offset >= 0, count > 0, offset < settled.length - Int64(count)
+        else { return nil }
+        return (settled.file, settled.version)
+    }
+
+    /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
+    /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
+    private func settle(_ whole: Settled, readTo end: Int64) {
+        let isFirst = settled.withLock { settled in
+            defer { settled = whole }
+            return settled == nil
+        }
+        guard isFirst, end < whole.length else { return }
+        _ = posix_fadvise(whole.file.descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
+    }
+
+    /// Looks at the disk for one read.
+    private static let mostLooks = 4
+
+    /// The bytes, once they are here: right ones, `count` of them or up to the end of the picture, or an error.
+    ///
+    /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
+    package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
+        while true {
+            let result = await cache.wait { [id] cache, waiter, continuation in
+                let now = cache.configuration.monotonicNow()
+                cache.run { core in
+                    core.wait(waiter, id, offset: offset, count: count, now: now, continuation: continuation)
+                }
+            }
+            switch result {
+            case .bytes(let bytes): return bytes
+            case .failed(let error): throw error
+            case .again, .length:
+                if let bytes = try availableBytes(offset: offset, count: count) { return bytes }
+            }
+        }
+    }
+
+    /// Gives the picture up; must be called once.
+    package func close() {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
+        // The descriptor is not to outlive the use, whoever still holds this object.
+        settled.withLock { $0 = nil }
+        let now = cache.configuration.monotonicNow()
+        cache.run { core in core.close(id, now: now) }
+    }
+}

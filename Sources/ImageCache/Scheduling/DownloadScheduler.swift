@@ -1,0 +1,170 @@
+internal import HTTP
+
+/// Turns waiting readers, downloads, wishes to preload and free slots into requests; nothing else decides what is asked for
+/// next, nor how much of it one request brings.
+///
+/// In this order, over and over until nothing is left to do:
+///
+/// 1. A read that waits for bytes which nothing under way brings gets a request, whether or not a slot is free: the transport
+///    lets it go as soon as one is, before whatever nobody waits for.
+/// 2. Of what else readers want, each picture gets one request, then the free slots are theirs: first the pictures that somebody
+///    waits for, then those with the fewest requests, then those that lack most. Until its first answer a picture has a quarter
+///    of what others leave, for those who come at the same moment. One request brings so much that it ends when all would end
+///    if what readers want were spread evenly over all slots.
+/// 3. Those that preloads may use fetch the pictures begun before, in parts, then begin the next wish: what is there in part is
+///    worth more to who comes than the beginning of what lies behind it.
+///
+/// Pure: it keeps the wishes, is told what there is and returns one order at a time, which the caller carries out before it asks again.
+struct DownloadScheduler: Sendable {
+    /// What it is told of a download.
+    struct Demand: Sendable {
+        let key: FileKey
+        /// Grows with each download: their order.
+        var number: UInt64 = 0
+        /// What each request that is under way or waits for a slot still has to bring, in bytes; what it takes before its first
+        /// byte is counted as `latency`.
+        var requests: [Int64] = []
+        /// Whether a reader has it open or waits.
+        var isRead = false
+        /// Whether somebody waits for bytes or for the length.
+        var isAwaited = false
+        /// Whether the source has told anything.
+        var hasAnswer = false
+        /// Bytes that a waiting read needs and nothing under way brings soon.
+        var awaited: Piece?
+        /// The next bytes that are wanted besides.
+        var wanted: Piece?
+        /// The end of what one request was to bring alone.
+        var spare: Piece?
+        /// The picture's length; nil if nobody told.
+        var total: Int64?
+    }
+
+    /// What to do next.
+    enum Order: Equatable, Sendable {
+        /// Ask for all of this piece.
+        case request(FileKey, Piece)
+        /// Begin a download for the first wish.
+        case begin
+    }
+
+    /// What a connection could bring while a request waits for its first byte: 60 ms at 4 MiB/s.
+    static let latency: Int64 = 250 << 10
+    /// The smallest share of a picture that is read: at 4 MiB/s it takes 31 ms, half of what a request does before its first byte.
+    static let smallestRead: Int64 = 128 << 10
+    /// What is shorter is not divided: a second request would cost the host more than it saves the reader.
+    static let leastDivided: Int64 = 3 * smallestRead
+    /// The largest share of one, 0.3 s at 4 MiB/s: so long may somebody who comes then wait for a slot.
+    static let largestRead: Int64 = 1280 << 10
+    /// Pictures that nobody reads come in parts of about this size, one after the other: 0.2 s at 4 MiB/s.
+    ///
+    /// The latency then costs a quarter of a connection. With larger parts more pictures would be under way, each of them half
+    /// there when its reader comes, or when none comes any more.
+    static let unreadPart: Int64 = 768 << 10
+    /// Of a plain request, made before the length was known, idle slots take over what lies behind so many bytes more.
+    static let keptOfPlain: Int64 = 1 << 20
+    /// They do so if it has to bring more than this: taking over costs its connection.
+    static let longestPlain: Int64 = 3 << 19
+    /// Shares are multiples of this.
+    private static let grain: Int64 = 16 << 10
+    /// The part of the free slots that a picture may take before anything is heard of it.
+    private static let strangersPart = 4
+
+    /// What the transport carries at once.
+    let slots: TransferSlots
+    /// Pictures to download ahead of readers, the next one first.
+    var wishes: [Wish] = []
+    /// Until when none of them is begun, because the network failed.
+    var restsUntil: ContinuousClock.Instant?
+
+    init(slots: TransferSlots) {
+        self.slots = slots
+    }
+
+    /// Says what to do next.
+    ///
+    /// - Parameters:
+    ///   - downloads: All of them, in any order.
+    ///   - wishes: Pictures that wait to be preloaded.
+    /// - Returns: Nil while everything is under way that should be.
+    func next(_ downloads: [Demand], wishes: Int) -> Order? {
+        let order = downloads.sorted { ($0.isAwaited ? 0 : 1, $0.number) < ($1.isAwaited ? 0 : 1, $1.number) }
+        let free = slots.all - downloads.reduce(0) { $0 + $1.requests.count }
+        lazy var level = self.level(downloads, free: free)
+        for download in order {
+            guard let piece = download.awaited else { continue }
+            return .request(download.key, share(of: piece, level))
+        }
+        for download in order where download.isRead && download.requests.isEmpty {
+            guard let piece = download.wanted else { continue }
+            return .request(download.key, share(of: piece, level))
+        }
+        let read = order.filter { $0.isRead && allowance(of: $0, free: free) > 0 && $0.useful != nil }
+        if let download = read.min(by: needsMore), let piece = download.useful {
+            return .request(download.key, share(of: piece, level))
+        }
+        let unread = downloads.reduce(0) { $0 + ($1.isRead ? 0 : $1.requests.count) }
+        let idle = min(free, slots.ahead - unread)
+        guard idle > 0 else { return nil }
+        for download in order where !download.isRead {
+            guard let piece = download.wanted ?? (idle > wishes ? download.spare : nil) else { continue }
+            return .request(download.key, part(of: piece))
+        }
+        return wishes > 0 ? .begin : nil
+    }
+
+    /// How many requests more a picture that is read may have.
+    private func allowance(of download: Demand, free: Int) -> Int {
+        guard !download.hasAnswer else { return free }
+        let left = max(0, free) + download.requests.count
+        return (left + Self.strangersPart - 1) / Self.strangersPart - download.requests.count
+    }
+
+    /// Whether a picture that is read is in greater need of one more request than another.
+    private func needsMore(_ one: Demand, _ other: Demand) -> Bool {
+        func rank(_ download: Demand) -> (Int, Int, Int64) {
+            (download.isAwaited ? 0 : 1, download.requests.count, -(download.useful?.length ?? 0))
+        }
+        return rank(one) < rank(other)
+    }
+
+    /// What each slot would have to bring if all that readers want were spread so that all slots end at once.
+    ///
+    /// In bytes, latencies included: what is under way counts as well, and slots that are busy for longer get nothing.
+    private func level(_ downloads: [Demand], free: Int) -> Int64 {
+        var sum = downloads.reduce(0) { $0 + ($1.isRead ? $1.useful?.length ?? 0 : 0) }
+        let idle = Array(repeating: Int64(0), count: max(1, free))
+        var level = Int64.max
+        for (count, load) in (idle + downloads.flatMap(\.requests).sorted()).enumerated() {
+            if level <= load + Self.latency { break }
+            sum += load + Self.latency
+            level = sum / Int64(count + 1)
+        }
+        return level
+    }
+
+    /// So much of what a reader wants that it ends with the others; what is left comes in equal shares.
+    private func share(of piece: Piece, _ level: Int64) -> Piece {
+        guard piece.isDivisible, piece.length >= Self.leastDivided else { return piece }
+        let share = min(max(level - Self.latency, Self.smallestRead), Self.largestRead)
+        // What exceeds a share by a quarter of one is divided: a slot that is free later takes the rest.
+        let count = max((piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / Self.largestRead + 1)
+        return piece.prefix(max(Self.smallestRead, Self.part(of: piece.length, count)))
+    }
+
+    /// The next part of what nobody reads yet.
+    private func part(of piece: Piece) -> Piece {
+        guard piece.isDivisible else { return piece }
+        return piece.prefix(Self.part(of: piece.length, (piece.length + Self.unreadPart / 2) / Self.unreadPart))
+    }
+
+    private static func part(of length: Int64, _ count: Int64) -> Int64 {
+        guard count > 1 else { return length }
+        return min(length, (length / count + grain - 1) / grain * grain)
+    }
+}
+
+extension DownloadScheduler.Demand {
+    /// What one more request of a picture that is read would bring.
+    fileprivate var useful: Piece? { wanted ?? spare }
+}

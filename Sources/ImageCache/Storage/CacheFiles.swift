@@ -1,0 +1,158 @@
+internal import CLinux
+internal import Glibc
+internal import Posix
+
+/// A system call that failed.
+struct FileError: Error, Hashable, Sendable {
+    let call: String
+    let code: Int32
+
+    /// Takes `errno` as the last call left it.
+    init(_ call: String) {
+        self.init(call, errno)
+    }
+
+    init(_ call: String, _ code: Int32) {
+        self.call = call
+        self.code = code
+    }
+
+    /// `writing: No space left on device`.
+    var text: String {
+        guard let text = unsafe strerror(code) else { return "\(call): error \(code)" }
+        return unsafe "\(call): \(String(cString: text))"
+    }
+}
+
+/// System calls on files, each with EINTR handled and failures as `FileError`.
+///
+/// Everything lies below a directory descriptor and the last name is never followed if it is a link (openat(2)).
+enum CacheFiles {
+    static func open(
+        _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
+    ) throws(FileError) -> Int32 {
+        while true {
+            let descriptor = unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+            if descriptor >= 0 { return descriptor }
+            guard errno == EINTR else { throw FileError("opening \(path)") }
+        }
+    }
+
+    /// Makes a directory with mode 0700 unless it is there, and opens it.
+    ///
+    /// - Returns: The descriptor, and whether the directory is new.
+    static func openDirectory(_ path: String, in parent: Int32) throws(FileError) -> (descriptor: Int32, isNew: Bool) {
+        let made = unsafe mkdirat(parent, path, 0o700)
+        guard made == 0 || errno == EEXIST else { throw FileError("making the directory \(path)") }
+        return (try open(path, in: parent, O_RDONLY | O_DIRECTORY), made == 0)
+    }
+
+    static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64) throws(FileError) {
+        var done = 0
+        while done < bytes.count {
+            let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = unsafe pwrite(descriptor, part.baseAddress, part.count, off_t(offset) + off_t(done))
+            if count > 0 {
+                done += count
+            } else if count == 0 || errno != EINTR {
+                throw count == 0 ? FileError("writing", ENOSPC) : FileError("writing")
+            }
+        }
+    }
+
+    /// Writes something, again as long as the disk is full and something gives way.
+    static func write(giveWay: () -> Bool, _ work: () throws(FileError) -> Void) throws(FileError) {
+        var triesLeft = mostTries
+        while true {
+            do throws(FileError) { return try work() } catch {
+                triesLeft -= 1
+                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0, giveWay() else { throw error }
+            }
+        }
+    }
+
+    /// Attempts at a full disk: others may take what became free.
+    private static let mostTries = 4
+
+    static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
+        var failure: FileError?
+        unsafe bytes.withUnsafeBytes { buffer in
+            do throws(FileError) { unsafe try write(buffer, to: descriptor, at: offset) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Reads up to `count` bytes; fewer only at the end of the file.
+    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
+        var failure: FileError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            let room = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
+            do throws(FileError) { filled = unsafe try read(descriptor, at: offset, into: room) } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
+    static func read(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let got = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+            if got > 0 {
+                filled += got
+            } else if got == 0 {
+                break
+            } else if errno != EINTR {
+                throw FileError("reading")
+            }
+        }
+        return filled
+    }
+
+    static func size(_ descriptor: Int32) throws(FileError) -> Int64 {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("looking at a file") }
+        return Int64(status.st_size)
+    }
+
+    static func sync(_ descriptor: Int32) throws(FileError) {
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else { throw FileError("syncing") }
+        }
+    }
+
+    static func truncate(_ descriptor: Int32, to length: Int64) throws(FileError) {
+        while ftruncate(descriptor, off_t(length)) != 0 {
+            guard errno == EINTR else { throw FileError("cutting") }
+        }
+    }
+
+    /// Renames within the cache.
+    static func rename(
+        _ from: String, in source: Int32, to: String, in target: Int32
+    ) throws(FileError) {
+        guard unsafe renameat(source, from, target, to) == 0 else { throw FileError("renaming") }
+    }
+
+    /// Removes a file; one that is gone already is no failure.
+    static func remove(_ path: String, in directory: Int32) {
+        _ = unsafe unlinkat(directory, path, 0)
+    }
+
+    /// The names in a directory, without `.` and `..`; empty if it cannot be read.
+    static func names(in directory: Int32) -> [String] {
+        ((try? Directory.entries(of: directory)) ?? []).map(\.name)
+    }
+
+    /// Free bytes of the file system that an unprivileged process may use (statvfs(3)); nil if it cannot be told.
+    static func freeBytes(_ descriptor: Int32) -> Int64? {
+        var status = statvfs()
+        guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
+        return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+    }
+}

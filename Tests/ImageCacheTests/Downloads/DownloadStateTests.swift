@@ -1,0 +1,225 @@
+import HTTP
+import Testing
+
+@testable import ImageCache
+
+/// The state machine by itself: no network, no files, no clock.
+@Suite struct DownloadStateTests {
+    struct Dice: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return value ^ (value >> 31)
+        }
+    }
+
+    static let now = ContinuousClock.now
+    static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
+
+    static func head(_ start: SegmentStart, total: Int64) -> HTTPHead {
+        let common = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
+        guard let asked = start.asked else {
+            return HTTPHead(status: 200, headers: common + [(name: "content-length", value: "\(total)")])
+        }
+        let range = "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(total)"
+        return HTTPHead(status: 206, headers: common + [(name: "content-range", value: range)])
+    }
+
+    /// Asks the scheduler, and does what it says, until it says nothing.
+    static func plan(_ download: inout Download, idle: Int, wishes: Int = 0, nextID: inout UInt64) -> [SegmentStart] {
+        let scheduler = DownloadScheduler(slots: TransferSlots(all: download.segments.count + idle))
+        var starts: [SegmentStart] = []
+        let key = FileKey(high: 0, low: 1)
+        while case .request(_, let piece) = scheduler.next([download.demand(key, number: 1)], wishes: wishes) {
+            starts.append(download.begin(piece, id: nextID))
+            nextID += 1
+        }
+        return starts
+    }
+
+    @Test func anAnswerWithoutAByteEndsTheWaitForALength() {
+        var download = Download(format: .jpeg, total: nil, now: Self.now)
+        download.waiters[1] = .length
+        var nextID: UInt64 = 100
+        let starts = Self.plan(&download, idle: 8, nextID: &nextID)
+        #expect(starts.count == 1)
+        guard let start = starts.first else { return }
+        let change = download.answered(Self.head(start, total: 0), to: start.id, now: Self.now)
+        #expect(change.outcome == .failed(.broken("the picture is empty"), keepsPartial: false))
+    }
+
+    /// Random readers, orders of arrival and broken connections: every waiter is answered, every byte written once.
+    @Test(arguments: 0..<60) func everyByteOnceAndEveryWaiterAnswered(_ seed: Int) {
+        var dice = Dice(state: UInt64(seed))
+        let total = Int64.random(in: 100_000...(14 << 20), using: &dice)
+        var download = Download(format: .jpeg, total: total, now: Self.now)
+        download.handles = [1]
+        var nextID: UInt64 = 100
+        var written = RangeSet()
+        var answered: Set<UInt64> = []
+        for waiter in 0..<UInt64(Int.random(in: 1...6, using: &dice)) {
+            let lower = Int64.random(in: 0..<total, using: &dice)
+            download.waiters[waiter] = .bytes(lower..<min(total, lower + 131_072))
+        }
+        let waiting = Set(download.waiters.keys)
+        download.isDemanded = Bool.random(using: &dice)
+        var steps = 0
+        while !download.waiters.isEmpty || (download.isDemanded && download.phase == .running) {
+            steps += 1
+            guard steps < 20_000 else { Issue.record("seed \(seed) never ends"); return }
+            _ = download.wake(now: Self.now + .seconds(steps))
+            for start in Self.plan(&download, idle: 8 - download.segments.count, nextID: &nextID) {
+                let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
+            }
+            guard let id = download.segments.keys.sorted().randomElement(using: &dice) else { continue }
+            if download.failures < 5, Int.random(in: 0..<40, using: &dice) == 0 {
+                _ = download.finished(id, .failure(.broken("reset")), now: Self.now)
+                continue
+            }
+            guard let segment = download.segments[id] else { continue }
+            let left = (segment.asked?.upperBound ?? total) - segment.next
+            let count = min(left, Int64.random(in: 1...200_000, using: &dice))
+            guard count > 0, let accepted = download.accept(Int(count), from: id) else {
+                _ = download.finished(id, .success(()), now: Self.now)
+                continue
+            }
+            for range in accepted.writes {
+                if written.gaps(in: range) != [range] { Issue.record("seed \(seed): \(range) came twice") }
+                written.insert(range)
+            }
+            note(accepted, count, total, &download)
+            // Others plan while the bytes are being written.
+            for start in Self.plan(&download, idle: 8 - download.segments.count, nextID: &nextID) {
+                let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
+            }
+            let change = download.wrote(accepted, from: id, now: Self.now)
+            answered.formUnion(change.ready)
+            if !accepted.goesOn { answered.formUnion(download.finished(id, .failure(.cancelled), now: Self.now).ready) }
+        }
+        #expect(answered == waiting)
+        #expect(written == download.present)
+        if download.isDemanded { #expect(written.ranges == [0..<total]) }
+    }
+
+    /// Tells the edges what a JPEG's bytes would be.
+    private func note(_ accepted: Acceptance, _ count: Int64, _ total: Int64, _ download: inout Download) {
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        for (offset, value) in [(0, 0xFF), (1, 0xD8), (2, 0xFF), (total - 2, 0xFF), (total - 1, 0xD9)]
+            as [(Int64, UInt8)]
+        where offset >= accepted.offset && offset < accepted.offset + count {
+            bytes[Int(offset - accepted.offset)] = value
+        }
+        bytes.withUnsafeBytes { download.edges.note($0, at: accepted.offset, total: total) }
+    }
+
+    /// Bytes are written outside the lock: between `accept` and `wrote` they are neither there nor to be asked for.
+    @Test func bytesThatAreBeingWrittenAreNotAskedForAgain() throws {
+        var download = Download(format: .jpeg, total: 5000, now: Self.now)
+        download.handles = [1, 2]
+        download.waiters[1] = .bytes(0..<5000)
+        var nextID: UInt64 = 1
+        let starts = Self.plan(&download, idle: 8, nextID: &nextID)
+        let start = try #require(starts.first)
+        _ = download.answered(Self.head(start, total: 5000), to: start.id, now: Self.now)
+        let taken = download.accept(5000, from: start.id)
+        let accepted = try #require(taken)
+        let more = Self.plan(&download, idle: 7, nextID: &nextID)
+        #expect(more.isEmpty)
+        #expect(download.remaining == 0)
+        #expect(!download.canRelease(0..<10))
+        note(accepted, 5000, 5000, &download)
+        let change = download.wrote(accepted, from: start.id, now: Self.now)
+        #expect(change.outcome == .complete(length: 5000))
+    }
+
+    @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
+        let total = 8 * DownloadScheduler.largestRead
+        var download = Download(format: .jpeg, total: total, now: Self.now)
+        download.handles = [1]
+        download.isDemanded = true
+        var nextID: UInt64 = 1
+        var starts = Self.plan(&download, idle: 8, nextID: &nextID)
+        #expect(starts.count == 2, "the others may come at the same moment")
+        _ = download.answered(Self.head(starts[0], total: total), to: starts[0].id, now: Self.now)
+        starts += Self.plan(&download, idle: 6, nextID: &nextID)
+        #expect(starts.count == 8)
+        for start in starts {
+            _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+            // The first one half, the others wholly.
+            let length = try #require(start.asked).count
+            let accepted = download.accept(start.id == 1 ? length / 2 : length, from: start.id)
+            #expect(accepted?.goesOn == true)
+        }
+        download.waiters[1] = .bytes(4096..<8192)
+        download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096)
+        let more = Self.plan(&download, idle: 8, nextID: &nextID)
+        #expect(more.isEmpty)
+    }
+
+    @Test func aWalkBackwardsAsksOnceHoweverOftenItIsPlanned() throws {
+        let total: Int64 = 12 << 20
+        var download = Download(format: .jpeg, total: total, now: Self.now)
+        download.handles = [1]
+        download.present.insert(8 << 20..<total)
+        download.waiters[1] = .bytes((8 << 20) - 4096..<8 << 20)
+        var nextID: UInt64 = 1
+        let first = Self.plan(&download, idle: 8, nextID: &nextID)
+        #expect(first.count == 1)
+        let second = Self.plan(&download, idle: 8, nextID: &nextID)
+        #expect(second.isEmpty)
+    }
+
+    @Test func triesAreBoundedWithoutProgress() {
+        var download = Download(format: .jpeg, total: 5000, now: Self.now)
+        download.waiters[1] = .bytes(0..<10)
+        var nextID: UInt64 = 1
+        var tries = 0
+        var outcome: DownloadOutcome?
+        while outcome == nil, tries < 50 {
+            _ = download.wake(now: Self.now + .seconds(tries * 60))
+            for start in Self.plan(&download, idle: 8, nextID: &nextID) {
+                tries += 1
+                outcome = download.finished(start.id, .failure(.unreachable("refused")), now: Self.now).outcome
+            }
+        }
+        #expect(tries == DownloadLimits.triesWithoutProgress + 1)
+        #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
+    }
+
+    @Test(arguments: [1 << 20, 12 << 20] as [Int64])
+    func aPreloadWhoseLengthComesWithTheAnswerIsSharedIfLarge(total: Int64) {
+        var download = Download(format: .jpeg, total: nil, now: Self.now)
+        download.isPreload = true
+        var nextID: UInt64 = 1
+        let plain = Self.plan(&download, idle: 7, nextID: &nextID)
+        #expect(plain.map(\.asked) == [nil])
+        download.total = total
+        download.validator = "\"a\""
+        download.segments[1]?.end = total
+        download.segments[1]?.hasAnswer = true
+        let shares = Self.plan(&download, idle: 6, nextID: &nextID)
+        #expect(shares.isEmpty == (total <= DownloadScheduler.longestPlain))
+        #expect(shares.count <= 6)
+        // Each byte once, from the first on.
+        var end = download.segments[1]?.end
+        for share in shares {
+            #expect(share.asked?.lowerBound == end)
+            end = share.asked?.upperBound
+        }
+        #expect(Self.plan(&download, idle: 0, nextID: &nextID).isEmpty)
+    }
+
+    @Test func anUnwantedDownloadAsksForNothing() {
+        var download = Download(format: .jpeg, total: 5000, now: Self.now)
+        var nextID: UInt64 = 1
+        #expect(Self.plan(&download, idle: 8, nextID: &nextID).isEmpty)
+        download.isPreload = true
+        #expect(Self.plan(&download, idle: 8, nextID: &nextID).map(\.asked) == [nil])
+        #expect(Self.plan(&download, idle: 8, nextID: &nextID).isEmpty)
+    }
+}

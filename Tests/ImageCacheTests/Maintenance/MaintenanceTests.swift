@@ -1,0 +1,163 @@
+import Foundation
+import Glibc
+import HTTP
+import ImageHost
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// Looking after a cache that no daemon uses.
+@Suite(.timeLimit(.minutes(1))) struct MaintenanceTests {
+    private static let length = 40_000
+
+    /// A closed cache with so many pictures.
+    private func filled(_ count: Int, pinned: Int = 0) async throws -> Scratch {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        for number in 1...count {
+            let picture = Sample.picture(Int64(number), size: Int64(Self.length))
+            try await bench.store(picture, Sample.jpeg(Self.length, seed: UInt64(number)))
+            bench.cache.setPinned(number <= pinned, picture.id)
+        }
+        await bench.cache.close()
+        return scratch
+    }
+
+    private func file(_ number: Int64, _ scratch: Scratch) -> String {
+        let key = FileKey(Sample.picture(number, size: nil).id)
+        return "\(scratch.cache)/v1/\(key.fan)/\(key.name)"
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int, to path: String) throws {
+        let descriptor = try CacheFiles.open(path, in: AT_FDCWD, O_WRONLY | O_CREAT)
+        defer { close(descriptor) }
+        try CacheFiles.write(bytes, to: descriptor, at: Int64(offset))
+    }
+
+    @Test func aSoundCacheStaysAsItIs() async throws {
+        let scratch = try await filled(3, pinned: 1)
+        let found = try ImageCache.verify(directory: scratch.cache)
+        #expect(
+            found == CacheVerification(pictures: 3, bytes: Int64(3 * Self.length), partialPictures: 0, mistakes: []))
+        let bench = try Bench(scratch)
+        #expect(bench.cache.status().storedPictures == 3)
+        #expect(bench.cache.core.withLock { $0.index.entries.values.count(where: \.isPinned) } == 1, "pins are kept")
+        #expect(bench.events.all.isEmpty)
+    }
+
+    @Test func whatIsNotRightGoesAndTheRestStays() async throws {
+        let scratch = try await filled(7)
+        let outside = scratch.path + "/outside"
+        try Data("precious".utf8).write(to: URL(filePath: outside))
+        try write([0], at: 500, to: file(1, scratch))
+        #expect(truncate(file(2, scratch), 1000) == 0)
+        try FileManager.default.removeItem(atPath: file(3, scratch))
+        try FileManager.default.createSymbolicLink(atPath: file(3, scratch), withDestinationPath: outside)
+        // The bytes of another picture under this one's name.
+        try FileManager.default.removeItem(atPath: file(4, scratch))
+        try FileManager.default.copyItem(atPath: file(7, scratch), toPath: file(4, scratch))
+        try FileManager.default.removeItem(atPath: file(5, scratch))
+        #expect(mkfifo(file(5, scratch), 0o600) == 0)
+        try write([1], at: 0, to: "\(scratch.cache)/v1/stray")
+        try write([1], at: 0, to: "\(scratch.cache)/v1/partial/\(String(repeating: "a", count: 32))")
+
+        let found = try ImageCache.verify(directory: scratch.cache)
+        #expect(found.pictures == 2)
+        #expect(found.mistakes.count == 7, "\(found.mistakes)")
+        let reasons = found.mistakes.map(\.reason).joined(separator: "; ")
+        for reason in ["bytes do not fit", "footer is damaged", "a link lies", "another picture", "no file"] {
+            #expect(reasons.contains(reason), "\(reason) in \(reasons)")
+        }
+        #expect(FileManager.default.contents(atPath: outside) == Data("precious".utf8))
+        #expect(try ImageCache.verify(directory: scratch.cache).mistakes.isEmpty)
+        let bench = try Bench(scratch)
+        #expect(bench.cache.storedSize(of: Sample.picture(6, size: nil).id) == Int64(Self.length))
+        #expect(bench.cache.status().storedPictures == 2, "the index knows what went")
+    }
+
+    @Test func aDamagedIndexIsMadeAnew() async throws {
+        let scratch = try await filled(2)
+        try write(Array(repeating: 7, count: 4096), at: 0, to: "\(scratch.cache)/index.sqlite")
+        let found = try ImageCache.verify(directory: scratch.cache)
+        #expect(found.mistakes.map(\.path) == ["index.sqlite"])
+        let bench = try Bench(scratch)
+        #expect(bench.cache.status().storedPictures == 2)
+        #expect(bench.events.all.isEmpty)
+    }
+
+    @Test func clearRemovesWhatIsStoredAndNothingElse() async throws {
+        let scratch = try await filled(3, pinned: 2)
+        let outside = scratch.path + "/outside"
+        try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+        try Data("precious".utf8).write(to: URL(filePath: outside + "/file"))
+        // Somebody's link in the middle of the tree, and one in place of what also goes.
+        try FileManager.default.createSymbolicLink(atPath: scratch.cache + "/v1/zz", withDestinationPath: outside)
+        try FileManager.default.createSymbolicLink(atPath: scratch.cache + "/catalog", withDestinationPath: outside)
+        try Data("kept".utf8).write(to: URL(filePath: scratch.cache + "/cooldown"))
+        let removal = try ImageCache.clear(directory: scratch.cache, others: ["catalog"])
+        #expect(
+            removal
+                == CacheRemoval(
+                    pictures: 3, bytes: Int64(3 * (Self.length + Footer.size)), pinned: 2, partialPictures: 0))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside) == ["file"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.cache).sorted()
+                == [".busy", ".nomedia", ".trackerignore", "CACHEDIR.TAG", "cooldown"])
+        let bench = try Bench(scratch)
+        #expect(bench.cache.status().storedPictures == 0)
+    }
+
+    @Test func pruneKeepsToTheBudgetOldestFirst() async throws {
+        let scratch = try await filled(5, pinned: 1)
+        var configuration = ImageCache.Configuration(
+            directory: scratch.cache, budget: Int64(2 * Self.length) + 1000, freeFloor: 0, preload: 0,
+            timeout: .seconds(1), networkTimeout: .seconds(1), now: { 1_700_000_000 })
+        configuration.hasTimer = false
+        let cache = try ImageCache(configuration, host: ImageHost(OfflineNetwork())) { _ in }
+        await cache.prune()
+        await cache.close()
+        #expect(try ImageCache.inspect(directory: scratch.cache).pictures == 2)
+        #expect(access(file(1, scratch), F_OK) == 0, "pinned")
+        #expect(access(file(5, scratch), F_OK) == 0, "the last one used")
+    }
+
+    @Test func onlyAnUnusedDirectoryOfItsOwnIsTouched() async throws {
+        let scratch = try await filled(1)
+        let held = try Bench(scratch)
+        for refused in [
+            Self.refusal { _ = try ImageCache.verify(directory: scratch.cache) },
+            Self.refusal { _ = try ImageCache.clear(directory: scratch.cache, others: []) },
+            Self.refusal { try ImageCache.checkIsOwn(directory: scratch.cache) },
+        ] { #expect(refused == .busy(directory: scratch.cache)) }
+        await held.cache.close()
+
+        let other = scratch.path + "/other"
+        for (name, content) in [
+            ("v1/ab/\(String(repeating: "a", count: 32))", "x"), (".busy", ""), ("index.sqlite", "x"),
+            // Another program's cache: the signature is everybody's.
+            ("CACHEDIR.TAG", Marks.signature + "\n# by somebody else\n"),
+        ] {
+            let url = URL(filePath: "\(other)/\(name)")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(content.utf8).write(to: url)
+        }
+        let link = scratch.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.cache)
+        for directory in [other, link, scratch.path, scratch.path + "/missing"] {
+            guard case .unusable = Self.refusal({ _ = try ImageCache.clear(directory: directory, others: []) }) else {
+                return #expect(Bool(false), "\(directory) was taken")
+            }
+        }
+        #expect(access("\(other)/v1/ab/\(String(repeating: "a", count: 32))", F_OK) == 0)
+        #expect(access(file(1, scratch), F_OK) == 0)
+    }
+
+    private static func refusal(_ body: () throws -> Void) -> ImageCacheError? {
+        do {
+            try body()
+            return nil
+        } catch { return error as? ImageCacheError }
+    }
+}

@@ -1,0 +1,179 @@
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct PreloadTests {
+    static let size = 200_000
+
+    static func neighbours(_ index: Int, directory: UInt64 = 1) -> Neighbours {
+        Neighbours(directory: directory, index: index) { place in
+            (1...50).contains(place) ? Sample.picture(Int64(place), size: Int64(size)) : nil
+        }
+    }
+
+    static func bytes(_ number: Int) -> [UInt8] { Sample.jpeg(size, seed: UInt64(number)) }
+
+    func open(_ number: Int, _ bench: Bench) throws -> OpenPicture {
+        try bench.open(Sample.picture(Int64(number), size: Int64(Self.size)), neighbours: Self.neighbours(number))
+    }
+
+    func numbers(_ bench: Bench) -> [String] {
+        bench.transport.urls.map { String($0.dropFirst("https://i.example/".count).prefix { $0 != "_" }) }
+    }
+
+    @Test func readingOneBringsTwoAndThreeThenReadingTwoBringsFour() async throws {
+        let bench = try Bench(preload: 2)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        let requests = await bench.transport.waitForRequests(3)
+        #expect(numbers(bench) == ["1", "2", "3"])
+        #expect(requests[1].request.priority == .preload && requests[2].request.priority == .preload)
+        requests[1].answer(Self.bytes(2))
+        requests[2].answer(Self.bytes(3))
+        await bench.settle()
+        first.close()
+        bench.clock.advance(by: .seconds(1))
+        let second = try open(2, bench)
+        #expect(try second.availableBytes(offset: 0, count: Self.size)?.content == Self.bytes(2))
+        await bench.transport.waitForRequests(4)
+        #expect(numbers(bench) == ["1", "2", "3", "4"])
+        #expect(bench.cache.status().preloaded == 2)
+        second.close()
+    }
+
+    /// Of what lies ahead the disk reads what is stored, and the network brings the rest.
+    @Test func whatIsStoredAheadIsLeftToTheDisk() async throws {
+        let bench = try Bench(preload: 2)
+        let pictures = (1...3).map { Sample.picture(Int64($0), size: Int64(Self.size)) }
+        try await bench.store(pictures[1], Self.bytes(2))
+        let stored = bench.cache.run { core in core.plan(pictures, directory: 1, now: bench.clock.now) }
+        #expect(stored == [StoredWish(id: pictures[1].id, key: FileKey(pictures[1].id), isVerified: true)])
+        // A picture that is gone meanwhile is no error.
+        let gone = StoredWish(id: pictures[0].id, key: FileKey(pictures[0].id), isVerified: false)
+        bench.cache.readAhead(stored + [gone])
+        #expect(bench.events.texts.isEmpty, "\(bench.events.texts)")
+    }
+
+    /// What is there in part is worth more to who comes than the beginning of what lies behind it.
+    @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
+        let bench = try Bench(preload: 2, connections: 2)
+        let size = Int(DownloadScheduler.unreadPart) * 2
+        let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(size)) }
+        try await bench.store(Sample.picture(1, size: Int64(Self.size)), Self.bytes(1))
+        let first = try bench.open(Sample.picture(1, size: Int64(Self.size)), neighbours: neighbours)
+        let before = bench.transport.requests.count
+        _ = try first.availableBytes(offset: 0, count: Self.size)
+        for (number, part) in ["2 0-786431", "2 786432-1572863", "3 0-786431"].enumerated() {
+            let request = await bench.transport.waitForRequest(at: before + number)
+            #expect("\(numbers(bench)[before + number]) \(request.asked)" == part)
+            #expect(bench.transport.requests.count == before + number + 1)
+            request.answer(Sample.jpeg(size))
+        }
+        first.close()
+    }
+
+    /// What a program that copies had downloaded ahead ends with it, but for as much as anybody has ahead; none of it is lost.
+    @Test func theEndOfABulkWalkEndsWhatNobodyReads() async throws {
+        let bench = try Bench(preload: 2)
+        for number in 1...2 {
+            let neighbours = Neighbours(directory: 1, index: number, isBulk: true) {
+                Sample.picture(Int64($0), size: Int64(Self.size))
+            }
+            let picture = try bench.open(Sample.picture(Int64(number), size: Int64(Self.size)), neighbours: neighbours)
+            async let bytes = picture.bytes(offset: 0, count: Self.size)
+            await bench.transport.waitForRequest(at: number - 1).answer(Self.bytes(number))
+            _ = try await bytes
+            picture.close()
+        }
+        let requests = await bench.transport.waitForRequests(9)
+        #expect(numbers(bench) == (1...9).map(String.init))
+        requests[8].headOnly(length: Self.size)
+        requests[8].body(Array(Self.bytes(9).prefix(100_000)))
+        bench.advance(PreloadPolicy.pauseOfACopy)
+        #expect(requests.allSatisfy { !$0.isCancelled }, "somebody may still go on")
+        bench.advance(.milliseconds(1))
+        for request in requests[4...] { await request.waitForEnd() }
+        #expect(!requests[2].isCancelled && !requests[3].isCancelled)
+        #expect(bench.cache.status().queued.isEmpty)
+        let ninth = try open(9, bench)
+        async let rest = ninth.bytes(offset: 0, count: Self.size)
+        #expect(await bench.transport.waitForRequest(at: 9).asked == "100000-199999")
+        ninth.close()
+        _ = try? await rest
+    }
+
+    @Test func sniffingPreloadsNothing() async throws {
+        let bench = try Bench(preload: 2)
+        let first = try open(1, bench)
+        async let sniff = first.bytes(offset: 0, count: 4096)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.answer(Self.bytes(1))
+        _ = try await sniff
+        first.close()
+        await bench.settle()
+        #expect(numbers(bench) == ["1"])
+    }
+
+    @Test func aReaderTakesAPreloadOverAndGivesItBack() async throws {
+        let bench = try Bench(preload: 1)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        let preload = await bench.transport.waitForRequest(at: 1)
+        #expect(preload.priority == .preload)
+        bench.clock.advance(by: .seconds(1))
+        let second = try open(2, bench)
+        let reader = Task { try await second.bytes(offset: 0, count: Self.size) }
+        await preload.waitForPriority(.reader)
+        reader.cancel()
+        #expect(await failure { try await reader.value } == .cancelled)
+        second.close()
+        await preload.waitForPriority(.preload)
+        #expect(!preload.isCancelled)
+        preload.answer(Self.bytes(2))
+        await bench.settle()
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == Int64(Self.size))
+        #expect(numbers(bench) == ["1", "2"])
+        first.close()
+    }
+
+    @Test func aFailedPreloadIsReportedAndAReaderTriesAtOnce() async throws {
+        let bench = try Bench(preload: 1)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        await bench.transport.waitForRequest(at: 1).head(403)
+        #expect(bench.events.texts.contains { $0.contains("preloadFailed") })
+        guard case .failed = bench.cache.state(of: Sample.picture(2, size: nil).id) else {
+            Issue.record("not told")
+            return
+        }
+        let second = try open(2, bench)
+        async let two = second.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 2).answer(Self.bytes(2))
+        #expect(try await two.content == Self.bytes(2))
+        first.close()
+        second.close()
+    }
+
+    @Test func preloadsStopWhereTheBudgetEnds() async throws {
+        let bench = try Bench(budget: 500_000, preload: 2)
+        let first = try open(1, bench)
+        async let one = first.bytes(offset: 0, count: Self.size)
+        await bench.transport.waitForRequest(at: 0).answer(Self.bytes(1))
+        _ = try await one
+        await bench.transport.waitForRequest(at: 1).answer(Self.bytes(2))
+        await bench.settle()
+        // One and two fill the budget; three would push out what is open or was just brought.
+        #expect(numbers(bench) == ["1", "2"])
+        #expect(bench.cache.status().storedBytes <= 500_000)
+        first.close()
+    }
+}

@@ -1,0 +1,261 @@
+import CLinux
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+@Suite(.timeLimit(.minutes(1))) struct RestartTests {
+    @Test func whatWasStoredIsReadWithoutANetwork() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(70_000)
+        let picture = Sample.picture(1, size: 70_000)
+        let first = try Bench(scratch)
+        try await first.store(picture, bytes)
+        await first.cache.close()
+        let second = try Bench(scratch)
+        #expect(second.cache.storedSize(of: picture.id) == 70_000)
+        let open = try second.open(picture)
+        #expect(try open.availableBytes(offset: 0, count: 70_000)?.content == bytes)
+        #expect(second.transport.requests.isEmpty)
+        #expect(second.events.all.isEmpty)
+        open.close()
+    }
+
+    /// A copy of the directory while a download is under way is what kill -9 leaves.
+    @Test func aKilledDownloadGoesOnByRange() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(900_000)
+        let picture = Sample.picture(1, size: 900_000)
+        let first = try Bench(scratch)
+        let open = try first.open(picture)
+        async let head = open.bytes(offset: 0, count: 1000)
+        let request = await first.transport.waitForRequest(at: 0)
+        request.headOnly(length: 900_000)
+        for start in stride(from: 0, to: 600_000, by: 16_000) { request.body(Array(bytes[start..<(start + 16_000)])) }
+        _ = try await head
+        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
+
+        let second = try Bench(scratch, directory: scratch.path + "/copy")
+        let again = try second.open(picture)
+        async let whole = again.bytes(offset: 0, count: 900_000)
+        let rest = await second.transport.waitForRequest(at: 0)
+        #expect(try #require(rest.request.range).first >= 256 << 10)
+        #expect(rest.request.ifRange == Bench.version)
+        rest.answer(bytes)
+        #expect(try await whole.content == bytes)
+        #expect(second.transport.requests.count == 1)
+        again.close()
+        open.close()
+    }
+
+    @Test func aClosedCacheResumesWithEveryByte() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(500_000)
+        let picture = Sample.picture(1, size: 500_000)
+        let first = try Bench(scratch)
+        let open = try first.open(picture)
+        let reader = Task { try await open.bytes(offset: 0, count: 500_000) }
+        let request = await first.transport.waitForRequest(at: 0)
+        request.headOnly(length: 500_000)
+        request.body(Array(bytes[..<123_456]))
+        await first.cache.close()
+        #expect(await failure { try await reader.value } == .cancelled)
+        let second = try Bench(scratch)
+        let again = try second.open(picture)
+        async let whole = again.bytes(offset: 0, count: 500_000)
+        let rest = await second.transport.waitForRequest(at: 0)
+        #expect(rest.asked == "123456-499999")
+        rest.answer(bytes)
+        #expect(try await whole.content == bytes)
+        again.close()
+    }
+
+    @Test func oneFlippedBitIsFoundAndThePictureFetchedAgain() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(70_000)
+        let picture = Sample.picture(1, size: 70_000)
+        let first = try Bench(scratch)
+        try await first.store(picture, bytes)
+        await first.cache.close()
+        let name = FileKey(picture.id)
+        let path = "\(scratch.cache)/v1/\(name.fan)/\(name.name)"
+        var file = try Data(contentsOf: URL(fileURLWithPath: path))
+        file[33_333] ^= 1
+        try file.write(to: URL(fileURLWithPath: path))
+        let second = try Bench(scratch)
+        let open = try second.open(picture)
+        async let whole = open.bytes(offset: 0, count: 70_000)
+        await second.transport.waitForRequest(at: 0).answer(bytes)
+        #expect(try await whole.content == bytes)
+        #expect(second.events.texts.contains { $0.contains("removedBroken") })
+        open.close()
+    }
+
+    @Test func whatLiesAheadIsVerifiedBeforeItsReaderComes() async throws {
+        let scratch = Scratch()
+        let pictures = [1, 2].map { Sample.picture($0, size: 70_000) }
+        let first = try Bench(scratch)
+        for picture in pictures { try await first.store(picture, Sample.jpeg(70_000)) }
+        await first.cache.close()
+        let name = FileKey(pictures[1].id)
+        let path = "\(scratch.cache)/v1/\(name.fan)/\(name.name)"
+        var file = try Data(contentsOf: URL(fileURLWithPath: path))
+        file[33_333] ^= 1
+        try file.write(to: URL(fileURLWithPath: path))
+        let second = try Bench(scratch)
+        let wishes = second.cache.run { core in core.plan(pictures, directory: 1, now: second.clock.now) }
+        #expect(wishes.map(\.isVerified) == [false, false])
+        second.cache.readAhead(wishes)
+        let index = second.cache.core.withLock { $0.index }
+        #expect(index[FileKey(pictures[0].id)]?.isVerified == true && index[name] == nil)
+        #expect(second.events.texts.filter { $0.contains("removedBroken") }.count == 1)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func aFileOfAnotherPictureIsNotTaken() async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        try await first.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        try await first.store(Sample.picture(2, size: 5_000), Sample.jpeg(5_000, seed: 2))
+        await first.cache.close()
+        let names = [1, 2].map { FileKey(Sample.picture($0, size: nil).id) }
+        let paths = names.map { "\(scratch.cache)/v1/\($0.fan)/\($0.name)" }
+        try FileManager.default.removeItem(atPath: paths[0])
+        try FileManager.default.copyItem(atPath: paths[1], toPath: paths[0])
+        let second = try Bench(scratch)
+        let open = try second.open(Sample.picture(1, size: 5_000))
+        async let whole = open.bytes(offset: 0, count: 5_000)
+        await second.transport.waitForRequest(at: 0).answer(Sample.jpeg(5_000))
+        #expect(try await whole.content == Sample.jpeg(5_000))
+        open.close()
+    }
+
+    @Test(arguments: [true, false]) func aLostIndexIsMadeFromTheFiles(isDamaged: Bool) async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        try await first.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        try await first.store(Sample.picture(2, size: 6_000), Sample.jpeg(6_000))
+        await first.cache.close()
+        let index = "\(scratch.cache)/index.sqlite"
+        if isDamaged {
+            try Data(repeating: 0x55, count: 8192).write(to: URL(fileURLWithPath: index))
+        } else {
+            try FileManager.default.removeItem(atPath: index)
+        }
+        let second = try Bench(scratch)
+        #expect(second.cache.status().storedPictures == 2)
+        #expect(second.events.texts.contains { $0.contains("indexRebuilt(pictures: 2") })
+        let open = try second.open(Sample.picture(2, size: 6_000))
+        #expect(try open.availableBytes(offset: 0, count: 6_000)?.content == Sample.jpeg(6_000))
+        open.close()
+    }
+
+    /// A copy of the directory is what kill -9 leaves.
+    @Test func usesAreWrittenManyAtATimeAndSurviveAKill() async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        let pictures = (1...Core.touchesTogether).map { Sample.picture(Int64($0), size: 1_000) }
+        for picture in pictures { try await first.store(picture, Sample.jpeg(1_000)) }
+        await first.cache.close()
+        let second = try Bench(scratch)
+        for picture in pictures.reversed() {
+            await second.settle()
+            #expect(
+                second.cache.core.withLock { $0.index.unwritten.count } == pictures.count
+                    - Int(picture.id.work.rawValue))
+            let open = try second.open(picture)
+            #expect(try open.availableBytes(offset: 0, count: 1_000) != nil)
+            open.close()
+        }
+        await second.settle()
+        #expect(second.cache.core.withLock { $0.index.unwritten.isEmpty })
+        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
+        let third = try Bench(scratch, directory: scratch.path + "/copy")
+        for picture in pictures {
+            let key = FileKey(picture.id)
+            let used = second.cache.core.withLock { $0.index[key]?.used }
+            #expect(third.cache.core.withLock { $0.index[key]?.used } == used)
+        }
+    }
+
+    @Test func rowsThatCouldNotBeWrittenAreNotForgotten() async throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        first.cache.index?.close()
+        for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
+        #expect(first.cache.core.withLock { $0.index.unwritten.count } == 2)
+        #expect(first.events.texts.filter { $0.contains("toring") }.count == 1)
+        await first.cache.close()
+        // The database says that it was in use: the files are looked at.
+        let second = try Bench(scratch)
+        await second.settle()
+        #expect(second.cache.status().storedPictures == 2)
+    }
+
+    @Test func aRowWithoutItsFileVanishesWhenMet() async throws {
+        let scratch = Scratch()
+        let picture = Sample.picture(1, size: 5_000)
+        let bench = try Bench(scratch)
+        try await bench.store(picture, Sample.jpeg(5_000))
+        let name = FileKey(picture.id)
+        try FileManager.default.removeItem(atPath: "\(scratch.cache)/v1/\(name.fan)/\(name.name)")
+        // Its length is still right.
+        #expect(bench.cache.storedSize(of: picture.id) == 5_000)
+        let open = try bench.open(picture)
+        #expect(try open.availableBytes(offset: 0, count: 10) == nil)
+        #expect(bench.cache.storedSize(of: picture.id) == nil)
+        #expect(bench.cache.state(of: picture.id) == .absent)
+        async let whole = open.bytes(offset: 0, count: 5_000)
+        await bench.transport.waitForRequest(at: 1).answer(Sample.jpeg(5_000))
+        #expect(try await whole.content == Sample.jpeg(5_000))
+        open.close()
+        await bench.settle()
+        #expect(bench.cache.state(of: picture.id) == .stored(length: 5_000))
+    }
+
+    @Test func aSecondDaemonIsRefused() throws {
+        let scratch = Scratch()
+        let first = try Bench(scratch)
+        #expect(throws: ImageCacheError.busy(directory: scratch.cache)) { try Bench(scratch) }
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func aLinkInPlaceOfTheDirectoryIsRefused() throws {
+        let scratch = Scratch()
+        try FileManager.default.createSymbolicLink(atPath: scratch.cache, withDestinationPath: "/tmp")
+        #expect(throws: ImageCacheError.self) { try Bench(scratch) }
+    }
+
+    @Test func aDirectoryDeletedWhileRunningIsMadeAgain() async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        try FileManager.default.removeItem(atPath: scratch.cache)
+        try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        #expect(bench.cache.storedSize(of: Sample.picture(1, size: nil).id) == 5_000)
+        let attributes = try FileManager.default.attributesOfItem(atPath: scratch.cache)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test func marksAreSetAndTold() async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        let tag = try String(contentsOfFile: scratch.cache + "/CACHEDIR.TAG", encoding: .utf8)
+        #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
+        #expect(tag.contains("rankfs") && tag.contains("https://bford.info/cachedir/"))
+        #expect(FileManager.default.fileExists(atPath: scratch.cache + "/.nomedia"))
+        #expect(FileManager.default.fileExists(atPath: scratch.cache + "/.trackerignore"))
+        // A mark that this file system cannot hold is reported; every other one is there.
+        let unmarked = Set(
+            bench.events.all.compactMap { event in
+                if case .unmarked(let mark, _) = event { mark } else { nil }
+            })
+        let missing = try ImageCache.inspect(directory: scratch.cache).missingMarks.map { $0.prefix { $0 != ":" } }
+        #expect(Set(missing.map(String.init)) == unmarked)
+        try FileManager.default.removeItem(atPath: scratch.cache + "/.nomedia")
+        #expect(try ImageCache.inspect(directory: scratch.cache).missingMarks.contains(".nomedia: missing"))
+        try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        let found = try ImageCache.inspect(directory: scratch.cache)
+        #expect(found.pictures == 1 && found.bytes == 5_128)
+    }
+}
