@@ -42,7 +42,7 @@ package final class Catalog: Sendable {
     /// Which days of a ranking there are.
     package let days: Days
     /// How large pictures are.
-    package let sizes: PictureSizes
+    package let sizes: Sizes
     /// Full records, profiles and animations.
     package let records: Records
     /// What was read last.
@@ -61,7 +61,7 @@ package final class Catalog: Sendable {
         let (context, overview) = try Self.open(configuration, source, report)
         let memory = LoadedListings()
         let told = ToldDays(overview.newest, context)
-        let sizes = PictureSizes(context, host: host, memory: memory)
+        let sizes = Sizes(context, host: host, memory: memory)
         let records = Records(context)
         let originals = Originals(context, host: host, sizes: sizes)
         let pages = PageFactory(

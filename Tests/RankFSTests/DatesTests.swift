@@ -45,7 +45,7 @@ import Testing
             let past = try await bench.stat("by-date/daily/2024/04").modified
             #expect(past == (try await bench.stat("ranking/daily/2024-04-30").modified))
             #expect(try await bench.stat("by-date/daily/2023").modified < past)
-            let newest = bench.fileSystem.publication(of: Workbench.newest, in: .daily)
+            let newest = bench.fileSystem.tree.publication(of: Workbench.newest, in: .daily)
             for path in ["by-date", "by-date/daily", "by-date/daily/2024", "by-date/daily/2024/05"] {
                 #expect(try await bench.stat(path).modified == newest, "\(path)")
             }
@@ -124,7 +124,7 @@ import Testing
                     continue
                 }
                 #expect(attributes.inode == number)
-                #expect(bench.fileSystem.inodes.node(number)?.path == path)
+                #expect(bench.fileSystem.inodes.node(number)?.path.text == path)
             }
         }
     }
@@ -165,13 +165,19 @@ import Testing
             let key = ListingKey.ranking(.daily, Workbench.day)
             let path = "by-date/daily/2024/05/2024-05-01"
             let link = try await bench.stat(path).inode
-            #expect(bench.fileSystem.datedPath(of: key) == nil)
-            #expect(bench.fileSystem.sight(of: .directory(of: key)) == ["ranking/daily/2024-05-01"])
+            #expect(bench.fileSystem.tree.desktops.datedPath(of: key) == nil)
+            #expect(
+                bench.fileSystem.tree.desktops.sight(of: DirectoryKinds.directory(showing: key)) == [
+                    "ranking/daily/2024-05-01"
+                ])
             _ = await bench.readLink(link)
-            #expect(bench.fileSystem.datedPath(of: key) == path)
-            #expect(bench.fileSystem.sight(of: .directory(of: key)) == ["ranking/daily/2024-05-01", path])
-            #expect(bench.fileSystem.datedPath(of: .ranking(.daily, Workbench.newest)) == nil)
-            #expect(bench.fileSystem.datedPath(of: .search("x")) == nil)
+            #expect(bench.fileSystem.tree.desktops.datedPath(of: key) == path)
+            #expect(
+                bench.fileSystem.tree.desktops.sight(of: DirectoryKinds.directory(showing: key)) == [
+                    "ranking/daily/2024-05-01", path,
+                ])
+            #expect(bench.fileSystem.tree.desktops.datedPath(of: .ranking(.daily, Workbench.newest)) == nil)
+            #expect(bench.fileSystem.tree.desktops.datedPath(of: .search("x")) == nil)
         }
     }
 
@@ -181,26 +187,28 @@ import Testing
             let (manager, shell) = (
                 CallingProgram(process: 10, name: "nautilus"), CallingProgram(process: 20, name: "ls")
             )
-            let day = Node.day(.daily, Workbench.day)
+            let day = DayDirectory(.daily, Workbench.day)
             let month = "by-date/daily/2024/05"
             func parent(for program: CallingProgram) -> String? {
-                bench.fileSystem.shownParentPath(of: day, to: program)
+                bench.fileSystem.tree.desktops.shownParentPath(of: day, to: program)
             }
             _ = await bench.readLink(try await bench.stat("\(month)/2024-05-01").inode)
             #expect(parent(for: shell) == "ranking/daily", "nobody shows the month")
             let now = ContinuousClock.now
-            bench.fileSystem.looks.withLock { looks in
+            bench.fileSystem.tree.desktops.looks.withLock { looks in
                 _ = looks.looked(in: month, isListed: true, by: manager, now: now)
                 _ = looks.opened(month, below: "by-date/daily/2024", by: manager, isWatched: true, now: now)
             }
             #expect(parent(for: manager) == month)
-            let opening = bench.fileSystem.looks.withLock {
-                $0.opened(day.path, below: month, by: manager, isWatched: false, now: now)
+            let opening = bench.fileSystem.tree.desktops.looks.withLock {
+                $0.opened(day.path.text, below: month, by: manager, isWatched: false, now: now)
             }
             #expect(opening == .count)
-            #expect(bench.fileSystem.shownParentPath(of: .mode(.daily), to: manager) == "ranking")
-            let other = Node.day(.daily, Workbench.newest)
-            #expect(bench.fileSystem.shownParentPath(of: other, to: manager) == "ranking/daily", "no link was read")
+            #expect(bench.fileSystem.tree.desktops.shownParentPath(of: ModeDirectory(.daily), to: manager) == "ranking")
+            let other = DayDirectory(.daily, Workbench.newest)
+            #expect(
+                bench.fileSystem.tree.desktops.shownParentPath(of: other, to: manager) == "ranking/daily",
+                "no link was read")
         }
     }
 }

@@ -40,10 +40,10 @@ import Testing
 
     @Test func onlyWhatAnnouncesADesktopIsNotRemembered() {
         for name in [".hidden", ".directory"] {
-            #expect(EntryName.isAnnouncement(Array(name.utf8)))
+            #expect(ProbedNames.isAnnouncement(Array(name.utf8)))
         }
         for name in [".sh_thumbnails", ".Trash", ".hidden2", "hidden", ""] {
-            #expect(!EntryName.isAnnouncement(Array(name.utf8)))
+            #expect(!ProbedNames.isAnnouncement(Array(name.utf8)))
         }
     }
 }

@@ -13,7 +13,8 @@ import Testing
         let second = InodeTable()
         let nodes: [Node] = [
             .rankings, .users, .helpers, daily, .latest(.daily), .day(.daily, Day(ordinal: 19844)),
-            .author(UserID(rawValue: 11), modified: nil), .helper(.status), .helper(.cacheTag),
+            .author(UserID(rawValue: 11), modified: nil), .helper(HelperFile.statusPath),
+            .helper(.entry(.root, "CACHEDIR.TAG")),
         ]
         let numbers = nodes.map(first.adopt)
         #expect(nodes.reversed().map(second.adopt) == numbers.reversed())
@@ -26,7 +27,7 @@ import Testing
         #expect(Node.day(.daily, Day(ordinal: 19844)).identity == "ranking/daily/2024-05-01")
         #expect(Node.latest(.daily).identity == "ranking/daily/latest")
         #expect(Node.author(UserID(rawValue: 11), modified: 5).identity == "users/11")
-        #expect(Node.helper(.version).identity == ".rankfs/version")
+        #expect(Node.helper(.entry(.helpers, "version")).identity == ".rankfs/version")
         let picture = PictureID(work: WorkID(rawValue: 97_973_029), page: 0, rendition: .regular, uploaded: 1)
         #expect(
             Node.identity(of: picture, in: .ranking(.daily, Day(ordinal: 19844)))

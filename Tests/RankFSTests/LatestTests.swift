@@ -27,7 +27,7 @@ import Testing
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3, from: 2001))
             let directory = try await bench.stat(latest)
             #expect(directory.kind == .directory && directory.permissions == 0o555)
-            #expect(directory.modified == bench.fileSystem.publication(of: Workbench.newest, in: .daily))
+            #expect(directory.modified == bench.fileSystem.tree.publication(of: Workbench.newest, in: .daily))
             #expect(await bench.attributes(directory.inode) == .attributes(directory, timeout: TreeLimits.current))
             #expect(try await day(bench) == nil, "nobody knows yet")
             let asked = bench.source.asked.count
@@ -126,7 +126,7 @@ import Testing
             bench.time = noon
             bench.source.setRanking(.daily, next, Workbench.entries(5, from: 3001))
             #expect(try await day(bench) == nil, "nobody has asked since noon")
-            #expect(try await bench.stat(latest).modified == bench.fileSystem.publication(of: next, in: .daily))
+            #expect(try await bench.stat(latest).modified == bench.fileSystem.tree.publication(of: next, in: .daily))
             #expect(await bench.walk("\(latest)/\(Workbench.name(1))").isAbsent)
             #expect(try await bench.stat("\(latest)/\(Workbench.name(1, from: 3001))").links == 2)
             #expect(try await bench.names(latest) == shown(3001, 5))

@@ -59,10 +59,11 @@ import Testing
     }
 
     @Test func sharedThumbnailsHaveTheNumberThatTheyHad() {
-        let day = PictureDirectory.listing(.ranking(.daily, Workbench.day))
-        #expect(Node.sharedThumbnails(day, nil).inodeNumber == 3_112_528_327_986_384_382)
-        #expect(Node.sharedThumbnails(day, .large).inodeNumber == 4_443_346_712_107_484_540)
-        #expect(Node.sharedThumbnails(.latest(.daily), .normal).inodeNumber == 13_648_704_296_703_114_587)
+        func number(_ directory: SharedThumbnailsDirectory) -> UInt64 { Node.directory(directory).inodeNumber }
+        let day = DayDirectory(.daily, Workbench.day)
+        #expect(number(SharedThumbnailsDirectory(of: day)) == 3_112_528_327_986_384_382)
+        #expect(number(SharedThumbnailsDirectory(of: day, .large)) == 4_443_346_712_107_484_540)
+        #expect(number(SharedThumbnailsDirectory(of: LatestDirectory(.daily), .normal)) == 13_648_704_296_703_114_587)
     }
 
     // MARK: -

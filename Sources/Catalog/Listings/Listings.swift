@@ -13,7 +13,7 @@ package final class Listings: Sendable {
     let context: CatalogContext
     let memory: LoadedListings
     let told: ToldDays
-    let sizes: PictureSizes
+    let sizes: Sizes
     let pageFactory: PageFactory
     let flights = SharedTasks<ListingKey, Listing>()
     /// What the service does not have.
@@ -22,7 +22,7 @@ package final class Listings: Sendable {
     let unanswered = Pauses<ListingKey>(seconds: Freshness.lateSeconds)
 
     init(
-        _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: PictureSizes, pages: PageFactory
+        _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory
     ) {
         self.context = context
         self.memory = memory

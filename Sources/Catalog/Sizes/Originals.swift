@@ -20,10 +20,10 @@ final class Originals: Sendable {
 
     private let context: CatalogContext
     private let host: ImageHost
-    private let sizes: PictureSizes
+    private let sizes: Sizes
     private let state = Mutex(State())
 
-    init(_ context: CatalogContext, host: ImageHost, sizes: PictureSizes) {
+    init(_ context: CatalogContext, host: ImageHost, sizes: Sizes) {
         self.context = context
         self.host = host
         self.sizes = sizes

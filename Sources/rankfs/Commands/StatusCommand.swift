@@ -1,6 +1,7 @@
 import Fuse
 import Glibc
 import Posix
+import RankFS
 import Rankings
 
 /// `rankfs status`: what is mounted and what it is doing.
@@ -10,7 +11,7 @@ enum StatusCommand {
     /// A status is a few kilobytes.
     static let longest = 4 << 20
     /// Below the mount point.
-    static let documentPath = TreePath.entry(.helpers, "status.json").text
+    static let documentPath = HelperFile.statusPath.text
 
     /// Prints what each mount tells; one that tells nothing does not keep the others from it.
     ///

@@ -1,11 +1,11 @@
 import Glibc
+import RankFS
 
 /// Looks at which file managers show rankfs' actions, and whether notifications can be shown; writes nothing.
 enum DesktopProbe {
     /// A file manager: what runs it, what `make install` gives it, and what that needs.
     private struct Manager {
-        var name: String
-        var program: String
+        var program: KnownPrograms.FileManager
         /// Below a data directory (XDG Base Directory Specification 0.8).
         var actions: String
         var needs: [Need]
@@ -24,27 +24,27 @@ enum DesktopProbe {
 
     private static let managers = [
         Manager(
-            name: "Nautilus", program: "nautilus", actions: "nautilus-python/extensions/rankfs_menu.py",
+            program: KnownPrograms.nautilus, actions: "nautilus-python/extensions/rankfs_menu.py",
             needs: [
                 Need(
                     "python3-nautilus", "nautilus/extensions-4/libnautilus-python.so",
                     "nautilus/extensions-3.0/libnautilus-python.so")
             ]),
         Manager(
-            name: "Nemo", program: "nemo", actions: "nemo-python/extensions/rankfs_menu.py",
+            program: KnownPrograms.nemo, actions: "nemo-python/extensions/rankfs_menu.py",
             needs: [Need("nemo-python", "nemo/extensions-3.0/libnemo-python.so")]),
         Manager(
-            name: "Caja", program: "caja", actions: "caja-python/extensions/rankfs_menu.py",
+            program: KnownPrograms.caja, actions: "caja-python/extensions/rankfs_menu.py",
             needs: [Need("python3-caja", "caja/extensions-2.0/libcaja-python.so")]),
         // Without the typelib thunarx-python crashes Thunar on any file, so there is none then.
         Manager(
-            name: "Thunar", program: "thunar", actions: "thunarx-python/extensions/rankfs_menu.py",
+            program: KnownPrograms.thunar, actions: "thunarx-python/extensions/rankfs_menu.py",
             needs: [
                 Need("gir1.2-thunarx-3.0", "girepository-1.0/Thunarx-3.0.typelib"),
                 Need("thunarx-python", "thunarx-3/thunarx-python.so"),
             ]),
         Manager(
-            name: "Dolphin", program: "dolphin", actions: "kio/servicemenus/rankfs-keep.desktop",
+            program: KnownPrograms.dolphin, actions: "kio/servicemenus/rankfs-keep.desktop",
             needs: [Need("python3-gi", "gi/__init__.py")]),
     ]
 
@@ -55,14 +55,14 @@ enum DesktopProbe {
         let data =
             (home.dataDirectory.map { [$0] } ?? [])
             + list(variables["XDG_DATA_DIRS"], standard: "/usr/local/share:/usr/share")
-        for manager in managers where isThere(manager.program, in: programs) {
+        for manager in managers where isThere(manager.program.program, in: programs) {
             let lack: Finding.DesktopLook.Lack? =
                 if let need = manager.needs.first(where: { !$0.files.contains { isThere($0, in: libraries) } }) {
                     .package(need.package)
                 } else if !isThere(manager.actions, in: data) {
                     .actions
                 } else { nil }
-            look.managers.append(.init(name: manager.name, lack: lack))
+            look.managers.append(.init(name: manager.program.name, lack: lack))
         }
         look.thumbnails = UserProbe.thumbnailLook(settings, home: home)
         look.hasBus = SessionBus.find(variables, user: geteuid()) != nil

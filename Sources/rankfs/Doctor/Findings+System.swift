@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import RankFS
 import Render
 
 /// What mounting needs of the system.
@@ -147,13 +148,13 @@ extension Finding {
     /// - Returns: One finding for each that reads what it finds in a home.
     static func indexers(running programs: Set<String>) -> [Finding] {
         var findings: [Finding] = []
-        if programs.contains("baloo_file") {
+        if programs.contains(KnownPrograms.baloo) {
             findings.append(
                 .note(
                     "indexer",
                     "Baloo is running: keep it from reading mounts with `balooctl config add excludeFolders FOLDER`."))
         }
-        if !programs.isDisjoint(with: ["tracker-miner-f", "localsearch-3"]) {
+        if !programs.isDisjoint(with: KnownPrograms.trackers) {
             findings.append(.ok("indexer", "Tracker is running; it passes by mounts, for they have a .trackerignore."))
         }
         return findings

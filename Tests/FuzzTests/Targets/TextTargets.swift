@@ -52,7 +52,7 @@ extension FuzzTarget {
             }
             _ = EntryName.mayBeInWork(bytes, extensions: ["jpg", "png", "gif"])
             _ = EntryName.authorName(bytes)
-            _ = EntryName.isSharedThumbnails(bytes)
+            _ = SharedThumbnailsDirectory.isName(bytes)
             let text = String(decoding: bytes, as: UTF8.self)
             if let day = Day(text) { try hold(day.description == text, "a day has two names") }
             if let day = Day(compact: text) { try hold(day.compact == text, "a day has two compact names") }

@@ -1,0 +1,184 @@
+import HTTP
+import ImageHost
+package import Rankings
+import SQLite
+internal import Synchronization
+
+/// How large pictures are: told by listings, learnt by downloading, stored, or asked from the image host.
+///
+/// ## Concurrency
+///
+/// Any thread may call. What does not say `async` never waits.
+package final class Sizes: Sendable {
+    /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
+    static let doubtBound = 4096
+
+    private let context: CatalogContext
+    private let host: ImageHost
+    /// The listings that show sizes.
+    private let memory: LoadedListings
+    private let flights = SharedTasks<PictureID, Int64>()
+    /// Pictures whose told size a download contradicted: headers may tell it again.
+    private let doubted = Mutex<Set<PictureID>>([])
+
+    init(_ context: CatalogContext, host: ImageHost, memory: LoadedListings) {
+        self.context = context
+        self.host = host
+        self.memory = memory
+    }
+
+    /// Keeps a size that was learnt by downloading.
+    package func set(_ size: Int64, of picture: PictureID) {
+        guard size > 0 else { return }
+        doubted.withLock { _ = $0.remove(picture) }
+        for listing in memory.all { listing.setSize(size, of: picture) }
+        context.outbox.add([.size(size, picture)])
+    }
+
+    /// Forgets a size that turned out wrong; no header is believed about this picture again, only a whole download.
+    package func forget(_ picture: PictureID) {
+        doubted.withLock { doubted in
+            if doubted.count >= Self.doubtBound { doubted = [] }
+            doubted.insert(picture)
+        }
+        for listing in memory.all { listing.setSize(0, of: picture) }
+        context.outbox.add([.noSize(picture)])
+    }
+
+    /// Keeps a size that the image host told; it does not replace one that is known.
+    func told(_ size: Int64, of picture: PictureID) {
+        context.outbox.add([.toldSize(size, picture)])
+    }
+
+    /// The size of a picture that no listing has, in bytes: from the database, or asked from the image host.
+    package func size(of picture: PictureID, at location: PictureLocation) async throws(CatalogError) -> Int64 {
+        try await flights.value(for: picture) { [self] in
+            if let size = await stored(of: picture) { return .success(size) }
+            do throws(CatalogError) {
+                let size = try await askHost(location)
+                told(size, of: picture)
+                return .success(size)
+            } catch { return .failure(error) }
+        }
+    }
+
+    /// The size of a picture that was made or asked for before, in bytes; nil if none was.
+    package func stored(of picture: PictureID) async -> Int64? {
+        // The last answer may still be on its way to the database.
+        await context.outbox.flush()
+        guard let size = try? await context.store.sizes(of: [picture]).first, size > 0 else { return nil }
+        return size
+    }
+
+    /// Ends what is asked.
+    func close() {
+        flights.close()
+    }
+
+    // MARK: - Entries of listings
+
+    /// The size of an entry in bytes, asked for once however many want it.
+    ///
+    /// - Parameters:
+    ///   - listing: The listing.
+    ///   - index: The entry.
+    ///   - wholeListing: Whether those of all entries are likely to be wanted.
+    /// - Returns: The size.
+    /// - Throws: `.sizeNotTold` if the host tells no length.
+    func resolve(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+        if let size = listing.size(at: index) { return size }
+        guard let entry = listing.entry(at: index) else { throw .noSuchListing }
+        if wholeListing {
+            ask(listing.continueWalk(now: context.now), in: listing)
+            listing.askAllPages()
+        }
+        let size = try await flights.value(for: entry.picture) { [self] in await ask(entry, in: listing) }
+        // Another listing of the same picture may have asked.
+        return listing.learnSize(size, of: entry.picture)
+    }
+
+    /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
+    func learn(of entries: [ListingEntry], in listing: Listing) {
+        guard !listing.key.listsAuthors else { return }
+        context.background.run { [self] in
+            await learnStored(of: entries, in: listing)
+            ask(listing.entriesForWalk(now: context.now), in: listing)
+        }
+    }
+
+    /// Sets the sizes that the database knows; returns the entries that it does not know.
+    @discardableResult
+    func learnStored(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
+        // Without this the first sizes ever would wait until the rows of their own listing are written.
+        guard context.stored.sizes > 0 else { return entries }
+        guard let sizes = try? await context.store.sizes(of: entries.map(\.picture)) else { return entries }
+        for (entry, size) in zip(entries, sizes) where size > 0 { listing.setSize(size, of: entry.picture) }
+        return zip(entries, sizes).filter { $0.1 == 0 }.map(\.0)
+    }
+
+    /// Asks for many sizes at once: those in the database with one call, the others from the image host.
+    private func ask(_ entries: [ListingEntry], in listing: Listing) {
+        guard !entries.isEmpty else { return }
+        context.background.run { [self] in
+            let unknown = await learnStored(of: entries, in: listing)
+            for entry in unknown {
+                // Whoever waits for one of them overtakes the others.
+                let urgency = Urgency()
+                flights.start(entry.picture, hurry: urgency.raise) {
+                    await self.probe(entry, in: listing, urgency)
+                }
+            }
+        }
+    }
+
+    private func ask(_ entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
+        if context.stored.sizes > 0, let size = try? await context.store.sizes(of: [entry.picture]).first, size > 0 {
+            listing.setSize(size, of: entry.picture)
+            return .success(size)
+        }
+        return await probe(entry, in: listing)
+    }
+
+    private func probe(
+        _ entry: ListingEntry, in listing: Listing, _ urgency: Urgency? = nil
+    ) async -> Result<Int64, CatalogError> {
+        // Somebody may have downloaded or asked it since this was planned.
+        if let index = listing.state.withLock({ $0.table.position(of: entry.picture) }),
+            let size = listing.size(at: index)
+        {
+            return .success(size)
+        }
+        do throws(CatalogError) {
+            if doubted.withLock({ $0.contains(entry.picture) }) { throw .sizeNotTold }
+            let answer = try await askHost(try location(of: entry), urgency)
+            // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
+            // A download may have told another one meanwhile, and has seen the bytes.
+            let size = listing.learnSize(answer, of: entry.picture)
+            told(size, of: entry.picture)
+            return .success(size)
+        } catch { return .failure(error) }
+    }
+
+    /// How large a picture is: as its listing told, otherwise by asking the image host.
+    private func askHost(
+        _ location: PictureLocation, _ urgency: Urgency? = nil
+    ) async throws(CatalogError) -> Int64 {
+        if let size = location.size { return size }
+        switch await host.size(at: location, within: context.configuration.timeout, urgency: urgency) {
+        case .size(let size): return size
+        case .notTold: throw .sizeNotTold
+        case .failed(let error): throw .source(error)
+        }
+    }
+
+    private func location(of entry: ListingEntry) throws(CatalogError) -> PictureLocation {
+        if entry.isWithheld { throw .sizeNotTold }
+        let picture = entry.picture
+        if let location = context.source.location(
+            of: picture.work, picture: entry.reference, page: picture.page, rendition: picture.rendition)
+        {
+            return location
+        }
+        throw .sizeNotTold
+    }
+}

@@ -1,0 +1,67 @@
+import Rankings
+
+/// What a name can be by its form alone, so that what desktops probe for costs nothing.
+///
+/// Names are bytes: they need not be UTF-8, and forms that differ only in normalisation differ.
+enum EntryName {
+    /// The number that a picture's name begins with, or nil for a name that no picture has.
+    ///
+    /// - Parameters:
+    ///   - name: The name's bytes.
+    ///   - leastDigits: How many digits the number is padded to.
+    ///   - extensions: Those that files of works may have.
+    /// - Returns: The rank or the work's number.
+    static func pictureNumber(_ name: [UInt8], leastDigits: Int, extensions: Set<String>) -> Int64? {
+        guard name.count <= FileName.longest, let dot = name.lastIndex(of: UInt8(ascii: ".")),
+            extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
+        else { return nil }
+        guard let dash = name.firstIndex(of: UInt8(ascii: "-")), dash >= leastDigits else { return nil }
+        return number(name[..<dash])
+    }
+
+    /// The author that a directory name means: decimal digits without leading zeros.
+    static func author(_ name: [UInt8]) -> UserID? {
+        guard name.first != UInt8(ascii: "0"), let number = number(name[...]) else { return nil }
+        return UserID(rawValue: number)
+    }
+
+    /// The words that a directory name of `search` means; nil for names that programs probe for and for what is no text.
+    static func searchWords(_ name: [UInt8]) -> String? {
+        guard name.count <= FileName.longest, !name.contains(where: { $0 < 0x20 || $0 == 0x7F }),
+            let words = String(validating: name, as: UTF8.self),
+            !ProbedNames.isProbed(words), words.contains(where: { !$0.isWhitespace })
+        else { return nil }
+        return words
+    }
+
+    /// The name of an author behind `@`.
+    static func authorName(_ name: [UInt8]) -> String? {
+        guard name.first == UInt8(ascii: "@"), name.count > 1 else { return nil }
+        return String(validating: name.dropFirst(), as: UTF8.self)
+    }
+
+    /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `ugoira.zip`.
+    static func mayBeInWork(_ name: [UInt8], extensions: Set<String>) -> Bool {
+        if name.elementsEqual("ugoira.zip".utf8) { return true }
+        guard name.first == UInt8(ascii: "p"), let dot = name.firstIndex(of: UInt8(ascii: ".")),
+            extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
+        else { return false }
+        return number(name[1..<dot]) != nil
+    }
+
+    /// The name as text if it is plain ASCII, as every name outside the listings is.
+    static func ascii(_ name: [UInt8]) -> String? {
+        guard name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.count <= TreeLimits.idDigits else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+            number = number * 10 + Int64(digit - UInt8(ascii: "0"))
+        }
+        return number
+    }
+}

@@ -1,0 +1,39 @@
+import Fuse
+import Rankings
+
+/// The mount point.
+struct RootDirectory: TreeDirectory {
+    var path: TreePath { .root }
+    var parent: any TreeDirectory { self }
+
+    func names(in tree: Tree) -> [NamedNode]? {
+        DirectoryKinds.top.filter { $0.isThere(in: tree) && $0.refusal(in: tree) == nil }.map { ($0.path.name, $0) }
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        guard let path = EntryName.ascii(name).map(TreePath.root.child) else { return .absent(TreeLimits.frozen) }
+        if path == .helpers { return .directory(HelpersDirectory()) }
+        if let file = tree.helpers.first(where: { $0.path == path }) { return .node(.file(file)) }
+        guard let node = DirectoryKinds.top.first(where: { $0.path == path }), node.isThere(in: tree) else {
+            return .absent(TreeLimits.frozen)
+        }
+        if let failure = node.refusal(in: tree) { return .refused(failure) }
+        if case .link(let link) = node { return link.found(in: tree, for: caller) }
+        return .node(node)
+    }
+}
+
+/// `.rankfs`: helper files, found by name and not listed in the root.
+struct HelpersDirectory: TreeDirectory {
+    var path: TreePath { .helpers }
+    var parent: any TreeDirectory { RootDirectory() }
+
+    func names(in tree: Tree) -> [NamedNode]? {
+        tree.helpers.filter { $0.path.parent == path }.map { ($0.name, .file($0)) }
+    }
+
+    func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        let file = tree.helpers.first { $0.path.parent == path && $0.name.utf8.elementsEqual(name) }
+        return file.map { .node(.file($0)) } ?? .absent(TreeLimits.frozen)
+    }
+}

@@ -1,0 +1,101 @@
+package import Rankings
+import Synchronization
+
+/// A file that is reached by name and never listed in the root, so that copies of the tree hold pictures only.
+package struct HelperFile: Sendable {
+    /// The path below the mount point.
+    package let path: TreePath
+    /// Whether its text is made anew for each reader.
+    let isLive: Bool
+    /// Its text, for the owner of the mount or somebody else.
+    let text: @Sendable (_ toOwner: Bool) -> [UInt8]
+
+    /// - Parameters:
+    ///   - path: In the root or in `.rankfs`.
+    ///   - isLive: Whether its text is made anew for each reader.
+    ///   - text: Its text, for the owner of the mount or somebody else.
+    package init(_ path: TreePath, isLive: Bool = false, text: @escaping @Sendable (_ toOwner: Bool) -> [UInt8]) {
+        self.path = path
+        self.isLive = isLive
+        self.text = text
+    }
+
+    /// What the mount is doing.
+    package static let statusPath = TreePath.entry(.helpers, "status.json")
+
+    /// Where `random.jpg` leads while no picture is stored.
+    static let standIn = HelperFile(.entry(.helpers, "nothing-stored.jpg")) { _ in StandIn.jpeg }
+
+    /// Those of a mount, in the order in which `.rankfs` lists its own.
+    static func all(_ configuration: RankFileSystem.Configuration) -> [HelperFile] {
+        [
+            HelperFile(statusPath, isLive: true, text: configuration.status),
+            HelperFile(.entry(.helpers, "metrics"), isLive: true) { _ in configuration.metrics() },
+            HelperFile(.entry(.helpers, "version")) { _ in Array(configuration.version.utf8) },
+            HelperFile(.entry(.root, "CACHEDIR.TAG")) { _ in Array(cacheTagText.utf8) },
+            HelperFile(.entry(.root, ".trackerignore")) { _ in [] },
+            HelperFile(.entry(.root, ".xdg-volume-info")) { _ in
+                Array(volumeInfoText(name: configuration.volumeName).utf8)
+            },
+            standIn,
+        ]
+    }
+}
+
+extension HelperFile: TreeFile {
+    var parent: any TreeDirectory { path.parent == .helpers ? HelpersDirectory() : RootDirectory() }
+    var lifetime: Lifetime { (TreeLimits.frozen, isLive ? .zero : TreeLimits.frozen) }
+
+    /// The size that `stat` shows: of the last rendering for what changes with each reader.
+    func knownSize(in tree: Tree) -> SizeAndTime? {
+        let length = tree.liveLengths.withLock { $0[path] } ?? text(toOwner: true, in: tree).count
+        return (Int64(length), tree.newestPublication)
+    }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        guard let size = knownSize(in: tree) else { throw .noSuchName }
+        return size
+    }
+
+    func openedNow(in tree: Tree, toOwner: Bool) -> OpenedFile? {
+        .text(text(toOwner: toOwner, in: tree), isLive: isLive)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        .text(text(toOwner: false, in: tree), isLive: isLive)
+    }
+
+    private func text(toOwner: Bool, in tree: Tree) -> [UInt8] {
+        let text = text(toOwner)
+        if isLive { tree.liveLengths.withLock { $0[path] = text.count } }
+        return text
+    }
+}
+
+// MARK: - Texts
+
+extension HelperFile {
+    /// The 43 bytes that make a file a cache directory tag (https://bford.info/cachedir/).
+    static let cacheTagSignature = "Signature: 8a477f597d28d172789f06886806bc55"
+
+    /// A tag that makes `tar --exclude-caches` and its like pass by: the tree can be downloaded again, and is endless.
+    static let cacheTagText = """
+        \(cacheTagSignature)
+        # This file is a cache directory tag made by rankfs.
+        # For information about cache directory tags see https://bford.info/cachedir/
+
+        """
+
+    /// Name and icon of the mount in side bars, as gvfs reads them (common/gvfsmountinfo.c of gvfs 1.50).
+    ///
+    /// - Parameter name: One line without backslashes.
+    /// - Returns: A key file.
+    static func volumeInfoText(name: String) -> String {
+        """
+        [Volume Info]
+        Name=\(name)
+        Icon=rankfs
+
+        """
+    }
+}

@@ -1,0 +1,112 @@
+import Catalog
+import Fuse
+import ImageCache
+import Rankings
+import Render
+
+/// The files that are made of what the service tells of a work, beside its pages.
+enum WorkFiles {
+    static func of(_ work: WorkID, isAnimation: Bool) -> [any TreeFile] {
+        isAnimation ? [InfoFile(work: work), MatroskaFile(work: work), WebPFile(work: work)] : [InfoFile(work: work)]
+    }
+}
+
+/// `info.json`: the full record of a work.
+struct InfoFile: TreeFile {
+    let work: WorkID
+
+    var path: TreePath { .entry(.work(work), "info.json") }
+    var parent: any TreeDirectory { WorkDirectory(work) }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        let text = try await text(in: tree)
+        return (Int64(text.text.utf8.count), text.changed)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        // What the kernel keeps of it may be shorter than the new text.
+        .text(Array(try await text(in: tree).text.utf8), isLive: true)
+    }
+
+    private func text(in tree: Tree) async throws(Failure) -> StoredText {
+        let pages = try await tree.listing(ofWork: work).entries.map(\.name)
+        do throws(CatalogError) { return try await tree.catalog.records.details(of: work, pages: pages) } catch {
+            throw .catalog(error)
+        }
+    }
+
+    func opens(in tree: Tree) async -> Bool { await tree.catalog.records.hasDetails(of: work) }
+}
+
+/// `ugoira.mkv`: an animation's frames as Matroska, not encoded anew.
+struct MatroskaFile: TreeFile {
+    let work: WorkID
+
+    var path: TreePath { .entry(.work(work), "ugoira.mkv") }
+    var parent: any TreeDirectory { WorkDirectory(work) }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        let listing = try await tree.listing(ofWork: work)
+        return (try await tree.animations.matroskaSize(of: listing), listing.modified)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        let listing = try await tree.listing(ofWork: work)
+        let told = await tree.animations.storedMatroskaSize(of: listing)
+        let animation = try await tree.animations.matroska(of: listing)
+        return .animation(animation, isAsTold: told == nil || told == animation.layout.length)
+    }
+
+    func opens(in tree: Tree) async -> Bool {
+        guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
+        return await tree.hasFrames(listing, of: work)
+    }
+}
+
+/// `ugoira.webp`: an animation as WebP.
+struct WebPFile: TreeFile {
+    let work: WorkID
+
+    var path: TreePath { .entry(.work(work), "ugoira.webp") }
+    var parent: any TreeDirectory { WorkDirectory(work) }
+
+    func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
+        let listing = try await tree.listing(ofWork: work)
+        if let picture = AnimationFiles.picture(.webp, in: listing),
+            let size = await tree.catalog.sizes.stored(of: picture)
+        {
+            return (size, listing.modified)
+        }
+        return (Int64(try await tree.animations.webP(of: listing).count), listing.modified)
+    }
+
+    func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
+        let listing = try await tree.listing(ofWork: work)
+        if let stored = try await tree.animations.storedWebP(of: listing) {
+            return .picture(stored.picture, size: stored.size)
+        }
+        return .text(try await tree.animations.webP(of: listing), isLive: false)
+    }
+
+    func opens(in tree: Tree) async -> Bool {
+        guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
+        if let made = AnimationFiles.picture(.webp, in: listing), tree.cache.storedSize(of: made) != nil {
+            return true
+        }
+        return await tree.hasFrames(listing, of: work)
+    }
+}
+
+extension Tree {
+    fileprivate func listing(ofWork work: WorkID) async throws(Failure) -> Listing {
+        guard let listing = try await listing(.work(work)) else { throw .noSuchName }
+        return listing
+    }
+
+    /// Whether what an animation is made of is stored.
+    fileprivate func hasFrames(_ listing: Listing, of work: WorkID) async -> Bool {
+        let archive = listing.entries.first { $0.picture.rendition == .archive }
+        guard let archive, cache.storedSize(of: archive.picture) != nil else { return false }
+        return (try? await catalog.records.animation(of: work)) != nil
+    }
+}

@@ -1,0 +1,172 @@
+import Catalog
+import Fuse
+import Rankings
+
+/// What an inode stands for: small, because the kernel may know a hundred thousand of them.
+///
+/// A picture is its listing and its place there; names, sizes and times are looked up when they are asked for. What there is to
+/// say of a directory, a file or a link, these say themselves.
+enum Node: Sendable {
+    case directory(any TreeDirectory)
+    case picture(Listing, Int32)
+    case file(any TreeFile)
+    case link(Link)
+
+    static let root = Node.directory(RootDirectory())
+}
+
+extension Node {
+    /// Where it is below the mount point.
+    var path: TreePath {
+        switch self {
+        case .directory(let directory): directory.path
+        case .picture(let listing, let index): .entry(listing.key.path, listing.entries[Int(index)].name)
+        case .file(let file): file.path
+        case .link(let link): link.path
+        }
+    }
+
+    /// The directory that holds this node; the root holds itself.
+    var parent: any TreeDirectory {
+        switch self {
+        case .directory(let directory): directory.parent
+        case .picture(let listing, _): listing.directory
+        case .file(let file): file.parent
+        case .link(let link): link.parent
+        }
+    }
+
+    /// What readdir(3) shows in `d_type`.
+    var kind: Attributes.Kind {
+        switch self {
+        case .directory: .directory
+        case .picture, .file: .file
+        case .link: .link
+        }
+    }
+
+    var isRoot: Bool {
+        if case .directory(let directory) = self { directory.path == .root } else { false }
+    }
+}
+
+// MARK: - Inode numbers
+
+extension Node {
+    /// What makes this node the same one in every mount; inode numbers follow from it.
+    var identity: String {
+        switch self {
+        case .directory(let directory): directory.path.text
+        case .picture(let listing, let index):
+            Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
+        case .file(let file): file.path.text
+        case .link(let link): link.identity
+        }
+    }
+
+    /// The identity of a picture in a listing: its work and page, so that neither rank nor title matter, and its upload.
+    ///
+    /// A new upload is another inode, so the bytes of an inode never change: its cached pages stay right, and whoever has
+    /// the old picture open shares none with the readers of the new one.
+    static func identity(of picture: PictureID, in key: ListingKey) -> String {
+        let name = "\(picture.work.rawValue)_p\(picture.page)_\(picture.uploaded)\(mark(of: picture.rendition))"
+        return TreePath.entry(key.path, name).text
+    }
+
+    /// What tells the identity of a rendition from that of others of the same picture.
+    static func mark(of rendition: Rendition) -> String {
+        switch rendition {
+        case .archive: "_archive"
+        // A rendition may have stood in for it before, under the same name and with other bytes.
+        case .original: "_original"
+        case .small, .regular, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
+        }
+    }
+
+    /// The inode number, unless another identity has it already.
+    var inodeNumber: UInt64 {
+        switch self {
+        case .picture(let listing, let index):
+            PictureNumbers(listing.key).number(of: listing.entries[Int(index)])
+        case .directory(let directory): Self.number(identity, directory.order, in: directory.parent)
+        case .link(let link): Self.number(identity, link.order, in: link.parent)
+        case .file: InodeNumber.of(identity)
+        }
+    }
+
+    private static func number(_ identity: String, _ order: InodeOrder?, in parent: any TreeDirectory) -> UInt64 {
+        order.map { InodeNumber.of(identity, in: parent.path.text, order: $0) } ?? InodeNumber.of(identity)
+    }
+
+    /// Whether both have the same identity; for the usual case, the same picture of the same listing, no identity is made.
+    func isSame(as other: Node) -> Bool {
+        if case .picture(let listing, let index) = self, case .picture(let otherListing, let otherIndex) = other,
+            listing === otherListing
+        {
+            return index == otherIndex
+        }
+        return identity == other.identity
+    }
+}
+
+// MARK: - Whether and to whom it is shown
+
+extension Node {
+    /// Whether the source and the options leave it in the tree.
+    func isThere(in tree: Tree) -> Bool {
+        switch self {
+        case .directory(let directory): directory.isThere(in: tree)
+        case .link(let link): link.isThere(in: tree)
+        case .picture, .file: true
+        }
+    }
+
+    /// Why it must not be shown now.
+    ///
+    /// Asked again where the kernel may have cached the name.
+    func refusal(in tree: Tree) -> Failure? {
+        switch self {
+        case .directory(let directory): directory.refusal(in: tree)
+        case .picture: parent.refusal(in: tree)
+        case .file(let file): file.refusal(in: tree)
+        case .link(let link): link.refusal(in: tree)
+        }
+    }
+
+    func audience(in tree: Tree) -> Audience {
+        switch self {
+        case .directory(let directory): directory.audience(in: tree)
+        case .picture: parent.audience(in: tree).ofContents
+        case .file(let file): file.audience(in: tree)
+        case .link(let link): link.audience(in: tree)
+        }
+    }
+
+    /// Whether it opens without a request.
+    func opens(in tree: Tree) async -> Bool {
+        switch self {
+        case .directory(let directory): await directory.opens(in: tree)
+        case .picture(let listing, let index):
+            listing.entry(at: Int(index)).map { tree.opens($0, of: listing) } ?? false
+        case .file(let file): await file.opens(in: tree)
+        case .link(let link): await link.opens(in: tree)
+        }
+    }
+
+    /// How long the kernel may keep the name and its attributes.
+    func lifetime(in tree: Tree) -> Lifetime {
+        switch self {
+        case .directory(let directory): directory.lifetime(in: tree)
+        // Its link count changes when the next day appears.
+        case .picture(let listing, _):
+            (TreeLimits.frozen, tree.isInLatest(listing.key) ? TreeLimits.current : TreeLimits.frozen)
+        case .file(let file): file.lifetime
+        case .link(let link): link.lifetime(in: tree)
+        }
+    }
+}
+
+extension Audience {
+    /// Of what is in a directory: the name of the directory is what a session adds.
+    var ofContents: Audience { self == .everybody ? .everybody : .owner }
+}

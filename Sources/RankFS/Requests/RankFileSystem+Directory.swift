@@ -1,0 +1,100 @@
+import Catalog
+package import Fuse
+import Rankings
+
+extension RankFileSystem {
+    package func openDirectory(_ request: OpenRequest, reply: OpenReply) {
+        guard let node = inodes.node(request.inode) else {
+            return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
+        }
+        guard case .directory(let directory) = node else {
+            return refuse(reply, .notADirectory, subject: node.path.text)
+        }
+        if let failure = tree.refusal(of: node, to: request.caller) {
+            return refuse(reply, failure, subject: node.path.text)
+        }
+        let opening = tree.desktops.opening(directory, request.inode, by: request.caller)
+        if let listing = directory.listing { return open(listing, for: opening, request, reply) }
+        let shown = tree.shown(directory.names(in: tree) ?? [], to: request.caller)
+        // What the owner reads is told to nobody else, as in `recent/`.
+        let listsSeen =
+            directory.listsSeen && configuration.notesRecent && tree.isOwner(request.caller)
+            && !tree.catalog.recents.pictures.isEmpty
+        guard listsSeen || configuration.isOffline else {
+            return open(DirectoryView(directory, .fixed(shown), isGlance: opening.isGlance), reply)
+        }
+        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            var listed = shown
+            if listsSeen { listed = await directory.withSeen(listed, in: self.tree) }
+            if self.configuration.isOffline { listed = await self.tree.opening(listed) }
+            self.open(DirectoryView(directory, .fixed(listed), isGlance: opening.isGlance), reply)
+        }
+    }
+
+    /// Opens a directory that shows a listing.
+    private func open(
+        _ directory: any ListingDirectory, for opening: LookRecognition.Opening, _ request: OpenRequest,
+        _ reply: OpenReply
+    ) {
+        let key = directory.rememberedKey(in: tree)
+        let isGlance = opening.isGlance
+        let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown(key), by: request.caller)
+        let wish =
+            opening == .visit && directory.showsPictures || opening == .preview
+            ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
+        if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key) {
+            let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
+            let view = DirectoryView(
+                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance)
+            return open(view, reply)
+        }
+        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            let found = await Errand.$isNobodys.withValue(look.isNobodys) {
+                // Typed errors do not pass through.
+                do throws(Failure) {
+                    return Result<Listing?, Failure>.success(try await directory.currentListing(in: self.tree))
+                } catch { return .failure(error) }
+            }
+            guard case .success(let listing?) = found else {
+                if isGlance { self.tree.desktops.endGlance(at: directory) }
+                _ = try found.get()
+                throw .noSuchName
+            }
+            if let wish { await self.thumbnails.seed(listing, wish, isGlance ? .beginning : .whole) }
+            let extras = self.tree.shown(directory.extras(of: listing, in: self.tree), to: request.caller)
+            let content = DirectoryView.Content.listing(
+                extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
+            let view = DirectoryView(
+                directory, content, isNobodys: look.isNobodys, isGlance: isGlance, discoverer: look.discoverer)
+            self.open(view, reply)
+        }
+    }
+
+    /// Whether nothing is known of a listing.
+    private func isUnknown(_ key: ListingKey?) -> Bool {
+        key.map { tree.catalog.listings.loaded($0) == nil && !tree.catalog.listings.isStored($0) } ?? true
+    }
+
+    package func releaseDirectory(_ request: ReleaseRequest) {
+        memory.noteWork()
+        guard case .directory(let view) = handles.remove(request.handle) else { return }
+        if view.isGlance { tree.desktops.endGlance(at: view.directory) }
+        view.discoverer.map(tree.desktops.closed)
+        guard view.wasRead, case .listing(_, let listing) = view.content else { return }
+        sizes.endedReading(listing.key, by: view.reader)
+    }
+
+    private func open(_ view: DirectoryView, _ reply: OpenReply) {
+        guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
+        // What is in `latest` is another listing when the next day appears, however frozen this one is.
+        let isFrozen =
+            listing.isFrozen && listing.isComplete && !configuration.isOffline
+            && view.directory.longestName == TreeLimits.frozen
+        open(view, isFrozen: isFrozen, reply)
+    }
+
+    private func open(_ view: DirectoryView, isFrozen: Bool, _ reply: OpenReply) {
+        let handle = handles.insert(.directory(view))
+        reply.opened(handle: handle, keepCache: isFrozen, directIO: false, cacheDirectory: isFrozen)
+    }
+}

@@ -1,0 +1,23 @@
+import Rankings
+
+@testable import RankFS
+
+/// Nodes by short names.
+extension Node {
+    static let rankings = Node.directory(RankingsDirectory())
+    static let users = Node.directory(UsersDirectory())
+    static let helpers = Node.directory(HelpersDirectory())
+
+    static func mode(_ mode: RankingMode) -> Node { .directory(ModeDirectory(mode)) }
+    static func day(_ mode: RankingMode, _ day: Day) -> Node { .directory(DayDirectory(mode, day)) }
+    static func latest(_ mode: RankingMode) -> Node { .directory(LatestDirectory(mode)) }
+
+    static func author(_ author: UserID, modified: Int64?) -> Node {
+        .directory(AuthorDirectory(author, modified: modified))
+    }
+
+    /// A helper file, whatever its text.
+    static func helper(_ path: TreePath) -> Node {
+        .file(HelperFile(path) { _ in [] })
+    }
+}
