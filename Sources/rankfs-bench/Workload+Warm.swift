@@ -64,7 +64,7 @@ extension Workload {
         }
         dropPageCache()
         var got = 0
-        let time = seconds { for path in stored { got += readFile(path).bytes } }
+        let time = seconds { for path in stored { got += readFile(path) } }
         return Double(got) / time / 1e6
     }
 }
