@@ -67,7 +67,7 @@ package final class ImageCache: Sendable {
     let report: @Sendable (ImageCacheEvent) -> Void
     let store: PictureStore
     let index: IndexFile?
-    let core: Mutex<Core>
+    let core: CoreLock
     /// Commits, the index and deadlines; may wait for the disk.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
     /// Where the disk is asked to read ahead, which waits while it has much to do.
@@ -102,7 +102,7 @@ package final class ImageCache: Sendable {
         let isEmpty = stored.entries.isEmpty
         if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }
         let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
-        core = Mutex(Core(configuration, slots: host.slots, store: store, index: stored, parked: parked))
+        core = CoreLock(Core(configuration, slots: host.slots, store: store, index: stored, parked: parked))
         run { core in core.trim() }
         if suspicion != nil, !isEmpty { disk.async { [self] in reconcile() } }
         disk.async { [self] in checkDisk() }
@@ -205,18 +205,16 @@ package final class ImageCache: Sendable {
         let opened = run { core in
             core.open(picture, neighbours: neighbours, onRead: onRead, now: now)
         }
-        return OpenPicture(cache: self, id: try opened.get(), key: picture.id.key)
+        let (id, version) = try opened.get()
+        return OpenPicture(cache: self, id: id, key: picture.id.key, versionAtOpen: version)
     }
 
     /// Downloads a whole picture whose length no header tells, and returns that length.
     package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
-        let result = await wait { cache, waiter, continuation in
-            let now = cache.configuration.monotonicNow()
-            cache.run { core in
-                core.waitForLength(waiter, of: picture, now: now, continuation: continuation)
-            }
-        }
-        switch result {
+        let (waiter, wait) = (makeWaiter(), Wait())
+        let now = configuration.monotonicNow()
+        run { core in core.waitForLength(of: picture, waiter: waiter, wait, now: now) }
+        switch await result(of: wait, waiter) {
         case .length(let length): return length
         case .failed(let error): throw error
         case .bytes, .again: throw .cancelled

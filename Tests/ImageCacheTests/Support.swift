@@ -153,6 +153,14 @@ extension HeldRequest {
     }
 }
 
+extension OpenPicture {
+    /// The bytes if they are here; asks for none.
+    func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
+        try look(offset: offset, count: count) { core, id, now in core.find(id, offset: offset, count: count, now: now)
+        }
+    }
+}
+
 extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {

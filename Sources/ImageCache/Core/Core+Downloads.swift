@@ -95,17 +95,17 @@ extension Core {
     private mutating func answer(_ id: UInt64, now: ContinuousClock.Instant) {
         guard let waiter = downloads.removeWaiter(id), let entry = downloads[waiter.key] else { return }
         guard let handle = waiter.handle else {
-            return effects.append(.resume(waiter.continuation, .length(entry.download.total ?? 0)))
+            return effects.append(.resume(waiter.wait, .length(entry.download.total ?? 0)))
         }
         guard let total = entry.download.total, let file = entry.file.current else {
-            return effects.append(.resume(waiter.continuation, .again))
+            return effects.append(.resume(waiter.wait, .again))
         }
         if let mismatch = pictures[handle]?.mismatch(with: entry.download.version) {
-            return effects.append(.resume(waiter.continuation, .failed(mismatch)))
+            return effects.append(.resume(waiter.wait, .failed(mismatch)))
         }
         let bytes = give(
             file, waiter.range.lowerBound, waiter.range.count, length: total, entry.download, to: handle, now: now)
-        effects.append(.resume(waiter.continuation, .bytes(bytes)))
+        effects.append(.resume(waiter.wait, .bytes(bytes, pictures[handle]?.version)))
     }
 
     private mutating func complete(_ key: FileKey, length: Int64, now: ContinuousClock.Instant) {
@@ -164,7 +164,7 @@ extension Core {
         settle(key)
         for transfer in entry.transfers.values { effects.append(.cancel(transfer)) }
         for waiter in downloads.removeWaiters(where: { $0.key == key }) {
-            effects.append(.resume(waiter.continuation, .failed(error)))
+            effects.append(.resume(waiter.wait, .failed(error)))
         }
         if error.isOfTheBytes { pictures.fail(entry.download.handles, error) }
         if keepsPartial { park(key, entry, reserved: reserved) } else { effects.append(.discard(entry.file)) }

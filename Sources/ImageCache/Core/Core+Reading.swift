@@ -15,11 +15,11 @@ extension Core {
 
     /// Opens a picture.
     ///
-    /// - Returns: Its number.
+    /// - Returns: Its number, and the version that it would be given now; nil if only an answer can tell.
     mutating func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?,
         now: ContinuousClock.Instant
-    ) -> Result<UInt64, ImageCacheError> {
+    ) -> Result<(id: UInt64, version: PictureVersion?), ImageCacheError> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
         let isStored = index[key] != nil || downloads[key]?.download.phase == .complete
@@ -34,7 +34,7 @@ extension Core {
             downloads[key]?.download.isShared = true
             pump(now: now)
         }
-        return .success(id)
+        return .success((id, version(of: id)))
     }
 
     /// Looks for bytes; joins a download that is under way, but begins none.
@@ -149,7 +149,7 @@ extension Core {
         guard let handle = pictures.close(id) else { return }
         downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
         for waiter in downloads.removeWaiters(where: { $0.handle == id }) {
-            effects.append(.resume(waiter.continuation, .failed(.cancelled)))
+            effects.append(.resume(waiter.wait, .failed(.cancelled)))
         }
         downloads[handle.key]?.download.handles.remove(id)
         release(handle.key, now: now)

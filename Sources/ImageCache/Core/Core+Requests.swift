@@ -20,21 +20,15 @@ extension Core {
     private mutating func request(_ piece: Piece, of key: FileKey, now: ContinuousClock.Instant) {
         let id = makeID()
         guard let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else { return }
+        let transfer = StartedTransfer(entry.priority)
+        downloads[key]?.transfers[start.id] = transfer
         effects.append(
             .start(
                 key, start.id,
                 PictureSegment(
                     location: entry.picture.location, range: start.asked, version: start.ifRange,
-                    priority: entry.priority, deadline: now + DownloadLimits.requestDeadline)))
-    }
-
-    /// A request has been handed to the transport.
-    mutating func started(_ segment: UInt64, of key: FileKey, _ transfer: any Transfer) {
-        guard let entry = downloads[key], entry.download.segments[segment] != nil else {
-            return effects.append(.cancel(transfer))
-        }
-        downloads[key]?.transfers[segment] = transfer
-        effects.append(.setPriority(transfer, entry.priority))
+                    priority: entry.priority, deadline: now + DownloadLimits.requestDeadline),
+                transfer, entry.file))
     }
 
     /// Tells the transport who waits for a download's requests.

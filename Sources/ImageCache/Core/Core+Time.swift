@@ -2,7 +2,7 @@ extension Core {
     /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
     mutating func tick(now: ContinuousClock.Instant) {
         for waiter in downloads.removeWaiters(where: { $0.deadline <= now }) {
-            effects.append(.resume(waiter.continuation, .failed(.timedOut)))
+            effects.append(.resume(waiter.wait, .failed(.timedOut)))
             release(waiter.key, now: now)
         }
         for (key, entry) in downloads.entries where entry.download.phase == .running {
@@ -30,7 +30,7 @@ extension Core {
         isClosed = true
         scheduler.dropWishes()
         for waiter in downloads.removeWaiters(where: { _ in true }) {
-            effects.append(.resume(waiter.continuation, .failed(.cancelled)))
+            effects.append(.resume(waiter.wait, .failed(.cancelled)))
         }
         for key in downloads.keys {
             downloads[key]?.download.handles = []

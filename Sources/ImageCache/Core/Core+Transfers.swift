@@ -1,42 +1,59 @@
 internal import HTTP
 
 extension Core {
-    /// Bytes to write and the file they go to.
-    struct Accepted: Sendable {
-        var acceptance: Acceptance
-        var file: PartialFile
+    /// Where the next bytes of a body go.
+    struct Window: Sendable {
+        /// Bytes of the picture that only this request brings.
+        var range: Range<Int64>
         /// Bytes that the whole picture may take.
         var room: Int64
     }
 
-    /// What follows from written bytes.
+    /// What follows from an answer's head or from written bytes.
     struct Written: Sendable {
         var goesOn: Bool
+        /// Where the next ones go if they all go to one place; otherwise `accept` tells.
+        var window: Window?
         /// What to note beside the partial file, if it is time.
         var state: (total: Int64?, validator: String?, present: RangeSet)?
     }
 
     mutating func answered(
         _ head: HTTPHead, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
-    ) -> Bool {
-        guard downloads[key]?.download.segments[segment] != nil else { return false }
+    ) -> Written {
+        guard downloads[key]?.download.segments[segment] != nil else { return Written(goesOn: false) }
         let change = downloads[key]?.download.answered(head, to: segment, now: now)
         apply(change, to: key, now: now)
-        let goesOn = downloads[key]?.download.segments[segment] != nil
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
         // What is known now may be worth more connections.
         pump(now: now)
-        return goesOn
+        let goesOn = downloads[key]?.download.segments[segment] != nil
+        return Written(goesOn: goesOn, window: window(of: segment, key))
     }
 
-    mutating func accept(_ count: Int, from segment: UInt64, of key: FileKey) -> Accepted? {
-        guard let acceptance = downloads[key]?.download.accept(count, from: segment), let entry = downloads[key]
-        else { return nil }
+    /// Where the next bytes of a body go, unless they go to several places.
+    private func window(of segment: UInt64, _ key: FileKey) -> Window? {
+        guard let download = downloads[key]?.download, let range = download.window(of: segment) else { return nil }
+        return Window(range: range, room: download.total ?? DownloadLimits.largestUnknown)
+    }
+
+    /// Says which of the bytes that have come to write; until `wrote` is told, they count as under way.
+    mutating func accept(_ count: Int, from segment: UInt64, of key: FileKey) -> (acceptance: Acceptance, room: Int64)?
+    {
+        guard let acceptance = downloads[key]?.download.accept(count, from: segment) else { return nil }
         receivedBytes += Int64(count)
-        return Accepted(
-            acceptance: acceptance, file: entry.file, room: entry.download.total ?? DownloadLimits.largestUnknown)
+        return (acceptance, downloads[key]?.download.total ?? DownloadLimits.largestUnknown)
     }
 
+    /// Takes bytes that have come and were written to their window.
+    mutating func arrived(
+        _ bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
+    ) -> Written {
+        guard let (acceptance, _) = accept(bytes.count, from: segment, of: key) else { return Written(goesOn: false) }
+        return unsafe wrote(bytes, acceptance, from: segment, of: key, now: now)
+    }
+
+    /// Takes note that what was accepted is written.
     mutating func wrote(
         _ bytes: UnsafeRawBufferPointer, _ acceptance: Acceptance, from segment: UInt64, of key: FileKey,
         now: ContinuousClock.Instant
@@ -60,7 +77,9 @@ extension Core {
             downloads[key]?.unnoted = 0
             state = (entry.download.total, entry.download.validator, entry.download.present)
         }
-        return Written(goesOn: acceptance.goesOn && entry.download.segments[segment] != nil, state: state)
+        return Written(
+            goesOn: acceptance.goesOn && entry.download.segments[segment] != nil, window: window(of: segment, key),
+            state: state)
     }
 
     mutating func finished(

@@ -5,10 +5,10 @@ internal import Rankings
 /// Something to do outside the lock, in order.
 enum Effect: Sendable {
     /// Make a request for a part of a picture.
-    case start(FileKey, UInt64, PictureSegment)
+    case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
     case cancel(any Transfer)
     case setPriority(any Transfer, TransferPriority)
-    case resume(CheckedContinuation<WaitResult, Never>, WaitResult)
+    case resume(Wait, WaitResult)
     /// Look at the partial file of an earlier download.
     case reopen(FileKey, PartialFile)
     /// Keep a partial file for later.
@@ -37,7 +37,8 @@ enum Effect: Sendable {
 
 /// What a waiter is told.
 enum WaitResult: Sendable {
-    case bytes(PictureBytes)
+    /// What was read, and the version that the reader has from now on.
+    case bytes(PictureBytes, PictureVersion?)
     case length(Int64)
     /// Things changed: look again.
     case again

@@ -20,12 +20,12 @@ extension ImageCache {
 
     private func perform(_ effect: Effect) {
         switch effect {
-        case .start(let key, let id, let segment):
-            let transfer = host.segment(segment, sink: SegmentSink(self, key: key, segment: id))
-            run { core in core.started(id, of: key, transfer) }
+        case .start(let key, let id, let segment, let transfer, let file):
+            let sent = host.segment(segment, sink: SegmentSink(self, key: key, segment: id, file: file))
+            transfer.follow(sent, sentWith: segment.priority)
         case .cancel(let transfer): transfer.cancel()
         case .setPriority(let transfer, let priority): transfer.setPriority(priority)
-        case .resume(let continuation, let result): continuation.resume(returning: result)
+        case .resume(let wait, let result): wait.answer(result)
         case .reopen(let key, let file):
             let found = file.resume()
             let now = configuration.monotonicNow()
@@ -67,23 +67,20 @@ extension ImageCache {
 
     // MARK: - Waiting
 
-    /// Suspends until the waiter that `begin` registers is answered; a cancelled task is answered at once.
-    func wait(
-        _ begin: @Sendable (ImageCache, UInt64, CheckedContinuation<WaitResult, Never>) -> Void
-    ) async -> WaitResult {
-        let waiter = lastWaiter.add(1, ordering: .relaxed).newValue
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                begin(self, waiter, continuation)
-                // The handler may have run before the waiter was registered; the flag is set before it runs.
-                if Task.isCancelled { leave(waiter) }
-            }
+    /// A number for somebody who waits.
+    func makeWaiter() -> UInt64 { lastWaiter.add(1, ordering: .relaxed).newValue }
+
+    /// Suspends until a wait is answered, which its waiter has been registered for; a cancelled task gives it up.
+    func result(of wait: Wait, _ waiter: UInt64) async -> WaitResult {
+        await withTaskCancellationHandler {
+            await wait.result
         } onCancel: {
             leave(waiter)
         }
     }
 
-    private func leave(_ waiter: UInt64) {
+    /// Ends a wait; one that is over already is nothing.
+    func leave(_ waiter: UInt64) {
         let now = configuration.monotonicNow()
         run { core in core.leave(waiter, now: now) }
     }

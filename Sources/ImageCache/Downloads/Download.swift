@@ -162,6 +162,17 @@ struct Download: Sendable {
         return settle()
     }
 
+    /// Where the next bytes of a body go that only this request brings: up to its end, or to where bytes are there.
+    ///
+    /// Another request may be let begin in there before those bytes come, seldom so near; then both bring the same ones, which
+    /// are written twice and counted once.
+    func window(of id: UInt64) -> Range<Int64>? {
+        guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
+        let end = min(segment.end, total ?? DownloadLimits.largestUnknown, segment.next + DownloadLimits.near)
+        guard end > segment.next else { return nil }
+        return present.gaps(in: segment.next..<end).first.flatMap { $0.lowerBound == segment.next ? $0 : nil }
+    }
+
     /// Says which bytes of a body to write; advances the request.
     ///
     /// Until `wrote` is told, they count as under way.

@@ -26,7 +26,7 @@ struct Downloads: Sendable {
         let handle: UInt64?
         let range: Range<Int64>
         let deadline: ContinuousClock.Instant
-        let continuation: CheckedContinuation<WaitResult, Never>
+        let wait: Wait
     }
 
     private(set) var entries: [FileKey: Entry] = [:]

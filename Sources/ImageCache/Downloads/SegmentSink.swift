@@ -7,58 +7,84 @@ internal import Synchronization
 ///
 /// Called on the transport's thread, one call at a time; writes to a local file there.
 final class SegmentSink: ResponseSink {
+    private struct State {
+        /// Nil at the end: whoever keeps the sink must not keep the file open.
+        var file: PartialFile?
+        /// Where the next bytes of the body go, if that is one place.
+        var window: Core.Window?
+    }
+
+    private let state: Mutex<State>
     private let cache: ImageCache
     private let key: FileKey
     private let segment: UInt64
 
-    init(_ cache: ImageCache, key: FileKey, segment: UInt64) {
+    init(_ cache: ImageCache, key: FileKey, segment: UInt64, file: PartialFile) {
         self.cache = cache
         self.key = key
         self.segment = segment
+        state = Mutex(State(file: file))
     }
 
     func head(_ head: HTTPHead) -> Bool {
         let now = cache.configuration.monotonicNow()
-        return cache.run { core in
-            core.answered(head, to: segment, of: key, now: now)
-        }
+        let written = cache.run { core in core.answered(head, to: segment, of: key, now: now) }
+        state.withLock { $0.window = written.window }
+        return written.goesOn
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let accepted = cache.core.withLock { $0.accept(bytes.count, from: segment, of: key) }
-        guard let accepted else { return false }
+        let (file, window) = state.withLock { ($0.file, $0.window) }
+        guard let file else { return false }
+        // Nearly always: then nobody need be asked before the bytes are written, only told after.
+        if let window, bytes.count <= window.range.count {
+            let start = window.range.lowerBound
+            return unsafe write([start..<start + Int64(bytes.count)], of: bytes, at: start, to: file, room: window.room)
+            {
+                core, now in unsafe core.arrived(bytes, from: segment, of: key, now: now)
+            }
+        }
+        guard let (accepted, room) = cache.core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
+            return false
+        }
+        return unsafe write(accepted.writes, of: bytes, at: accepted.offset, to: file, room: room) { core, now in
+            unsafe core.wrote(bytes, accepted, from: segment, of: key, now: now)
+        }
+    }
+
+    /// Writes parts of what came to the file, then tells.
+    private func write(
+        _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at offset: Int64, to file: PartialFile, room: Int64,
+        _ tell: (inout Core, ContinuousClock.Instant) -> Core.Written
+    ) -> Bool {
         var refusal: FileError?
         do throws(FileError) {
-            for range in accepted.acceptance.writes {
-                let first = Int(range.lowerBound - accepted.acceptance.offset)
+            for range in parts {
+                let first = Int(range.lowerBound - offset)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
-                let found = unsafe try accepted.file.write(part, at: range.lowerBound, total: accepted.room) {
-                    cache.giveWay(to: key)
-                }
+                let found = unsafe try file.write(part, at: range.lowerBound, total: room) { cache.giveWay(to: key) }
                 refusal = refusal ?? found
             }
         } catch {
             let now = cache.configuration.monotonicNow()
-            cache.run { core in
-                core.cannotWrite(error, from: segment, of: key, now: now)
-            }
+            cache.run { core in core.cannotWrite(error, from: segment, of: key, now: now) }
             return false
         }
         let now = cache.configuration.monotonicNow()
         let written = cache.run { core in
             if let refusal { core.refused(refusal.text) }
-            return unsafe core.wrote(bytes, accepted.acceptance, from: segment, of: key, now: now)
+            return tell(&core, now)
         }
+        state.withLock { $0.window = written.window }
         if let state = written.state {
-            accepted.file.note(total: state.total, validator: state.validator, present: state.present)
+            file.note(total: state.total, validator: state.validator, present: state.present)
         }
         return written.goesOn
     }
 
     func finish(_ result: Result<Void, HTTPError>) {
+        state.withLock { $0.file = nil }
         let now = cache.configuration.monotonicNow()
-        cache.run { core in
-            core.finished(segment, of: key, result, now: now)
-        }
+        cache.run { core in core.finished(segment, of: key, result, now: now) }
     }
 }

@@ -7,11 +7,19 @@ internal import Synchronization
 ///
 /// Any thread may call any method at any time.
 package final class OpenPicture: Sendable {
-    private let cache: ImageCache
+    private struct State {
+        var isClosed = false
+        /// That of the first bytes which it got: it gets no others.
+        var version: PictureVersion?
+        var settled: Settled?
+    }
+
+    let cache: ImageCache
     private let id: UInt64
     private let key: String
-    private let isClosed = Mutex(false)
-    private let settled = Mutex<Settled?>(nil)
+    private let state = Mutex(State())
+    /// The version that its bytes would have been of when it was opened; nil if only the next answer of the source could tell.
+    package let versionAtOpen: PictureVersion?
 
     /// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
     final class Settled: Sendable {
@@ -27,10 +35,11 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    init(cache: ImageCache, id: UInt64, key: String) {
+    init(cache: ImageCache, id: UInt64, key: String, versionAtOpen: PictureVersion?) {
         self.cache = cache
         self.id = id
         self.key = key
+        self.versionAtOpen = versionAtOpen
     }
 
     deinit {
@@ -39,25 +48,57 @@ package final class OpenPicture: Sendable {
 
     /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
     package var version: PictureVersion? {
-        settled.withLock { $0?.version } ?? cache.core.withLock { $0.version(of: id) }
+        state.withLock { $0.version } ?? cache.core.withLock { $0.version(of: id) }
     }
 
-    /// The bytes if they are here; nil if they must be waited for.
+    /// What a read gives.
+    package enum Reading: Sendable {
+        case bytes(PictureBytes)
+        /// The network has to bring them, and has been asked.
+        case later(PendingBytes)
+    }
+
+    /// Reads bytes, or begins to wait for them.
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
-    package func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
+    package func read(offset: Int64, count: Int) throws(ImageCacheError) -> Reading {
+        let (waiter, wait) = (cache.makeWaiter(), Wait())
+        let bytes = try look(offset: offset, count: count) { core, id, now in
+            core.read(id, offset: offset, count: count, waiter: waiter, wait, now: now)
+        }
+        if let bytes { return .bytes(bytes) }
+        return .later(PendingBytes(self, offset: offset, count: count, waiter: waiter, wait: wait))
+    }
+
+    /// The bytes, once they are here: right ones, `count` of them or up to the end of the picture, or an error.
+    ///
+    /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
+    package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
+        switch try read(offset: offset, count: count) {
+        case .bytes(let bytes): return bytes
+        case .later(let pending): return try await pending.bytes()
+        }
+    }
+
+    /// Looks for bytes in memory and on the disk; nil if they must be waited for.
+    func look(
+        offset: Int64, count: Int, _ find: (inout Core, _ id: UInt64, ContinuousClock.Instant) -> Core.Found
+    ) throws(ImageCacheError) -> PictureBytes? {
         if let (file, _) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count)
         }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let now = cache.configuration.monotonicNow()
-            let (found, whole) = cache.run { core in
-                (core.find(id, offset: offset, count: count, now: now), core.pictures[id]?.settled)
+            let (found, version, whole) = cache.run { core in
+                let found = find(&core, id, now)
+                return (found, core.pictures[id]?.version, core.pictures[id]?.settled)
             }
             if let whole { settle(whole, readTo: offset + Int64(count)) }
             switch found {
-            case .bytes(let bytes): return bytes
+            case .bytes(let bytes):
+                hold(version)
+                return bytes
             case .failed(let error): throw error
             case .wait: return nil
             case .stored(let verify):
@@ -73,17 +114,22 @@ package final class OpenPicture: Sendable {
     /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
     package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
         // The last bytes tell that the reader is done with the picture.
-        guard let settled = settled.withLock({ $0 }), offset >= 0, count > 0, offset < settled.length - Int64(count)
+        guard let settled = state.withLock({ $0.settled }), offset >= 0, count > 0, offset < settled.length - Int64(count)
         else { return nil }
         return (settled.file, settled.version)
+    }
+
+    /// Remembers the version of the bytes that it got.
+    func hold(_ version: PictureVersion?) {
+        state.withLock { $0.version = version }
     }
 
     /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
     /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
     private func settle(_ whole: Settled, readTo end: Int64) {
-        let isFirst = settled.withLock { settled in
-            defer { settled = whole }
-            return settled == nil
+        let isFirst = state.withLock { state in
+            defer { state.settled = whole }
+            return state.settled == nil
         }
         guard isFirst, end < whole.length else { return }
         _ = posix_fadvise(whole.file.descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
@@ -92,35 +138,17 @@ package final class OpenPicture: Sendable {
     /// Looks at the disk for one read.
     private static let mostLooks = 4
 
-    /// The bytes, once they are here: right ones, `count` of them or up to the end of the picture, or an error.
-    ///
-    /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
-    package func bytes(offset: Int64, count: Int) async throws(ImageCacheError) -> PictureBytes {
-        while true {
-            let result = await cache.wait { [id] cache, waiter, continuation in
-                let now = cache.configuration.monotonicNow()
-                cache.run { core in
-                    core.wait(waiter, id, offset: offset, count: count, now: now, continuation: continuation)
-                }
-            }
-            switch result {
-            case .bytes(let bytes): return bytes
-            case .failed(let error): throw error
-            case .again, .length:
-                if let bytes = try availableBytes(offset: offset, count: count) { return bytes }
-            }
-        }
-    }
-
     /// Gives the picture up; must be called once.
     package func close() {
-        let isFirst = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return !isClosed
+        // The descriptor is not to outlive the use, whoever still holds this object.
+        let isFirst = state.withLock { state in
+            defer {
+                state.isClosed = true
+                state.settled = nil
+            }
+            return !state.isClosed
         }
         guard isFirst else { return }
-        // The descriptor is not to outlive the use, whoever still holds this object.
-        settled.withLock { $0 = nil }
         let now = cache.configuration.monotonicNow()
         cache.run { core in core.close(id, now: now) }
     }

@@ -174,7 +174,7 @@ final class PictureStore: Sendable {
 
     /// Has the disk read a stored picture that will be wanted soon, so that it has more than one to do (posix_fadvise(2)).
     func readAhead(_ name: FileKey) {
-        guard let file = try? Files.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else { return }
+        guard let file = try? CacheFiles.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else { return }
         defer { close(file) }
         _ = posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED)
     }

@@ -115,7 +115,7 @@ extension RankFileSystem {
     private func serve(
         _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
     ) {
-        let opening = pages.opening(request.inode, serving: picture.version)
+        let opening = pages.opening(request.inode, serving: picture.versionAtOpen)
         guard case .dropping = opening else {
             return serve(picture, as: node, size: size, opening, request.caller, reply)
         }
@@ -129,7 +129,7 @@ extension RankFileSystem {
     private func serveLater(
         _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
     ) async {
-        let opening = pages.opening(request.inode, serving: picture.version)
+        let opening = pages.opening(request.inode, serving: picture.versionAtOpen)
         await drop(request.inode, opening)
         serve(picture, as: node, size: size, opening, request.caller, reply)
     }
@@ -219,14 +219,18 @@ extension RankFileSystem {
         let offset = request.offset
         guard offset >= 0, offset < size, request.size > 0 else { return reply.bytes([]) }
         let count = Int(min(Int64(request.size), size - offset))
+        let pending: PendingBytes
         do throws(Failure) {
-            let bytes: PictureBytes?
+            let reading: OpenPicture.Reading
             do throws(ImageCacheError) {
-                bytes = try picture.availableBytes(offset: offset, count: count)
+                reading = try picture.read(offset: offset, count: count)
             } catch {
                 throw .picture(error)
             }
-            if let bytes { return try give(bytes, offset, count, of: handle, request.inode, reply) }
+            switch reading {
+            case .bytes(let bytes): return try give(bytes, offset, count, of: handle, request.inode, reply)
+            case .later(let later): pending = later
+            }
         } catch {
             noteDamage(error, node, request.inode)
             return refuse(reply, error, subject: node.path.text)
@@ -235,7 +239,7 @@ extension RankFileSystem {
             do throws(Failure) {
                 let bytes: PictureBytes
                 do throws(ImageCacheError) {
-                    bytes = try await picture.bytes(offset: offset, count: count)
+                    bytes = try await pending.bytes()
                 } catch {
                     throw .picture(error)
                 }
@@ -272,7 +276,7 @@ extension RankFileSystem {
         case .picture(.damaged): break
         case .picture(.lengthContradicts):
             guard case .picture(let listing, let index) = node else { break }
-            tree.catalog.sizes.forget(of: listing.entries[Int(index)].picture)
+            tree.catalog.sizes.forget(listing.entries[Int(index)].picture)
         default: return
         }
         pages.spoil(inode)

@@ -289,6 +289,7 @@ import Testing
         let segment = try #require(bench.cache.core.withLock { $0.downloads[key]?.download.segments.keys.first })
         let taken = bench.cache.core.withLock { core in core.accept(200_000, from: segment, of: key) }
         let accepted = try #require(taken)
+        let file = try #require(bench.cache.core.withLock { $0.downloads[key]?.file })
         let second = try bench.open(picture)
         #expect(try second.availableBytes(offset: 0, count: 10) == nil)
         bench.cache.tick()
@@ -299,7 +300,7 @@ import Testing
         #expect(!request.isCancelled)
         let now = bench.clock.now
         try bytes.withUnsafeBytes { buffer in
-            _ = try accepted.file.write(buffer, at: 0, total: accepted.room) { false }
+            _ = try file.write(buffer, at: 0, total: accepted.room) { false }
             _ = bench.cache.run { core in
                 core.wrote(buffer, accepted.acceptance, from: segment, of: key, now: now)
             }
