@@ -19,6 +19,8 @@ extension RankFileSystem {
         package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
         /// The text of `/.rankfs/metrics`, likewise.
         package var metrics: @Sendable () -> [UInt8]
+        /// Further files of `/.rankfs` or the root that only the program can write.
+        package var helpers: [HelperFile] = []
         /// The whole text of `/.rankfs/version`, its newline included.
         package var version: String
         /// Told once for each failing request: a sentence with cause and remedy.

@@ -25,6 +25,7 @@ package final class RankFileSystem: FileSystem {
         package var handles: Int
     }
 
+    let configuration: Configuration
     let tree: Tree
     let sizes: PictureSizes
     let thumbnails: DirectoryThumbnails
@@ -39,14 +40,13 @@ package final class RankFileSystem: FileSystem {
         _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
         renderer: any Rendering
     ) {
+        self.configuration = configuration
         tree = Tree(configuration, source: source, catalog: catalog, cache: cache, renderer: renderer)
         sizes = PictureSizes(tree)
         thumbnails = DirectoryThumbnails(tree)
         memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)
         reporter = Reporter(now: configuration.now, later: configuration.later, say: configuration.report)
     }
-
-    var configuration: Configuration { tree.configuration }
 
     /// What the tables hold now.
     package var figures: Figures {

@@ -52,9 +52,15 @@ extension Core {
     }
 
     /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
-    mutating func wish(_ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant) {
+    ///
+    /// - Returns: Those of them that are stored: the disk may read them ahead.
+    @discardableResult
+    mutating func wish(
+        _ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant
+    ) -> [FileKey] {
         scheduler.wish(pictures, directory: directory)
         pump(now: now)
+        return pictures.map { FileKey($0.id) }.filter { index[$0] != nil }
     }
 
     /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.

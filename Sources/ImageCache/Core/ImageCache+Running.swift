@@ -47,21 +47,12 @@ extension ImageCache {
             let pictures = places.compactMap { neighbours.picture($0) }
             let now = configuration.monotonicNow()
             let stored = run { core in
-                core.plan(pictures, directory: neighbours.directory, now: now)
+                core.wish(pictures, directory: neighbours.directory, now: now)
             }
-            if !stored.isEmpty { ahead.async { [self] in readAhead(stored) } }
+            guard !stored.isEmpty else { break }
+            ahead.async { [store] in for key in stored { store.readAhead(key) } }
         case .report(let event): report(event)
         case .tell(let opener): opener()
-        }
-    }
-
-    /// Has the disk read stored pictures before their reader comes, and hashes those that have not been since the start: the
-    /// reader would wait for both.
-    func readAhead(_ wishes: [StoredWish]) {
-        for wish in wishes { store.readAhead(wish.key) }
-        for wish in wishes where core.withLock({ $0.index[wish.key]?.isVerified == false }) {
-            let found = store.open(wish.key, key: wish.id.key, verify: true)
-            run { core in core.verified(wish, found) }
         }
     }
 

@@ -111,11 +111,6 @@ struct StoredIndex: Sendable {
         entries[key]?.version = version
     }
 
-    /// Takes note that a file was found right, though nobody reads it.
-    mutating func setVerified(_ key: FileKey) {
-        entries[key]?.isVerified = true
-    }
-
     /// Takes note of a read of a file that was found right.
     mutating func touch(_ key: FileKey, now: Int64) {
         guard entries[key] != nil else { return }

@@ -16,10 +16,10 @@ enum DirectoryKinds {
     ///   - key: The listing.
     ///   - modified: When it last changed, in Unix seconds, if that is known.
     /// - Returns: The directory, whether there is such a listing or not.
-    static func directory(showing key: ListingKey, modified: Int64? = nil) -> any ListingDirectory {
+    static func directory(showing key: ListingKey, modified: @autoclosure () -> Int64? = nil) -> any ListingDirectory {
         switch key {
         case .ranking(let mode, let day): DayDirectory(mode, day)
-        case .author(let author): AuthorDirectory(author, modified: modified)
+        case .author(let author): AuthorDirectory(author, modified: modified())
         case .work(let work): WorkDirectory(work)
         case .search(let words): SearchDirectory(words)
         case .bookmarks(let user): BookmarksDirectory(user)

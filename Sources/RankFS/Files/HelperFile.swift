@@ -38,7 +38,7 @@ package struct HelperFile: Sendable {
                 Array(volumeInfoText(name: configuration.volumeName).utf8)
             },
             standIn,
-        ]
+        ] + configuration.helpers
     }
 }
 

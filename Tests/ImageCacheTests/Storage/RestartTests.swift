@@ -92,27 +92,6 @@ import Testing
         open.close()
     }
 
-    @Test func whatLiesAheadIsVerifiedBeforeItsReaderComes() async throws {
-        let scratch = Scratch()
-        let pictures = [1, 2].map { Sample.picture($0, size: 70_000) }
-        let first = try Bench(scratch)
-        for picture in pictures { try await first.store(picture, Sample.jpeg(70_000)) }
-        await first.cache.close()
-        let name = FileKey(pictures[1].id)
-        let path = "\(scratch.cache)/v1/\(name.fan)/\(name.name)"
-        var file = try Data(contentsOf: URL(fileURLWithPath: path))
-        file[33_333] ^= 1
-        try file.write(to: URL(fileURLWithPath: path))
-        let second = try Bench(scratch)
-        let wishes = second.cache.run { core in core.plan(pictures, directory: 1, now: second.clock.now) }
-        #expect(wishes.map(\.isVerified) == [false, false])
-        second.cache.readAhead(wishes)
-        let index = second.cache.core.withLock { $0.index }
-        #expect(index[FileKey(pictures[0].id)]?.isVerified == true && index[name] == nil)
-        #expect(second.events.texts.filter { $0.contains("removedBroken") }.count == 1)
-        #expect(!FileManager.default.fileExists(atPath: path))
-    }
-
     @Test func aFileOfAnotherPictureIsNotTaken() async throws {
         let scratch = Scratch()
         let first = try Bench(scratch)

@@ -101,7 +101,7 @@ import Testing
                     place, new in
                     var changed = members
                     changed[index] = JSON.Member(name: name, value: new)
-                    return (place, .object(changed))
+                    return (place, JSON.object(changed))
                 }
             }
         case .array(let elements):
@@ -109,7 +109,7 @@ import Testing
                 changes(of: elements[index], at: path).map { place, new in
                     var changed = elements
                     changed[index] = new
-                    return (place, .array(changed))
+                    return (place, JSON.array(changed))
                 }
             }
         case .null, .bool, .string: return []
