@@ -16,12 +16,14 @@ extension Core {
         pump(now: now)
     }
 
-    /// Ends what was downloaded ahead of a walk, but for as much as an ordinary reader has ahead.
+    /// Asks for nothing more ahead of a walk, but for as much as an ordinary reader has ahead.
+    ///
+    /// What is under way comes: the reader may come back, and what a cancelled request has on the wire would be sent twice.
     private mutating func endWalk(_ directory: UInt64, now: ContinuousClock.Instant) {
         scheduler.dropWishes(of: directory)
         for key in downloads.unread(ofWalk: directory).dropFirst(preload.ordinary) {
             downloads[key]?.download.isPreload = false
-            release(key, now: now)
+            if downloads[key]?.download.segments.isEmpty == true { release(key, now: now) }
         }
     }
 

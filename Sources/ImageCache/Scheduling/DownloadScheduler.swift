@@ -52,7 +52,7 @@ struct DownloadScheduler: Sendable {
     static let latency: Int64 = 250 << 10
     /// The smallest share of a picture that is read: at 4 MiB/s it takes 31 ms, half of what a request does before its first byte.
     static let smallestRead: Int64 = 128 << 10
-    /// What is shorter is not divided: a second request would cost the host more than it saves the reader.
+    /// Who lacks less, and has asked for nothing yet, gets it at once: a second request would cost the host more than it saves.
     static let leastDivided: Int64 = 3 * smallestRead
     /// The largest share of one, 0.3 s at 4 MiB/s: so long may somebody who comes then wait for a slot.
     static let largestRead: Int64 = 1280 << 10
@@ -93,15 +93,15 @@ struct DownloadScheduler: Sendable {
         lazy var level = self.level(downloads, free: free)
         for download in order {
             guard let piece = download.awaited else { continue }
-            return .request(download.key, share(of: piece, level))
+            return .request(download.key, share(of: piece, for: download, level))
         }
         for download in order where download.isRead && download.requests.isEmpty {
             guard let piece = download.wanted else { continue }
-            return .request(download.key, share(of: piece, level))
+            return .request(download.key, share(of: piece, for: download, level))
         }
         let read = order.filter { $0.isRead && allowance(of: $0, free: free) > 0 && $0.useful != nil }
         if let download = read.min(by: needsMore), let piece = download.useful {
-            return .request(download.key, share(of: piece, level))
+            return .request(download.key, share(of: piece, for: download, level))
         }
         let unread = downloads.reduce(0) { $0 + ($1.isRead ? 0 : $1.requests.count) }
         let idle = min(free, slots.ahead - unread)
@@ -144,8 +144,8 @@ struct DownloadScheduler: Sendable {
     }
 
     /// So much of what a reader wants that it ends with the others; what is left comes in equal shares.
-    private func share(of piece: Piece, _ level: Int64) -> Piece {
-        guard piece.isDivisible, piece.length >= Self.leastDivided else { return piece }
+    private func share(of piece: Piece, for download: Demand, _ level: Int64) -> Piece {
+        guard piece.isDivisible, piece.length >= Self.leastDivided || !download.requests.isEmpty else { return piece }
         let share = min(max(level - Self.latency, Self.smallestRead), Self.largestRead)
         // What exceeds a share by a quarter of one is divided: a slot that is free later takes the rest.
         let count = max((piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / Self.largestRead + 1)

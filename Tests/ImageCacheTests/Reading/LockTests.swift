@@ -29,8 +29,8 @@ import Testing
         #expect(try await pending.bytes().content == Array(bytes[..<4096]))
         #expect(open.version != nil)
         #expect(taken(bench) - answered == 1)
-        // What comes next goes the same way, up to the last byte.
-        request.body(Array(bytes[8192...]))
+        // What comes next goes the same way.
+        request.body(Array(bytes[8192..<100_000]))
         #expect(taken(bench) - answered == 2)
         open.close()
     }

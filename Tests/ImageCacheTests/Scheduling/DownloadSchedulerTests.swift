@@ -124,6 +124,16 @@ import Testing
         #expect(Self.run(slots: 16, [reader, busy]).pieces.map(\.piece.count) == [192 << 10])
     }
 
+    /// The first picture of a day comes over the connections that were made while the day was listed.
+    @Test func aPictureThatIsAloneComesInPartsUnlessItIsSmall() {
+        func parts(_ total: Int64) -> [Int] {
+            Self.run(slots: 16, [Self.download(1, total: total, isAwaited: true)]).pieces.map(\.piece.count)
+        }
+        #expect(parts(DownloadScheduler.leastDivided - 1).count == 1)
+        #expect(parts(524_899) == [147_456, 131_072, 131_072, 115_299])
+        #expect(parts(1 << 20) == Array(repeating: 131_072, count: 4), "the rest is for who comes at the same moment")
+    }
+
     @Test(arguments: [Int64(64) << 20, 256 << 20]) func noReaderKeepsASlotForLong(total: Int64) {
         let pieces = Self.run(slots: 4, [Self.download(1, total: total, isAwaited: true, hasAnswer: true)]).pieces
         #expect(pieces.allSatisfy { $0.piece.count <= Int(DownloadScheduler.largestRead) } && pieces.count == 4)
