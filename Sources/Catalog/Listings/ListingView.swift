@@ -46,8 +46,7 @@ package struct ListingView: Hashable, Sendable {
     func shows(_ work: Work, in key: ListingKey) -> Bool {
         switch key {
         case .ranking(let mode, _): filter.admits(work, rankedAsGenerated: generated.contains(mode))
-        case .author, .search, .bookmarks: filter.admits(work)
-        case .work, .following: true
+        default: key.isSameInEveryView || filter.admits(work)
         }
     }
 

@@ -38,9 +38,8 @@ extension Listings {
         // An author's pages are counted anew over the works that remain.
         let (next, last): (Int, Int?) =
             switch key {
-            case .ranking, .work, .search, .bookmarks, .following:
-                (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
             case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
+            default: (header.nextPage, header.isComplete ? header.nextPage - 1 : header.lastPage)
             }
         let listing = Listing(
             key: key, pages: pages, owner: self,
@@ -92,7 +91,7 @@ extension Listings {
                 let pages = pageFactory.pages(of: key, works: works)
                 let first = works.isEmpty ? nil : try await pages.page(1)
                 return begin(key, pages, first: first, last: works.isEmpty ? 0 : first?.last)
-            case .work, .search, .bookmarks, .following:
+            default:
                 let pages = pageFactory.pages(of: key)
                 let first = try await pages.page(1)
                 let isEmpty = first.works.isEmpty && first.last == 1

@@ -43,7 +43,7 @@ extension Listings {
             case .work(let work):
                 context.outbox.add([.noText(.details(work))])
                 _ = try await refreshed(listing)
-            case .author, .search, .bookmarks, .following: _ = try await refreshed(listing)
+            default: _ = try await refreshed(listing)
             }
         } catch { throw CatalogError(listing: error) }
     }

@@ -114,7 +114,8 @@ package final class OpenPicture: Sendable {
     /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
     package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
         // The last bytes tell that the reader is done with the picture.
-        guard let settled = state.withLock({ $0.settled }), offset >= 0, count > 0, offset < settled.length - Int64(count)
+        guard let settled = state.withLock({ $0.settled }), offset >= 0, count > 0,
+            offset < settled.length - Int64(count)
         else { return nil }
         return (settled.file, settled.version)
     }

@@ -48,7 +48,8 @@ struct ModeDirectory: TreeDirectory {
         let key = ListingKey.ranking(mode, day)
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
         // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
-        if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key) || tree.desktops.isGlancing(at: self, caller)
+        if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key)
+            || tree.desktops.isGlancing(at: self, caller)
         {
             return .directory(DayDirectory(mode, day))
         }

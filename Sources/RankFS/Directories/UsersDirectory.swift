@@ -17,7 +17,9 @@ struct UsersDirectory: TreeDirectory {
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         if let text = EntryName.authorName(name) {
             return .unknown { () async throws(Failure) in
-                guard let author = await tree.catalog.records.author(named: text) else { return .absent(TreeLimits.current) }
+                guard let author = await tree.catalog.records.author(named: text) else {
+                    return .absent(TreeLimits.current)
+                }
                 return .node(.link(.named(text, author)))
             }
         }
@@ -40,7 +42,8 @@ extension TreeDirectory {
     func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
         let listed = Set(names.map(\.name))
         let seen = await seen(in: tree).filter { directory in
-            !listed.contains(directory.path.name) && directory.key.map { !tree.catalog.listings.isKnownAbsent($0) } == true
+            !listed.contains(directory.path.name)
+                && directory.key.map { !tree.catalog.listings.isKnownAbsent($0) } == true
         }
         // Numbers without leading zeros: the longer one is the greater one.
         return (names + seen.map(\.named)).sorted { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }

@@ -20,7 +20,9 @@ struct ProfileFile: TreeFile {
     }
 
     private func text(in tree: Tree) async throws(Failure) -> StoredText {
-        do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch { throw .catalog(error) }
+        do throws(CatalogError) { return try await tree.catalog.records.profile(of: author) } catch {
+            throw .catalog(error)
+        }
     }
 
     func opens(in tree: Tree) async -> Bool { (try? await tree.catalog.records.profile(of: author)) != nil }

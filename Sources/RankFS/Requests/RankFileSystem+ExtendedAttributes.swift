@@ -54,7 +54,9 @@ extension RankFileSystem {
         if let record = records.record(inode, picture: entry.picture) { return answer(record) }
         later(reply, subject: { listing.path(of: entry) }) { () async throws(Failure) in
             let record: ListedWork
-            do throws(CatalogError) { record = try await self.tree.catalog.records.record(of: entry, in: listing) } catch {
+            do throws(CatalogError) {
+                record = try await self.tree.catalog.records.record(of: entry, in: listing)
+            } catch {
                 throw .catalog(error)
             }
             self.records.keep(record, of: inode, picture: entry.picture)

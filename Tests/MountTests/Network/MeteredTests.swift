@@ -80,10 +80,12 @@ extension MountSuite {
                 try become(4, on: bus)
                 #expect(poll { isMetered(mount) == false })
                 try readOne(30)
-                #expect(poll { downloaded(origin).count >= 9 && isIdle(mount) })
-                // What would have been preloaded before would stand among these; the walk's window may be wider by now.
+                #expect(poll { Set(downloaded(origin)).count >= 9 && isIdle(mount) })
+                // What would have been preloaded before would stand among these; the walk's window may be wider by now, and a
+                // large picture may come in parts.
                 let expected = [0, 10, 20, 21, 22, 23, 30, 31, 32].map(picture)
-                #expect(downloaded(origin).prefix(expected.count) == expected[...])
+                let order = downloaded(origin).reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }
+                #expect(order.prefix(expected.count) == expected[...])
                 #expect(origin.pictureRequests.allSatisfy { !$0.path.contains("/c/") }, "no thumbnails either")
 
                 try become(3, on: bus)
