@@ -55,7 +55,7 @@ struct WebAPI: Sendable {
     func ask(
         _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Answer {
-        switch Audience(of: path, forMembers: forMembers) {
+        switch SessionAudience(of: path, forMembers: forMembers) {
         case .everybody: try await askForEverybody(path, deadline)
         case .account: try await askForAccount(path, deadline)
         case .members: try await askForMembers(path, deadline)

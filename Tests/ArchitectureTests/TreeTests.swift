@@ -45,17 +45,4 @@ import Testing
         let found = try lines(matching: #"\b(is|as\?|as!|as) (any )?\w+(Directory|File)\b"#, in: ["RankFS"], but: [])
         #expect(found.elsewhere == [])
     }
-
-    @Test func foldersAreSmall() throws {
-        for base in ["Sources/RankFS", "Tests/RankFSTests"] {
-            let files = try Package.swiftFiles(below: base)
-            let folders = Dictionary(grouping: files) {
-                $0.path.split(separator: "/").dropLast().joined(separator: "/")
-            }
-            #expect(folders.count >= 6)
-            for (folder, files) in folders {
-                #expect(files.count <= 16, "\(folder) has \(files.count) files")
-            }
-        }
-    }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// Called from the threads of all connections; what changes is behind atomics and locks of its own.
 final class OriginService: Sendable {
     let configuration: OriginServer.Configuration
-    let store = PictureStore()
+    let store = DrawnPictures()
     let log: RequestLog?
     private let universe: Universe
     private let recordings: Recordings?

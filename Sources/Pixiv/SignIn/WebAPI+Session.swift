@@ -2,7 +2,7 @@ import Rankings
 import Sourcing
 
 /// Who gets an answer to a request.
-enum Audience: Equatable {
+enum SessionAudience: Equatable {
     case everybody
     /// Signed-in users: everybody else is told that the request is wrong (400, not 401 or 403).
     case account

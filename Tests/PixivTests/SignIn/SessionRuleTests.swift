@@ -231,15 +231,15 @@ struct SessionRuleTests {
     func audiences() {
         for path in [bookmarks, "/ajax/user/1/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1"]
         {
-            #expect(Audience(of: path, forMembers: false) == .account)
+            #expect(SessionAudience(of: path, forMembers: false) == .account)
         }
         for path in [
             "/ajax/user/1/profile/all", "/ranking.php?format=json&mode=daily", "/ajax/search/artworks/following?p=1",
             "/ajax/illust/1?x=/illusts/bookmarks",
         ] {
-            #expect(Audience(of: path, forMembers: false) == .everybody)
+            #expect(SessionAudience(of: path, forMembers: false) == .everybody)
         }
-        #expect(Audience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
+        #expect(SessionAudience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
     }
 
     private func answer(_ status: Int, _ body: String) -> Result<HTTPResponse, HTTPError> {

@@ -6,7 +6,7 @@ import Synchronization
 /// ## Concurrency
 /// Called from any thread. The table is guarded by its lock; drawing runs outside it, at most `atOnce` at a time,
 /// because an original takes tens of megabytes while it is drawn.
-final class PictureStore: Sendable {
+final class DrawnPictures: Sendable {
     private struct Kept {
         let picture: DrawnPicture
         var used: UInt64
@@ -21,7 +21,7 @@ final class PictureStore: Sendable {
     }
 
     private let state = Mutex(State())
-    private let drawing = DispatchSemaphore(value: PictureStore.atOnce)
+    private let drawing = DispatchSemaphore(value: DrawnPictures.atOnce)
 
     /// Bytes kept; some 400 pictures of 1200 pixels.
     private static let budget = 64 << 20
