@@ -59,6 +59,15 @@ import Testing
         #expect(reads.isEmpty)
     }
 
+    @Test func whoeverOpensAFileAnewIsServed() {
+        var reads = FailedReads()
+        reads.remember(.EIO, of: read(1, 0), at: .seconds(5))
+        reads.remember(.EIO, of: read(2, 0), at: .seconds(5))
+        reads.forget(1)
+        #expect(reads.error(for: read(1, 0), at: .seconds(5)) == nil)
+        #expect(reads.error(for: read(2, 0), at: .seconds(5)) == .EIO)
+    }
+
     @Test func aPersonWhoTriesAgainIsServed() {
         var reads = FailedReads()
         reads.remember(.EIO, of: read(1, 0), at: .seconds(5))

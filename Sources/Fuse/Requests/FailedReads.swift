@@ -33,6 +33,11 @@ struct FailedReads {
         failures[read.inode] = Failure(range: range, error: error, until: now + Self.memory)
     }
 
+    /// Forgets what failed of an inode: whoever opens it now repeats nothing.
+    mutating func forget(_ inode: UInt64) {
+        failures[inode] = nil
+    }
+
     /// Forgets what has been remembered for long enough.
     mutating func expire(at now: Duration) {
         failures = failures.filter { $0.value.until > now }

@@ -71,6 +71,7 @@ enum Operations {
                 return
             }
             unsafe Dispatcher.serve(request) { dispatcher, pending in
+                dispatcher.waiting.forgetFailures(of: UInt64(inode))
                 let fileSystem = dispatcher.fileSystem
                 let undo = Reply.Undo(release: { handle in
                     fileSystem.release(ReleaseRequest(inode: UInt64(inode), handle: handle))

@@ -44,6 +44,12 @@ package final class WaitingRequests: Sendable {
         }
     }
 
+    /// Forgets the failed reads of an inode that is opened.
+    func forgetFailures(of inode: UInt64) {
+        guard hasFailedReads.load(ordering: .acquiring) else { return }
+        failedReads.withLock { $0.forget(inode) }
+    }
+
     /// The error of a read that has just failed after a wait.
     func rememberedError(for read: ReadRequest) -> Errno? {
         guard hasFailedReads.load(ordering: .acquiring) else { return nil }
