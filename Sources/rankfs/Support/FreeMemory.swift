@@ -10,25 +10,46 @@ enum FreeMemory {
     /// system's page cache, from where it is mapped again, sixteen pages at a time, when it runs.
     @Sendable static func giveBack() {
         _ = malloc_trim(0)
-        for range in Self.code(in: (try? FileBytes.read("/proc/self/maps", upTo: longestMaps)) ?? []) {
+        for range in Self.code(in: (try? FileBytes.read("/proc/self/smaps", upTo: longestMaps)) ?? []) {
             // Of pages that a file backs and nothing has changed nothing is lost (madvise(2)).
             _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
         }
     }
 
-    /// Bytes of proc_pid_maps(5) that are looked at: those of thousands of mappings.
+    /// Bytes of proc_pid_smaps(5) that are looked at: those of more than a thousand mappings.
     private static let longestMaps = 1 << 20
 
-    /// The addresses at which code of files is mapped that nobody can have written to, from proc_pid_maps(5).
+    /// The addresses at which code of files is mapped as the files have it, from proc_pid_smaps(5).
+    ///
+    /// Pages that something has changed, such as a debugger that set a breakpoint, are the process's own (`Anonymous`, or `Swap`
+    /// when they were written out) and would be lost.
     static func code(in maps: [UInt8]) -> [Range<UInt>] {
-        maps.split(separator: UInt8(ascii: "\n")).compactMap { line in
+        var found: [Range<UInt>] = []
+        var mapping: Range<UInt>?
+        var isAsInFile = false
+        for line in maps.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-            guard fields.count == 6, fields[1].elementsEqual("r-xp".utf8), fields[5].contains(UInt8(ascii: "/")),
-                let dash = fields[0].firstIndex(of: UInt8(ascii: "-")),
-                let start = UInt(String(decoding: fields[0][..<dash], as: UTF8.self), radix: 16),
-                let end = UInt(String(decoding: fields[0][(dash + 1)...], as: UTF8.self), radix: 16), start < end
-            else { return nil }
-            return start..<end
+            guard let name = fields.first, name.last == UInt8(ascii: ":") else {
+                mapping = codeMapping(fields)
+                isAsInFile = false
+                continue
+            }
+            guard let range = mapping, fields.count > 1 else { continue }
+            let isNone = fields[1].elementsEqual("0".utf8)
+            if name.elementsEqual("Anonymous:".utf8) { isAsInFile = isNone }
+            // It stands below the other one.
+            if name.elementsEqual("Swap:".utf8), isNone, isAsInFile { found.append(range) }
         }
+        return found
+    }
+
+    /// The addresses of a mapping of code, from its first line.
+    private static func codeMapping(_ fields: [ArraySlice<UInt8>]) -> Range<UInt>? {
+        guard fields.count == 6, fields[1].elementsEqual("r-xp".utf8), fields[5].contains(UInt8(ascii: "/")),
+            let dash = fields[0].firstIndex(of: UInt8(ascii: "-")),
+            let start = UInt(String(decoding: fields[0][..<dash], as: UTF8.self), radix: 16),
+            let end = UInt(String(decoding: fields[0][(dash + 1)...], as: UTF8.self), radix: 16), start < end
+        else { return nil }
+        return start..<end
     }
 }
