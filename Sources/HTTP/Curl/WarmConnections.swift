@@ -52,7 +52,7 @@ package final class WarmConnections: Sendable {
             _ = transport.start(
                 HTTPRequest(
                     method: .head, url: url, headers: headers, priority: .preload, transferClass: .bulk,
-                    deadline: now + Self.patience, bodyLimit: 0), sink: NoInterest())
+                    deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: NoInterest())
         }
     }
 }

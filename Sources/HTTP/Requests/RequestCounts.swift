@@ -10,6 +10,8 @@ package enum RequestPurpose: String, Sendable, CaseIterable {
     case picture
     /// A small preview for a thumbnail.
     case preview
+    /// Nothing but a connection, made before it is needed; whatever the answer says.
+    case connection
 }
 
 /// What was sent for one purpose since the start, and what came of it.
@@ -89,6 +91,7 @@ extension RequestPurpose {
         case .size: 1
         case .picture: 2
         case .preview: 3
+        case .connection: 4
         }
     }
 }

@@ -14,6 +14,7 @@ import Testing
         for held in transport.requests {
             #expect(held.request.method == .head && held.request.transferClass == .bulk)
             #expect(held.request.priority == .preload, "they take nobody's turn")
+            #expect(held.request.purpose == .connection, "no picture, and no failure whatever the answer")
             #expect(held.request.headers == ["Referer: https://example/"])
             held.respond(status: 404)
         }

@@ -36,6 +36,8 @@ extension StatusDocument {
         requests.size.head = 500
         requests.picture = .init(
             get: 30, receivedBytes: 1 << 20, answers: .init(succeeded: 28), failures: .init(broken: 2, cancelled: 9))
+        // Told in metrics only.
+        requests.connection = .init(head: 4, answers: .init(refused: 4))
         return requests
     }
 }

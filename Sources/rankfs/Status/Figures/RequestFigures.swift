@@ -11,6 +11,8 @@ extension StatusDocument {
         var picture = Counts()
         /// Small previews for thumbnails.
         var preview = Counts()
+        /// Connections to the image host, made before a picture is asked for.
+        var connection: Counts? = Counts()
     }
 
     /// What was sent and what came of it; a request that is tried again or redirected counts each time.
@@ -57,12 +59,18 @@ extension StatusDocument.Requests {
             case .size: size = .init(counts)
             case .picture: picture = .init(counts)
             case .preview: preview = .init(counts)
+            case .connection: connection = .init(counts)
             }
         }
     }
 
     /// Each with its name in the document.
     private var all: [(name: String, counts: StatusDocument.Counts)] {
+        inText + [("connection", connection ?? .init())]
+    }
+
+    /// Those that people are told of: a host may answer as it likes to who only wants a connection.
+    private var inText: [(name: String, counts: StatusDocument.Counts)] {
         [("api", api), ("size", size), ("picture", picture), ("preview", preview)]
     }
 
@@ -91,10 +99,10 @@ extension StatusDocument.Requests {
 
     /// `12 to the service, 500 for sizes, 30 for pictures, 3 failed`; nil if there were none.
     var text: String? {
-        guard all.contains(where: { $0.counts.sent > 0 }) else { return nil }
+        guard inText.contains(where: { $0.counts.sent > 0 }) else { return nil }
         var parts = ["\(api.sent) to the service", "\(size.sent) for sizes", "\(picture.sent) for pictures"]
         if preview.sent > 0 { parts.append("\(preview.sent) for previews") }
-        let failed = all.reduce(0) { $0 + $1.counts.failed }
+        let failed = inText.reduce(0) { $0 + $1.counts.failed }
         if failed > 0 { parts.append("\(failed) failed") }
         return parts.joined(separator: ", ")
     }
