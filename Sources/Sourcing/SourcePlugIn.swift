@@ -47,6 +47,8 @@ package struct SourceMeans: Sendable {
     package var imageURL: String?
     /// Where the user's session may be; nil for a source that is asked without one.
     package var sessions: SessionMeans?
+    /// Values of the source's own options by name; one that is missing has its first word.
+    package var choices: [String: String]
     /// The clock of deadlines.
     package var time: TimeSource
     /// Unix seconds.
@@ -54,13 +56,14 @@ package struct SourceMeans: Sendable {
 
     package init(
         client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?, sessions: SessionMeans? = nil,
-        time: TimeSource = .system, wallClock: @escaping @Sendable () -> Int64
+        choices: [String: String] = [:], time: TimeSource = .system, wallClock: @escaping @Sendable () -> Int64
     ) {
         self.client = client
         self.gate = gate
         self.apiURL = apiURL
         self.imageURL = imageURL
         self.sessions = sessions
+        self.choices = choices
         self.time = time
         self.wallClock = wallClock
     }

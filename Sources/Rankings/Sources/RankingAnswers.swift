@@ -41,12 +41,34 @@ package struct PictureLocation: Hashable, Sendable {
 
     /// Bytes, where the listing tells them, so that nobody need ask.
     package var size: Int64?
+    /// The MD5 digest of the bytes as 32 lower-case hexadecimal digits, where the listing tells it.
+    ///
+    /// No byte of such a picture is given out before all of them have been found to have it.
+    package var digest: String?
 
-    package init(url: String, headers: [String], fileExtension: String, size: Int64? = nil) {
+    package init(
+        url: String, headers: [String], fileExtension: String, size: Int64? = nil, digest: String? = nil
+    ) {
         self.url = url
         self.headers = headers
         self.fileExtension = fileExtension
         self.size = size
+        self.digest = digest
+    }
+}
+
+/// A file in the directory of a work.
+package struct WorkPicture: Hashable, Sendable {
+    /// The name without its extension: lower-case letters and digits.
+    package var stem: String
+    package var rendition: Rendition
+    /// For `RankingSource.location`.
+    package var reference: String
+
+    package init(_ stem: String, rendition: Rendition, reference: String) {
+        self.stem = stem
+        self.rendition = rendition
+        self.reference = reference
     }
 }
 

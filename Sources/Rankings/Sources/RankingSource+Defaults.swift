@@ -33,6 +33,16 @@ extension RankingSource {
 
     package var worksPerSearchPage: Int { 60 }
 
+    package func artistPage(
+        _ artist: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        throw .notFound
+    }
+
+    package var worksPerArtistPage: Int { 100 }
+
+    package func files(of work: Work) -> [WorkPicture]? { nil }
+
     package func bookmarksPage(
         of user: UserID, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {

@@ -79,6 +79,21 @@ package protocol RankingSource: Sendable {
     /// References to every page's original, in page order: for `location` with the rendition `original`.
     func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String]
 
+    /// One page of the works of an artist who is known by name alone, newest first.
+    ///
+    /// - Throws: `.pastTheEnd` behind the last page; `.notFound` for a name that the service does not take.
+    func artistPage(
+        _ artist: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage
+
+    /// Entries on a full page of an artist's works.
+    var worksPerArtistPage: Int { get }
+
+    /// The files of a work's directory where its record tells them all: the original, and what was made of it.
+    ///
+    /// - Returns: Nil where the service has to be asked for them.
+    func files(of work: Work) -> [WorkPicture]?
+
     /// References under which the originals of a work may be had, likeliest first, where only asking the image host tells.
     ///
     /// A pure function of a listed work's record; all pages of a work have the same format. Empty for withheld works.

@@ -19,6 +19,10 @@ package final class SourceDescription: Sendable {
     /// Whether listings tell how many bytes pictures have.
     package let tellsSizes: Bool
     package let access: SourceAccess
+    /// Options that are this source's own.
+    package let choices: [SourceChoice]
+    /// The work that a web page of the service is about; nil for any other address.
+    package let work: @Sendable (_ webPage: String) -> WorkID?
 
     private let facts: [RankingMode: RankingFacts]
     private let firstDay: Day
@@ -34,10 +38,13 @@ package final class SourceDescription: Sendable {
     ///   - paging: How rankings come in pages.
     ///   - tellsSizes: Whether a location has a size, for one rendition at least.
     ///   - access: How the service is asked.
+    ///   - choices: Options of its own, each once.
+    ///   - work: Reads the address of a work's web page.
     package init(
         name: String, title: String? = nil, calendar: RankingCalendar, rankings: [RankingFacts],
         abilities: Set<SourceAbility>, renditions: [RenditionFacts], fileExtensions: Set<String>,
-        paging: RankingPaging, tellsSizes: Bool = false, access: SourceAccess
+        paging: RankingPaging, tellsSizes: Bool = false, access: SourceAccess,
+        choices: [SourceChoice] = [], work: @escaping @Sendable (_ webPage: String) -> WorkID? = { _ in nil }
     ) {
         self.name = name
         self.title = title ?? name
@@ -49,6 +56,8 @@ package final class SourceDescription: Sendable {
         self.paging = paging
         self.tellsSizes = tellsSizes
         self.access = access
+        self.choices = choices
+        self.work = work
         facts = Dictionary(rankings.map { ($0.mode, $0) }) { first, _ in first }
         firstDay = rankings.map(\.firstDay).min() ?? Day(ordinal: 0)
     }
@@ -117,6 +126,8 @@ package struct RankingFacts: Hashable, Sendable {
 package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     /// Lists of an author's works: `users/`.
     case authors
+    /// Lists of an artist's works by name: `artists/`.
+    case artists
     /// What an author says of himself, and a portrait, beside the works.
     case profiles
     /// Single works with all their pages and a record: `works/`.
@@ -131,6 +142,24 @@ package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     case animations
     /// Accounts to sign in to.
     case signIn
+}
+
+/// An option that a source has of its own, whose value is one of some words: how much of a service a mount shows.
+///
+/// What it lists under one value is not what it lists under another; a catalog keeps them apart.
+package struct SourceChoice: Hashable, Sendable {
+    /// Lower case with underscores, as options are named.
+    package let name: String
+    /// The values, the one that counts where none is given first.
+    package let words: [String]
+    /// One line of help.
+    package let help: String
+
+    package init(_ name: String, words: [String], help: String) {
+        self.name = name
+        self.words = words
+        self.help = help
+    }
 }
 
 /// How a ranking comes in pages.

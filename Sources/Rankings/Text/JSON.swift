@@ -1,7 +1,7 @@
 /// A JSON value, read without expecting anything: services mix numbers with strings and `false` or `[]` with objects.
 ///
 /// Asking for what is not there gives nothing, never an error, so that each caller decides what it cannot do without.
-package enum JSON: Sendable, Equatable {
+package enum JSON: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -12,7 +12,7 @@ package enum JSON: Sendable, Equatable {
     case object([Member])
 
     /// A name in an object with its value.
-    package struct Member: Sendable, Equatable {
+    package struct Member: Sendable, Hashable {
         package let name: String
         package let value: JSON
 

@@ -27,11 +27,13 @@ package struct Work: Hashable, Sendable {
     package var withheld: String?
     /// Whether it was made with AI; nil if the listing does not tell.
     package var isAI: Bool?
+    /// Where the service says that it comes from: the address of a page elsewhere; nil if it names none.
+    package var origin: String?
 
     package init(
         id: WorkID, title: String, author: UserID, authorName: String, tags: [String], kind: WorkKind, width: Int,
         height: Int, pageCount: Int, uploaded: Int64, views: Int?, ratings: Int?, picture: String, withheld: String?,
-        isAI: Bool? = nil
+        isAI: Bool? = nil, origin: String? = nil
     ) {
         self.id = id
         self.title = title
@@ -48,6 +50,7 @@ package struct Work: Hashable, Sendable {
         self.picture = picture
         self.withheld = withheld
         self.isAI = isAI
+        self.origin = origin
     }
 }
 

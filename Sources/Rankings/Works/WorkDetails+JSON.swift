@@ -6,13 +6,17 @@ extension WorkDetails {
     ///   - webPage: The page of the work on the service, for people.
     /// - Returns: The document, ending with a line break.
     package func json(pages: [String], webPage: String? = nil) -> String {
-        JSONText.object([
+        let members: [(name: String, value: JSONText?)] = [
             ("id", .integer(work.id.rawValue)),
             ("title", .text(work.title)),
             ("caption", .text(caption)),
             (
                 "author",
-                .object([("id", .integer(work.author.rawValue)), ("name", .text(work.authorName))])
+                // A service that knows artists by name alone has no numbers for them.
+                .object([
+                    ("id", work.author.rawValue > 0 ? .integer(work.author.rawValue) : nil),
+                    ("name", .text(work.authorName)),
+                ])
             ),
             ("tags", .list(tags.map(\.json))),
             ("type", .text(work.kind.word)),
@@ -29,8 +33,10 @@ extension WorkDetails {
             ("restriction", .text(restriction)),
             ("ai", work.isAI.map { .flag($0) }),
             ("series", JSONText(told: series)),
+            ("origin", JSONText(told: work.origin)),
             ("url", JSONText(told: webPage)),
-        ]).document
+        ]
+        return JSONText.object(members + more.map { ($0.name, JSONText($0.value)) }).document
     }
 }
 
@@ -72,6 +78,20 @@ extension AuthorProfile {
 }
 
 extension JSONText {
+    /// A value that was read, to be written again.
+    fileprivate init(_ value: JSON) {
+        self =
+            switch value {
+            case .null: .null
+            case .bool(let flag): .flag(flag)
+            case .integer(let number): .integer(number)
+            case .real(let number): .real(number)
+            case .string(let text): .text(text)
+            case .array(let elements): .list(elements.map { JSONText($0) })
+            case .object(let members): .object(members.map { ($0.name, JSONText($0.value)) })
+            }
+    }
+
     fileprivate init?(told text: String?) {
         guard let text, !text.isEmpty else { return nil }
         self = .text(text)

@@ -27,10 +27,13 @@ package struct WorkDetails: Hashable, Sendable {
     package var restriction: String
     /// The name of the series that it belongs to.
     package var series: String?
+    /// What else the service tells, under names of its own, in the order in which it is to be shown.
+    package var more: [JSON.Member]
 
     package init(
         work: Work, caption: String = "", tags: [Tag] = [], created: Int64? = nil, bookmarks: Int? = nil,
-        comments: Int? = nil, restriction: String = "all", series: String? = nil
+        comments: Int? = nil, restriction: String = "all", series: String? = nil,
+        more: [JSON.Member] = []
     ) {
         self.work = work
         self.caption = caption
@@ -40,6 +43,7 @@ package struct WorkDetails: Hashable, Sendable {
         self.comments = comments
         self.restriction = restriction
         self.series = series
+        self.more = more
     }
 }
 
