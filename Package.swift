@@ -58,6 +58,7 @@ let package = Package(
         .systemLibrary(name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -71,20 +72,22 @@ let package = Package(
 
         library("Rankings", []),
         library("Posix", ["CLinux"]),
+        library("Digests", ["CCrypto"]),
         library("HTTP", ["CCurl"]),
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
         library("ImageHost", ["Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
-        library("ImageCache", ["Posix", "Rankings", "HTTP", "ImageHost", "SQLite", "CXXHash", "CLinux"]),
+        library(
+            "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CXXHash", "CLinux"]),
         library("Render", ["Posix"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
-        library("Thumbnails", ["Posix", "Rankings", "HTTP", "ImageHost", "Render"]),
+        library("Thumbnails", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"]),
         library("Fuse", ["Posix", "CFuse3"]),
         .target(
             name: "RankFS",
-            dependencies: ["Posix", "Rankings", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
+            dependencies: ["Posix", "Rankings", "Digests", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         library("Origin", ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo"]),
@@ -119,12 +122,15 @@ let package = Package(
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
-        tests("ImageCacheTests", ["ImageCache", "Rankings", "HTTP", "ImageHost", "CLinux", "TestSupport"]),
+        tests("ImageCacheTests", ["ImageCache", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),
         tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media", "Render"]),
         tests(
             "ThumbnailsTests",
-            ["Thumbnails", "Rankings", "HTTP", "ImageHost", "Media", "Render", "rankfs-render", "TestSupport"]),
+            [
+                "Thumbnails", "Rankings", "Digests", "HTTP", "ImageHost", "Media", "Render", "rankfs-render",
+                "TestSupport",
+            ]),
         tests("FuseTests", ["Fuse", "CLinux", "fuse-example", "TestSupport"]),
         tests(
             "RankFSTests",

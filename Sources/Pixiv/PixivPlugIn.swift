@@ -35,7 +35,7 @@ extension PixivSource {
     /// What is true of pixiv.
     package static let facts = SourceDescription(
         name: "pixiv", calendar: PixivRankings.calendar, rankings: PixivRankings.all,
-        abilities: Set(SourceAbility.allCases).subtracting([.artists]),
+        abilities: Set(SourceAbility.allCases).subtracting([.artists, .origins]),
         renditions: [
             RenditionFacts(.regular, size: "1200 pixels", fileExtension: "jpg"),
             RenditionFacts(.small, size: "480 pixels", fileExtension: "jpg"),

@@ -19,6 +19,10 @@ extension RankFileSystem {
         package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
         /// The text of `/.rankfs/metrics`, likewise.
         package var metrics: @Sendable () -> [UInt8]
+        /// The same work in another mount, for the web page that it comes from; nil if there is none now.
+        ///
+        /// Must not wait.
+        package var bridge: (@Sendable (_ webPage: String) -> Bridge?)?
         /// Further files of `/.rankfs` or the root that only the program can write.
         package var helpers: [HelperFile] = []
         /// The whole text of `/.rankfs/version`, its newline included.

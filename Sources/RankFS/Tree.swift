@@ -20,6 +20,7 @@ final class Tree: Sendable {
     let desktops: Desktops
     /// Files that are found by name.
     let helpers: [HelperFile]
+    let origins = Origins()
     let random = Mutex(RandomChoices())
     let sharedNames = Mutex(SharedThumbnailNames())
     /// How long files that change with each reader were when they were made last.

@@ -1,3 +1,5 @@
+internal import Digests
+
 /// A thumbnail of one file in one size, as the Thumbnail Managing Standard 0.9 describes it: in the user's own store or in a
 /// directory's shared one, which differ in how they spell the file's address.
 package struct Thumbnail: Hashable, Sendable {

@@ -29,6 +29,8 @@ import Testing
         (.bookmarks(UserID(rawValue: 11)), "users/11/bookmarks"),
         (.entry(.bookmarks(UserID(rawValue: 11)), "5-A.png"), "users/11/bookmarks/5-A.png"),
         (.ownBookmarks, "bookmarks"), (.following, "following"), (.entry(.following, "11-Ann"), "following/11-Ann"),
+        (.artists, "artists"), (.artist("some_one_(b)"), "artists/some_one_(b)"),
+        (.entry(.artist("a"), "5-A.png"), "artists/a/5-A.png"), (.entry(.artist("5"), "5"), "artists/5/5"),
         (.works, "works"), (.work(WorkID(rawValue: 77)), "works/77"),
         (.entry(.work(WorkID(rawValue: 77)), "p12.png"), "works/77/p12.png"),
         (.entry(.work(WorkID(rawValue: 77)), "info.json"), "works/77/info.json"),
@@ -81,6 +83,7 @@ import Testing
             (.author(UserID(rawValue: 11)), "users/11", "author/11"),
             (.bookmarks(UserID(rawValue: 11)), "users/11/bookmarks", "bookmarks/11"),
             (.work(WorkID(rawValue: 7)), "works/7", "work/7"), (.search("a b"), "search/a b", "search/a b"),
+            (.artist("a_(b)"), "artists/a_(b)", "artists/a_(b)"),
             (.following(UserID(rawValue: 3)), "following", "following/3"),
         ]
         for (key, path, text) in keys {

@@ -110,9 +110,12 @@ import Testing
         async let failed = error(renderer, job, file.fileDescriptor)
         while renderer.processes.isEmpty, !Task.isCancelled { await Task.yield() }
         let process = try #require(renderer.processes.first)
+        // It must not be done before: however busy the machine is, it is stopped until it dies.
+        kill(process, SIGSTOP)
         // Others are served meanwhile, and afterwards.
         #expect(try await renderer.files(thumbnails).count == 2)
         kill(process, signal)
+        kill(process, SIGCONT)
         #expect(await failed == .lost("ended at it"))
         #expect(try await renderer.files(thumbnails).count == 2)
         #expect(kill(process, 0) != 0 && errno == ESRCH, "it was waited for")

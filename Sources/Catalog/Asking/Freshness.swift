@@ -36,7 +36,7 @@ enum Freshness {
         switch key {
         case .ranking(let mode, let day):
             !days(mode).contains(day) || day > newest(mode)
-        case .search(let words): !words.contains { !$0.isWhitespace }
+        case .search(let words), .artist(let words): !words.contains { !$0.isWhitespace }
         default: key.number.map { $0 <= 0 } ?? false
         }
     }
@@ -69,7 +69,7 @@ enum Freshness {
     ) -> Bool {
         switch key {
         case .ranking(let mode, let day): mayHaveChanged(day, days(mode), fetched: fetched, now: now)
-        case .author, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
+        case .author, .artist, .work: !holds(since: fetched, seconds: authorSeconds, now: now)
         default: !holds(since: fetched, seconds: searchSeconds, now: now)
         }
     }

@@ -21,6 +21,28 @@ struct SearchPages: ListingPages {
     }
 }
 
+/// The pages of an artist who is known by name alone.
+struct ArtistPages: ListingPages {
+    let artist: String
+    let source: any RankingSource
+    let timeout: AnswerLimit
+
+    var window: PageWindow { .unranked(perPage: source.worksPerArtistPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.artistPage(artist, page: number, deadline: timeout.deadline)
+        // A name that nobody has and one without works are the same to the service.
+        guard number > 1 || !page.works.isEmpty || page.unreadable > 0 else { throw .notFound }
+        return try PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        number < last?.picture.work.rawValue ?? .max
+    }
+}
+
 /// The pages of a user's bookmarks.
 struct BookmarkPages: ListingPages {
     let user: UserID
@@ -80,6 +102,19 @@ extension ListedPicture {
     }
 }
 
+extension ListedPicture {
+    /// A file that the work's record tells all about.
+    init(_ file: WorkPicture, of listed: ListedWork, _ source: any RankingSource) {
+        let location = source.location(
+            of: listed.work.id, picture: file.reference, page: 0, rendition: file.rendition)
+        self.init(
+            listed, rendition: file.rendition, reference: file.reference,
+            fileExtension: location?.fileExtension ?? Self.unknown)
+        size = location?.size ?? 0
+        name = "\(file.stem).\(fileExtension)"
+    }
+}
+
 extension ListingEntry {
     /// The author whom an entry of followed authors means.
     package var author: NamedAuthor {
@@ -130,7 +165,9 @@ struct WorkPages: ListingPages {
         if record.withheld != nil { throw .needsSignIn }
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
         var pictures: [ListedPicture] = []
-        if record.kind == .animation {
+        if let files = source.files(of: record) {
+            pictures = files.map { ListedPicture($0, of: listed, source) }
+        } else if record.kind == .animation {
             // The first frame in full size; only the image host tells its format.
             var first = try await resolver.original(of: listed)
             first.name = "p0.\(first.fileExtension)"

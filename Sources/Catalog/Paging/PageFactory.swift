@@ -24,6 +24,7 @@ struct PageFactory: Sendable {
             switch key {
             case .ranking(let mode, let day): rankingPages(mode, day, timeout)
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
+            case .artist(let name): ArtistPages(artist: name, source: source, timeout: timeout)
             case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
             case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)

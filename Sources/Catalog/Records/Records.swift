@@ -40,7 +40,8 @@ package final class Records: Sendable {
 
     /// A work's newest record as a listing told it, whichever; nil if it was never listed.
     package func listedWork(_ work: WorkID) async -> Work? {
-        try? await context.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
+        await context.outbox.flush()
+        return try? await context.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
     }
 
     /// The whole record of an entry, from the database.

@@ -78,7 +78,7 @@ extension Rows {
         try connection.first(
             """
             SELECT title, author, author_name, tags, kind, width, height, page_count, uploaded, views, ratings, picture,
-                withheld, ai
+                withheld, ai, origin
             FROM works WHERE id = ?
             """,
             .integer(id.rawValue)
@@ -88,7 +88,8 @@ extension Rows {
                 tags: tags(row.text(3)), kind: WorkKind(rawValue: row.int(4)) ?? .illustration, width: row.int(5),
                 height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
                 views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
-                picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 })
+                picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
+                origin: row.optionalText(14))
         }
     }
 }

@@ -10,13 +10,14 @@ extension Rows {
             """
             INSERT OR REPLACE INTO works
             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)))
+                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16)
             """,
             .integer(work.id.rawValue), .text(work.title), .integer(work.author.rawValue), .text(work.authorName),
             .text(tags.joined(separator: separator)), .integer(work.kind.rawValue), .integer(work.width),
             .integer(work.height), .integer(work.pageCount), .integer(work.uploaded),
             .optional(work.views.map(Int64.init)), .optional(work.ratings.map(Int64.init)), .text(work.picture),
-            .optional(work.withheld), .optional(work.isAI.map { $0 ? 1 : 0 }))
+            .optional(work.withheld), .optional(work.isAI.map { $0 ? 1 : 0 }),
+            .optional(work.origin))
     }
 
     /// The record of an entry: what is newest of the work, but the picture that the entry was listed with.
@@ -26,7 +27,7 @@ extension Rows {
         try connection.first(
             """
             SELECT w.id, w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, w.views,
-                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai
+                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin
             FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
             WHERE l.key = ? AND e.work = ? LIMIT 1
             """,
@@ -40,7 +41,7 @@ extension Rows {
                     kind: WorkKind(rawValue: row.int(5)) ?? .illustration, width: row.int(6), height: row.int(7),
                     pageCount: row.int(8), uploaded: row.int64(14), views: row.optionalInt64(9).map(Int.init),
                     ratings: row.optionalInt64(10).map(Int.init), picture: row.text(15), withheld: row.optionalText(11),
-                    isAI: row.optionalInt64(16).map { $0 != 0 })
+                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17))
             )
         }
     }

@@ -52,6 +52,12 @@ enum Schema {
             -- clock tells: many are read in one second, and clocks are set back.
             CREATE TABLE recent(place INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, opened INTEGER NOT NULL) STRICT;
             """),
+        Migration(
+            "origins of works",
+            """
+            -- The page elsewhere that the service names as a work's source.
+            ALTER TABLE works ADD COLUMN origin TEXT;
+            """),
     ]
 
     /// U+001F, which no tag holds; it is taken out of any that does.
@@ -59,13 +65,15 @@ enum Schema {
 }
 
 /// Which set of listings of a database a mount uses: names of originals have extensions of their own, and in some sources those
-/// of other renditions too.
+/// of other renditions too; and what a source lists may be chosen.
 struct StoredVariant: Hashable, Sendable {
     /// What keys of this set begin with; empty where names are the same for all renditions but originals.
     private let prefix: String
 
     init(_ view: ListingView) {
-        prefix = view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : ""
+        let selection = view.selection.isEmpty ? "" : "\(view.selection)/"
+        prefix =
+            selection + (view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : "")
     }
 
     /// The key as it is stored.

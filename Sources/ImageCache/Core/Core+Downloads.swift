@@ -20,7 +20,8 @@ extension Core {
         if let size = picture.size, !(1...PictureLimits.largest).contains(size) {
             return .lengthContradicts(told: nil, shown: size)
         }
-        var download = Download(format: format, total: picture.size, now: now)
+        var download = Download(
+            format: format, digest: picture.location.digest, total: picture.size, now: now)
         download.token = makeID()
         download.isPreload = walk != nil
         download.isShared = pictures.openers(of: key) > 1
@@ -86,10 +87,18 @@ extension Core {
         for waiter in change.ready { answer(waiter, now: now) }
         switch change.outcome {
         case nil: break
+        case .check(_, let length): downloads[key].map { effects.append(.check(key, $0.file, length: length)) }
         case .complete(let length): complete(key, length: length, now: now)
         case .failed(let error, let keepsPartial): fail(key, error, keepsPartial: keepsPartial, now: now)
         case .restart: restart(key)
         }
+    }
+
+    /// A whole picture's digest has been computed; nil if its bytes could not be read.
+    mutating func checked(_ key: FileKey, _ file: PartialFile, _ digest: String?, now: ContinuousClock.Instant) {
+        guard let entry = downloads[key], entry.file === file else { return }
+        apply(downloads[key]?.download.checked(digest), to: key, now: now)
+        release(key, now: now)
     }
 
     private mutating func answer(_ id: UInt64, now: ContinuousClock.Instant) {

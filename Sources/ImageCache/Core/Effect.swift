@@ -22,6 +22,8 @@ enum Effect: Sendable {
     case removePartial(FileKey)
     /// A download has ended, or what it was told is void.
     case settled([CheckedContinuation<Void, Never>])
+    /// Compute the digest of all bytes and tell it.
+    case check(FileKey, PartialFile, length: Int64)
     /// Move a whole picture to its place.
     case commit(FileKey, PartialFile, length: Int64)
     /// Compare the free disk with its floor.

@@ -36,6 +36,7 @@ extension ImageCache {
         case .discard(let file): file.discard()
         case .unlink(let file): file.unlink()
         case .removePartial(let key): store.removePartial(key)
+        case .check(let key, let file, let length): check(key, file, length: length)
         case .commit(let key, let file, let length): commit(key, file, length: length)
         case .writeIndex: disk.async { [self] in _ = writeIndex() }
         case .writeIndexLater:
@@ -106,6 +107,14 @@ extension ImageCache {
     }
 
     // MARK: - Disk
+
+    private func check(_ key: FileKey, _ file: PartialFile, length: Int64) {
+        disk.async { [self] in
+            let digest = file.current.flatMap { try? PictureStore.digest($0.descriptor, length: length) }
+            let now = configuration.monotonicNow()
+            run { core in core.checked(key, file, digest, now: now) }
+        }
+    }
 
     private func commit(_ key: FileKey, _ file: PartialFile, length: Int64) {
         disk.async { [self] in

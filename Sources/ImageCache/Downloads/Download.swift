@@ -10,12 +10,16 @@ struct Download: Sendable {
         /// A partial file of an earlier download is being looked at.
         case opening
         case running
-        /// All bytes are there.
+        /// All bytes are there, and are being held against the digest that the listing told.
+        case checking
+        /// All bytes are there and may be given out.
         case complete
         case failed
     }
 
     let format: PictureFormat
+    /// What the bytes must add up to (`PictureLocation.digest`); nothing is given out before they were found to.
+    let digest: String?
     var phase: Phase = .running
     /// The picture's length, from `stat` or the first answer.
     var total: Int64?
@@ -49,15 +53,17 @@ struct Download: Sendable {
     /// The last time that anything came from the network, or that somebody began to wait.
     var lastProgress: ContinuousClock.Instant
 
-    init(format: PictureFormat, total: Int64?, now: ContinuousClock.Instant) {
+    init(format: PictureFormat, digest: String? = nil, total: Int64?, now: ContinuousClock.Instant) {
         self.format = format
+        self.digest = digest
         self.total = total
         lastProgress = now
     }
 
     /// Whether the whole picture is to come.
     var wantsWhole: Bool {
-        isPreload || isDemanded || isShared || waiters.values.contains(.length)
+        // Of a picture with a digest not even the beginning can be given out before.
+        digest != nil || isPreload || isDemanded || isShared || waiters.values.contains(.length)
     }
 
     /// Whether anybody wants anything.
@@ -72,7 +78,9 @@ struct Download: Sendable {
 
     /// Whether it is to end: nothing wants it, unless it is nearly done and may go on.
     func isForsaken(isClosing: Bool) -> Bool {
-        guard !isWanted, phase == .running || phase == .opening else { return false }
+        guard !isWanted, phase == .running || phase == .opening || phase == .checking && isClosing else {
+            return false
+        }
         let isNearlyDone = remaining.map { $0 <= DownloadLimits.worthFinishing } ?? false && !segments.isEmpty
         return !isNearlyDone || isClosing
     }
@@ -95,7 +103,7 @@ struct Download: Sendable {
 
     /// Whether a range may be given out: there, with a right beginning, and its end checked if it touches the end.
     func canRelease(_ range: Range<Int64>) -> Bool {
-        guard let total, present.contains(range) else { return false }
+        guard let total, present.contains(range), digest == nil || phase == .complete else { return false }
         if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
         return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
     }
@@ -203,6 +211,11 @@ struct Download: Sendable {
 
     /// Looks at the edges and the whole after bytes came.
     mutating func settle() -> DownloadChange {
+        if digest != nil {
+            // Files end in whatever their authors' programs wrote; the digest says more than any mark.
+            headIsRight = true
+            tailIsRight = true
+        }
         if !headIsRight, edges.headIsComplete(total: total) {
             guard PictureFormat(head: edges.head) == format else {
                 return fail(.damaged("the answer does not begin like a picture of its kind"))
@@ -217,14 +230,25 @@ struct Download: Sendable {
         }
         var change = DownloadChange()
         if let total, headIsRight, tailIsRight, present.contains(0..<total) {
-            phase = .complete
+            phase = digest == nil ? .complete : .checking
             // A request that has brought its last byte ends by itself and keeps its connection.
             change.cancel = segments.filter { $0.value.next < $0.value.end }.keys.sorted()
             segments = [:]
-            change.outcome = .complete(length: total)
+            change.outcome = digest.map { .check($0, length: total) } ?? .complete(length: total)
         }
         change.ready = takeReady()
         return change
+    }
+
+    /// All bytes have been held against the digest; nil for what could not be read.
+    mutating func checked(_ found: String?) -> DownloadChange {
+        guard phase == .checking, let total else { return DownloadChange() }
+        guard found == digest else {
+            phase = .running
+            return changed(.damaged("the bytes that came are not those that were listed: their MD5 digests differ"))
+        }
+        phase = .complete
+        return DownloadChange(ready: takeReady(), outcome: .complete(length: total))
     }
 
     /// More came than the picture has.

@@ -74,6 +74,8 @@ struct DownloadChange: Equatable, Sendable {
 
 /// A download's turning points.
 enum DownloadOutcome: Equatable, Sendable {
+    /// Every byte is there: compute their digest and tell it.
+    case check(String, length: Int64)
     /// Every byte is there and was found right as far as can be known.
     case complete(length: Int64)
     /// Given up; `keepsPartial` tells whether what is there may be resumed.

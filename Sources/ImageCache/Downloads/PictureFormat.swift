@@ -1,9 +1,10 @@
 /// The formats that pictures come in, known by how their files begin and end.
 ///
 /// JPEG: ITU T.81 B.1.1.3 (SOI, EOI). PNG: RFC 2083 section 3. GIF: GIF89a section 27. WebP: RFC 9649 section 2.4.
-/// Zip: APPNOTE 4.3.16, without a comment, as the service makes them.
+/// Zip: APPNOTE 4.3.16, without a comment, as services make them. AVIF and MP4: ISO/IEC 14496-12 section 4.3 (the file type
+/// box with its brand). WebM: RFC 8794 section 11.2.1 (the EBML header); the last three do not show where they end.
 enum PictureFormat: Equatable, Sendable {
-    case jpeg, png, gif, webp, zip
+    case jpeg, png, gif, webp, zip, avif, mp4, webm
 
     /// Bytes at the beginning that tell the format.
     static let headLength = 12
@@ -18,6 +19,9 @@ enum PictureFormat: Equatable, Sendable {
         case "gif": self = .gif
         case "webp": self = .webp
         case "zip": self = .zip
+        case "avif": self = .avif
+        case "mp4": self = .mp4
+        case "webm": self = .webm
         default: return nil
         }
     }
@@ -34,6 +38,12 @@ enum PictureFormat: Equatable, Sendable {
             self = .webp
         } else if head.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
             self = .zip
+        } else if head.dropFirst(4).starts(with: Array("ftypavi".utf8)) {
+            self = .avif
+        } else if head.dropFirst(4).starts(with: Array("ftyp".utf8)) {
+            self = .mp4
+        } else if head.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
+            self = .webm
         } else {
             return nil
         }
@@ -56,6 +66,7 @@ enum PictureFormat: Equatable, Sendable {
             guard head.count >= 8 else { return false }
             let stated = head[4..<8].reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
             return stated + 8 == length
+        case .avif, .mp4, .webm: return true
         }
     }
 
@@ -67,6 +78,9 @@ enum PictureFormat: Equatable, Sendable {
         case .gif: type == "image/gif"
         case .webp: type == "image/webp"
         case .zip: type == "application/zip" || type == "application/x-zip-compressed"
+        case .avif: type == "image/avif"
+        case .mp4: type == "video/mp4"
+        case .webm: type == "video/webm"
         }
     }
 
@@ -74,6 +88,6 @@ enum PictureFormat: Equatable, Sendable {
     func admits(contentType: String) -> Bool {
         let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
         if type.hasPrefix("image/") || type == "application/octet-stream" { return true }
-        return self == .zip && (type == "application/zip" || type == "application/x-zip-compressed")
+        return isNamed(by: type)
     }
 }

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CXXHash
+internal import Digests
 internal import Glibc
 internal import Synchronization
 
@@ -223,6 +224,23 @@ final class PictureStore: Sendable {
         guard let state = unsafe XXH3_createState() else { throw FileError("hashing", ENOMEM) }
         defer { unsafe XXH3_freeState(state) }
         unsafe XXH3_64bits_reset(state)
+        unsafe try readAll(descriptor, length: length) { bytes in
+            unsafe XXH3_64bits_update(state, bytes.baseAddress, bytes.count)
+        }
+        return unsafe XXH3_64bits_digest(state)
+    }
+
+    /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
+    static func digest(_ descriptor: Int32, length: Int64) throws(FileError) -> String {
+        var digest = MD5()
+        unsafe try readAll(descriptor, length: length) { unsafe digest.add($0) }
+        return digest.hex()
+    }
+
+    /// Reads the first `length` bytes of a file in blocks.
+    private static func readAll(
+        _ descriptor: Int32, length: Int64, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(FileError) {
         // The disk goes on while the first blocks are hashed; what is hashed now is read next (posix_fadvise(2)).
         _ = posix_fadvise(descriptor, 0, off_t(length), POSIX_FADV_WILLNEED)
         // One buffer for all blocks, small enough for a processor's own memory.
@@ -234,10 +252,9 @@ final class PictureStore: Sendable {
             let count = unsafe try CacheFiles.read(
                 descriptor, at: offset, into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
             guard count == wanted else { throw FileError("reading", EIO) }
-            unsafe XXH3_64bits_update(state, buffer.baseAddress, count)
+            unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)
         }
-        return unsafe XXH3_64bits_digest(state)
     }
 
     /// Whether a picture's file is there.

@@ -1,4 +1,5 @@
 import Catalog
+import Digests
 import Thumbnails
 
 /// Finds entries of listings by the digests that name their shared thumbnails.

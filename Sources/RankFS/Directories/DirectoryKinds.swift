@@ -6,7 +6,7 @@ enum DirectoryKinds {
     /// What the root lists, in this order, as far as it is there.
     static let top: [Node] = [
         .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
-        .directory(WorksDirectory()), .directory(SearchesDirectory()), .directory(RecentDirectory()),
+        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()), .directory(RecentDirectory()),
         .link(.random(to: nil)), .link(.bookmarks), .directory(FollowingDirectory()),
     ]
 
@@ -20,6 +20,7 @@ enum DirectoryKinds {
         switch key {
         case .ranking(let mode, let day): DayDirectory(mode, day)
         case .author(let author): AuthorDirectory(author, modified: modified())
+        case .artist(let name): ArtistDirectory(name)
         case .work(let work): WorkDirectory(work)
         case .search(let words): SearchDirectory(words)
         case .bookmarks(let user): BookmarksDirectory(user)

@@ -40,13 +40,14 @@ enum EntryName {
         return String(validating: name.dropFirst(), as: UTF8.self)
     }
 
-    /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `ugoira.zip`.
+    /// Whether a work's directory may hold a picture or archive of this name: `p12.png`, `original.webp`, `ugoira.zip`.
     static func mayBeInWork(_ name: [UInt8], extensions: Set<String>) -> Bool {
         if name.elementsEqual("ugoira.zip".utf8) { return true }
-        guard name.first == UInt8(ascii: "p"), let dot = name.firstIndex(of: UInt8(ascii: ".")),
+        guard let dot = name.firstIndex(of: UInt8(ascii: ".")),
             extensions.contains(String(decoding: name[(dot + 1)...], as: UTF8.self))
         else { return false }
-        return number(name[1..<dot]) != nil
+        if name.first == UInt8(ascii: "p"), number(name[1..<dot]) != nil { return true }
+        return WorkPicture.stems.contains(String(decoding: name[..<dot], as: UTF8.self))
     }
 
     /// The name as text if it is plain ASCII, as every name outside the listings is.

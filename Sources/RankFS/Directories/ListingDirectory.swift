@@ -10,7 +10,11 @@ protocol ListingDirectory: TreeDirectory {
     func rememberedKey(in tree: Tree) -> ListingKey?
     /// The listing that it shows now; nil if there is none.
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey?
-    /// What stands beside its pictures.
+    /// Whether what stands beside its pictures is known without asking the database.
+    func knowsExtras(in tree: Tree) -> Bool
+    /// Asks the database for what stands beside its pictures.
+    func learnExtras(in tree: Tree) async
+    /// What stands beside its pictures, as far as it is known.
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode]
     /// Whether its entries are pictures, which can have thumbnails and be kept.
     var showsPictures: Bool { get }
@@ -21,6 +25,8 @@ extension ListingDirectory {
     func names(in tree: Tree) -> [NamedNode]? { nil }
     func rememberedKey(in tree: Tree) -> ListingKey? { key }
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey? { rememberedKey(in: tree) }
+    func knowsExtras(in tree: Tree) -> Bool { true }
+    func learnExtras(in tree: Tree) async {}
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] { [] }
     var showsPictures: Bool { true }
 

@@ -40,6 +40,7 @@ struct WorkDirectory: ListingDirectory {
     var key: ListingKey? { .work(work) }
 
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
+        if let bridge = findBridge(name, in: tree) { return bridge }
         let isMade = WorkFiles.of(work, isAnimation: tree.source.can(.animations)).contains {
             $0.name.utf8.elementsEqual(name)
         }
@@ -53,6 +54,22 @@ struct WorkDirectory: ListingDirectory {
         }
     }
 
+    /// The work in another mount; nil for a name that no such link has.
+    private func findBridge(_ name: [UInt8], in tree: Tree) -> LookupResult? {
+        guard tree.configuration.bridge != nil, tree.source.can(.origins), !name.contains(UInt8(ascii: ".")) else {
+            return nil
+        }
+        return .unknown { () async throws(Failure) in
+            // A record that nobody listed comes with the directory.
+            guard try await tree.listing(.work(work)) != nil else { return .absent(TreeLimits.changing) }
+            await learnExtras(in: tree)
+            guard let bridge = tree.bridge(of: work), bridge.name.utf8.elementsEqual(name) else {
+                return .absent(.zero)
+            }
+            return .node(.link(.bridge(work, bridge)))
+        }
+    }
+
     private func find(_ name: [UInt8], isMade: Bool, in listing: Listing) -> LookupResult {
         if isMade {
             let file = WorkFiles.of(work, isAnimation: listing.isAnimation).first { $0.name.utf8.elementsEqual(name) }
@@ -61,8 +78,12 @@ struct WorkDirectory: ListingDirectory {
         return listing.index(named: name).map { .node(.picture(listing, Int32($0))) } ?? .absent(TreeLimits.changing)
     }
 
+    func knowsExtras(in tree: Tree) -> Bool { tree.knowsBridge(of: work) }
+    func learnExtras(in tree: Tree) async { await tree.learnBridge(of: work) }
+
     func extras(of listing: Listing, in tree: Tree) -> [NamedNode] {
-        WorkFiles.of(work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
+        let files: [NamedNode] = WorkFiles.of(work, isAnimation: listing.isAnimation).map { ($0.name, .file($0)) }
+        return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
     }
 
     // Opening one that nobody asked about tells whether there is such a number.

@@ -16,6 +16,8 @@ enum Link: Hashable, Sendable {
     case named(String, UserID)
     /// The signed-in user's own bookmarks.
     case bookmarks
+    /// A work in another mount.
+    case bridge(WorkID, Bridge)
 
     /// Where it is below the mount point.
     var path: TreePath {
@@ -26,6 +28,7 @@ enum Link: Hashable, Sendable {
         case .followed(let author): .entry(.following, FileName.author(author.id, name: author.name))
         case .named(let name, _): .authorLink(name)
         case .bookmarks: .ownBookmarks
+        case .bridge(let work, let bridge): .entry(.work(work), bridge.name)
         }
     }
 
@@ -41,6 +44,7 @@ enum Link: Hashable, Sendable {
         case .recent: RecentDirectory()
         case .followed: FollowingDirectory()
         case .named: UsersDirectory()
+        case .bridge(let work, _): WorkDirectory(work)
         }
     }
 
@@ -68,7 +72,8 @@ extension Link {
         case .dated(let mode, _): (tree.longest(of: mode), TreeLimits.frozen)
         // Signing out takes them away at once.
         case .bookmarks, .followed: (.zero, TreeLimits.current)
-        case .random, .recent: (.zero, .zero)
+        // The other mount comes and goes unheard.
+        case .random, .recent, .bridge: (.zero, .zero)
         case .named: (TreeLimits.current, TreeLimits.current)
         }
     }
@@ -77,7 +82,7 @@ extension Link {
         switch self {
         case .dated, .followed: parent.refusal(in: tree)
         case .bookmarks: tree.refusalOfSession
-        case .random, .recent, .named: nil
+        case .random, .recent, .named, .bridge: nil
         }
     }
 
@@ -86,7 +91,7 @@ extension Link {
         case .dated: parent.audience(in: tree)
         case .recent, .followed: parent.audience(in: tree).ofContents
         case .bookmarks: .session
-        case .random, .named: .everybody
+        case .random, .named, .bridge: .everybody
         }
     }
 
@@ -107,7 +112,7 @@ extension Link {
         case .followed(let author): return tree.catalog.listings.isStored(.author(author.id))
         case .named(_, let author): return tree.catalog.listings.isStored(.author(author))
         case .recent(let picture): return await tree.node(at: picture.path)?.opens(in: tree) ?? false
-        case .random: return true
+        case .random, .bridge: return true
         }
     }
 }
@@ -126,6 +131,7 @@ extension Link {
         case .followed(let author): "../\(TreePath.author(author.id).text)"
         case .named(_, let author): TreePath.author(author).name
         case .bookmarks: tree.source.signIn.user.map { TreePath.bookmarks($0).text } ?? ""
+        case .bridge(_, let bridge): bridge.target
         case .dated(let mode, let day): "../../../../\(TreePath.day(mode, day).text)"
         }
     }
@@ -135,7 +141,7 @@ extension Link {
         switch self {
         case .recent(let picture): tree.desktops.noteWay(toRecent: tree.current(picture).path, by: caller)
         case .dated(let mode, let day): tree.desktops.noteWay(to: mode, day)
-        case .random, .followed, .named, .bookmarks: break
+        case .random, .followed, .named, .bookmarks, .bridge: break
         }
     }
 }

@@ -23,6 +23,8 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     case state = "user.rankfs.state"
     case progress = "user.rankfs.progress"
     case withheld = "user.rankfs.withheld"
+    /// The page elsewhere that the work comes from.
+    case source = "user.rankfs.source"
     /// Whether it is pinned: `yes` or `no`.
     case kept = "user.rankfs.kept"
 
@@ -37,13 +39,14 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case .creator: return work.authorName
         case .tags: return Self.list(work.tags)
         case .type: return Self.name(of: work.kind)
-        case .user: return String(work.author.rawValue)
+        case .user: return work.author.rawValue > 0 ? String(work.author.rawValue) : nil
         case .previousRank: return record.previousRank.map(String.init)
         case .width: return String(work.width)
         case .height: return String(work.height)
         case .views: return work.views.map(String.init)
         case .ratings: return work.ratings.map(String.init)
         case .withheld: return work.withheld
+        case .source: return work.origin
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: return nil
         }
     }
@@ -51,7 +54,7 @@ enum PictureAttribute: String, CaseIterable, Sendable {
     /// Whether an entry's record may tell this attribute, so that it is worth reading.
     func isInRecord(of entry: ListingEntry) -> Bool {
         switch self {
-        case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings: true
+        case .title, .creator, .tags, .type, .user, .width, .height, .views, .ratings, .source: true
         case .previousRank: entry.rank > 0
         case .withheld: entry.isWithheld
         case .origin, .referrer, .mimeType, .work, .page, .rank, .posted, .state, .progress, .kept: false
@@ -83,6 +86,9 @@ enum PictureAttribute: String, CaseIterable, Sendable {
         case "zip": "application/zip"
         case "gif": "image/gif"
         case "webp": "image/webp"
+        case "avif": "image/avif"
+        case "mp4": "video/mp4"
+        case "webm": "video/webm"
         default: "image/jpeg"
         }
     }

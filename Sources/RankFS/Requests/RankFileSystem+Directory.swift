@@ -42,7 +42,9 @@ extension RankFileSystem {
         let wish =
             opening == .visit && directory.showsPictures || opening == .preview
             ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
-        if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key) {
+        if wish == nil, !configuration.isOffline, let key, let listing = tree.catalog.listings.loaded(key),
+            directory.knowsExtras(in: tree)
+        {
             let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
             let view = DirectoryView(
                 directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance)
@@ -61,6 +63,7 @@ extension RankFileSystem {
                 throw .noSuchName
             }
             if let wish { await self.thumbnails.seed(listing, wish, isGlance ? .beginning : .whole) }
+            await directory.learnExtras(in: self.tree)
             let extras = self.tree.shown(directory.extras(of: listing, in: self.tree), to: request.caller)
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)

@@ -276,7 +276,9 @@ extension RankFileSystem {
         case .picture(.damaged): break
         case .picture(.lengthContradicts):
             guard case .picture(let listing, let index) = node else { break }
-            tree.catalog.sizes.forget(listing.entries[Int(index)].picture)
+            let entry = listing.entries[Int(index)]
+            // What tells a digest knows the length, whatever the image host says.
+            if tree.knownLocation(of: entry)?.digest == nil { tree.catalog.sizes.forget(entry.picture) }
         default: return
         }
         pages.spoil(inode)

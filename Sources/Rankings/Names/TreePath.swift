@@ -16,6 +16,9 @@ package indirect enum TreePath: Hashable, Sendable {
     /// An author by name.
     case authorLink(String)
     case bookmarks(UserID)
+    case artists
+    /// An artist who is known by name alone.
+    case artist(String)
     case works
     case work(WorkID)
     case searches
@@ -41,7 +44,7 @@ package indirect enum TreePath: Hashable, Sendable {
 
     /// The directories in the root.
     private static let top: [TreePath] = [
-        .rankings, .dates(.all), .users, .works, .searches, .following, .recent, .helpers,
+        .rankings, .dates(.all), .users, .artists, .works, .searches, .following, .recent, .helpers,
     ]
 
     /// The last part of the path; empty for the root.
@@ -57,6 +60,8 @@ package indirect enum TreePath: Hashable, Sendable {
         case .author(let author): String(author.rawValue)
         case .authorLink(let name): Self.authorMark + name
         case .bookmarks: Self.bookmarksName
+        case .artists: "artists"
+        case .artist(let name): name
         case .works: "works"
         case .work(let work): String(work.rawValue)
         case .searches: "search"
@@ -73,13 +78,14 @@ package indirect enum TreePath: Hashable, Sendable {
     package var parent: TreePath? {
         switch self {
         case .root: nil
-        case .rankings, .users, .works, .searches, .following, .recent, .helpers: .root
+        case .rankings, .users, .artists, .works, .searches, .following, .recent, .helpers: .root
         case .mode: .rankings
         case .day(let mode, _), .latest(let mode): .mode(mode)
         case .dates(let folder): folder.parent.map { .dates($0) } ?? .root
         case .dayLink(let mode, let day): .dates(DateFolder(of: mode, day))
         case .author, .authorLink: .users
         case .bookmarks(let user): .author(user)
+        case .artist: .artists
         case .work: .works
         case .search: .searches
         case .sharedThumbnails(let directory), .entry(let directory, _): directory
@@ -141,9 +147,10 @@ extension TreePath {
             }
             return Self.number(name).map { .author(UserID(rawValue: $0)) }
         case .works: return Self.number(name).map { .work(WorkID(rawValue: $0)) }
+        case .artists: return .artist(name)
         case .searches: return .search(name)
         case .author(let user) where name == Self.bookmarksName: return .bookmarks(user)
-        case .day, .latest, .author, .bookmarks, .work, .search:
+        case .day, .latest, .author, .bookmarks, .artist, .work, .search:
             return name == Self.sharedThumbnailsName ? .sharedThumbnails(self) : nil
         case .dayLink, .authorLink, .following, .recent, .helpers, .sharedThumbnails, .entry: return nil
         }
@@ -161,6 +168,8 @@ extension TreePath {
 package enum ListingKey: Hashable, Sendable {
     case ranking(RankingMode, Day)
     case author(UserID)
+    /// The works of an artist who is known by name alone.
+    case artist(String)
     /// The pages of one work, as the author uploaded them.
     case work(WorkID)
     /// The words as the user typed them.
@@ -188,7 +197,7 @@ package enum ListingKey: Hashable, Sendable {
     /// The number of what it belongs to: an author, a work; nil where there is none.
     package var number: Int64? {
         switch self {
-        case .ranking, .search: nil
+        case .ranking, .artist, .search: nil
         case .author(let user), .bookmarks(let user), .following(let user): user.rawValue
         case .work(let work): work.rawValue
         }
@@ -200,6 +209,7 @@ package enum ListingKey: Hashable, Sendable {
         case .ranking(let mode, let day): .day(mode, day)
         case .author(let author): .author(author)
         case .bookmarks(let user): .bookmarks(user)
+        case .artist(let name): .artist(name)
         case .work(let work): .work(work)
         case .search(let words): .search(words)
         case .following: .following
@@ -214,10 +224,10 @@ package enum ListingKey: Hashable, Sendable {
 
     /// The key as databases have it: `ranking/daily/2024-05-01`, `author/11`.
     ///
-    /// Rankings and searches have their paths' texts there, the others words of their own: as it was at first, for good.
+    /// Rankings, artists and searches have their paths' texts there, the others words of their own: as it was at first, for good.
     package var text: String {
         switch self {
-        case .ranking, .search: path.text
+        case .ranking, .artist, .search: path.text
         case .author(let author): "author/\(author.rawValue)"
         case .work(let work): "work/\(work.rawValue)"
         case .bookmarks(let user): "bookmarks/\(user.rawValue)"
@@ -227,9 +237,12 @@ package enum ListingKey: Hashable, Sendable {
 
     /// Reads the text back; nil for one that this version does not know.
     package init?(text: String) {
-        let words = TreePath.searches.text + "/"
-        if text.utf8.starts(with: words.utf8) {
-            self = .search(String(decoding: text.utf8.dropFirst(words.utf8.count), as: UTF8.self))
+        if let words = Self.name(in: .searches, text) {
+            self = .search(words)
+            return
+        }
+        if let artist = Self.name(in: .artists, text) {
+            self = .artist(artist)
             return
         }
         if case .day(let mode, let day) = TreePath(text) {
@@ -245,5 +258,12 @@ package enum ListingKey: Hashable, Sendable {
         case "following": self = .following(UserID(rawValue: number))
         default: return nil
         }
+    }
+
+    /// What stands behind the path of a directory, slashes included; nil for a text that does not begin with it.
+    private static func name(in directory: TreePath, _ text: String) -> String? {
+        let front = directory.text + "/"
+        guard text.utf8.starts(with: front.utf8) else { return nil }
+        return String(decoding: text.utf8.dropFirst(front.utf8.count), as: UTF8.self)
     }
 }

@@ -59,7 +59,10 @@ package struct PictureLocation: Hashable, Sendable {
 
 /// A file in the directory of a work.
 package struct WorkPicture: Hashable, Sendable {
-    /// The name without its extension: lower-case letters and digits.
+    /// What such files are called; no other name is looked for.
+    package static let stems: Set<String> = ["original", "sample"]
+
+    /// The name without its extension: one of `stems`.
     package var stem: String
     package var rendition: Rendition
     /// For `RankingSource.location`.

@@ -90,6 +90,9 @@ package final class SourceDescription: Sendable {
 
     package func can(_ ability: SourceAbility) -> Bool { abilities.contains(ability) }
 
+    /// What mounts show where nothing else is asked for.
+    package var standardRendition: Rendition { renditions.first?.rendition ?? .original }
+
     /// What is true of a rendition; nil for one that the source does not have.
     package func facts(of rendition: Rendition) -> RenditionFacts? {
         renditions.first { $0.rendition == rendition }
@@ -130,6 +133,8 @@ package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     case artists
     /// What an author says of himself, and a portrait, beside the works.
     case profiles
+    /// Pages elsewhere that works come from.
+    case origins
     /// Single works with all their pages and a record: `works/`.
     case works
     /// `search/`.

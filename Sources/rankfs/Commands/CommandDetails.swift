@@ -24,7 +24,8 @@ enum CommandDetails {
         """
 
     static let demo = """
-        Mounts the embedded source, which draws its pictures itself, on MOUNTPOINT (\(DemoCommand.standardMountPoint) if none
+        Mounts the embedded source, which draws its pictures itself and speaks as the service of SOURCE does (\(sources);
+        the first one if none is named), on MOUNTPOINT (\(DemoCommand.standardMountPoint) if none
         is named; made if missing, removed afterwards) until Ctrl-C. Its cache is removed at the end unless cache_dir is given.
         """
 

@@ -171,10 +171,16 @@ extension CommandParser {
 
     mutating func demo() throws(ProgramError) -> Command {
         if try readMountWords() { return .help(topic: name) }
-        guard positions.count <= 1 else {
-            throw ProgramError(.usage, "name at most one folder: rankfs demo [MOUNTPOINT].")
+        // A folder of a source's name is written ./NAME.
+        var source = SourceName.standard
+        if let named = positions.first.flatMap(SourceName.init(rawValue:)) {
+            source = named
+            positions.removeFirst()
         }
-        request.source = .demo
+        guard positions.count <= 1 else {
+            throw ProgramError(.usage, "name at most one folder: rankfs demo [SOURCE] [MOUNTPOINT].")
+        }
+        request.source = .demo(of: source)
         request.mountPoint = positions.first ?? ""
         request.foreground = true
         return .demo(request)

@@ -42,7 +42,7 @@ enum CommandTable {
             summary: "mount; returns when the folder answers", details: CommandDetails.mount
         ) { parser throws(ProgramError) in try parser.mount() },
         CommandDefinition(
-            "demo", "[MOUNTPOINT] [-o OPTION,…]", brief: "[MOUNTPOINT]",
+            "demo", "[SOURCE] [MOUNTPOINT] [-o OPTION,…]", brief: "[SOURCE] [MOUNTPOINT]",
             summary: "try it: an embedded source, no network needed", details: CommandDetails.demo
         ) { parser throws(ProgramError) in try parser.demo() },
         CommandDefinition(

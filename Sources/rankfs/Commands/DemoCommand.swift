@@ -1,5 +1,6 @@
 import Glibc
 import Posix
+import Rankings
 
 /// `rankfs demo`: the embedded source in the foreground, with a tour.
 enum DemoCommand {
@@ -15,7 +16,7 @@ enum DemoCommand {
             }
             request.mountPoint = directory + standardMountPoint.dropFirst(1)
         }
-        let ownCache = settings.cacheDirectory == nil ? home.cacheDirectory(named: "demo-tour") : nil
+        let ownCache = settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
         if let ownCache { settings.cacheDirectory = ownCache }
         let made = try makeFolder(request.mountPoint)
         // Beneath a relative path the folder could not be found again.
@@ -23,7 +24,7 @@ enum DemoCommand {
         defer { if made { unsafe _ = rmdir(folder) } }
         try MountService(
             request: request, settings: settings, warnings: warnings, home: home, stopsOnHangup: true,
-            announce: { Output.print(tour($0)) }
+            announce: { [source = request.source] in Output.print(tour($0, source.description)) }
         ).run()
         // Not after a failure: then the cache may be that of another demo.
         if let ownCache { LocalFiles.removeTree(ownCache) }
@@ -38,14 +39,16 @@ enum DemoCommand {
             .cannotCreate, "the folder \(LogText.escaped(path)) cannot be made: \(failure.text); name another one.")
     }
 
-    private static func tour(_ mountPoint: String) -> String {
-        """
+    private static func tour(_ mountPoint: String, _ source: SourceDescription) -> String {
+        let modes = source.modes(isSignedIn: false)
+        let (first, second) = (modes.first?.rawValue ?? "", modes.dropFirst().first?.rawValue ?? "")
+        return """
 
         Rankings are now files in \(mountPoint). Try, in another terminal or a file manager:
 
-          ls -l \(mountPoint)/ranking/daily/latest/
-          feh \(mountPoint)/ranking/daily/latest/      (or open the folder in any image viewer)
-          rsync -a \(mountPoint)/ranking/weekly/latest/ ./weekly/
+          ls -l \(mountPoint)/ranking/\(first)/latest/
+          feh \(mountPoint)/ranking/\(first)/latest/      (or open the folder in any image viewer)
+          rsync -a \(mountPoint)/ranking/\(second)/latest/ ./\(second)/
 
         Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
 

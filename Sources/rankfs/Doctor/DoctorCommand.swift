@@ -87,7 +87,7 @@ struct DoctorCommand {
 
     /// Whether the source is inside the program, which has neither hosts nor sessions.
     private func isEmbedded(_ settings: Settings) -> Bool {
-        request.mount.source == .demo && settings.apiURL == nil
+        request.mount.source.isDemo && settings.apiURL == nil
     }
 
     /// The settings, without the configuration file if that is what is wrong.

@@ -75,7 +75,7 @@ enum OptionTable {
     }
 
     /// Every option, in the order of help.
-    static let all: [OptionDefinition] = places + contents + filters + network + session + logging
+    static let all: [OptionDefinition] = places + contents + SourceChoices.definitions + filters + network + session + logging
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(
@@ -98,7 +98,7 @@ enum OptionTable {
 
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
-            "images", "WORD", standard: "regular",
+            "images", "WORD", standard: OptionTexts.rendition,
             help: OptionTexts.renditions,
             words: [("regular", .regular), ("small", .small), ("original", .original)], of: \.rendition),
         OptionDefinition(
@@ -176,13 +176,13 @@ enum OptionTable {
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: OptionTexts.access.userAgentText, help: "the User-Agent of every request"
+            "user_agent", "TEXT", standard: OptionTexts.userAgent, help: "the User-Agent of every request"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.userAgent = try ValueParsers.headerText(text)
         },
         OptionDefinition(
             "rate", "NUMBER", standard: OptionTexts.rate,
-            help: "API requests a second after a burst of \(OptionTexts.access.burst)"
+            help: "API requests a second after a burst of \(OptionTexts.burst)"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
@@ -199,13 +199,13 @@ enum OptionTable {
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(
-            "api_url", "URL", standard: OptionTexts.access.apiURL, help: "an origin of your own for listings",
+            "api_url", "URL", standard: OptionTexts.apiURL, help: "an origin of your own for listings",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.apiURL = try plainOrigin(text)
         },
         OptionDefinition(
-            "image_url", "URL", standard: OptionTexts.access.imageURL, help: "an origin of your own for pictures",
+            "image_url", "URL", standard: OptionTexts.imageURL, help: "an origin of your own for pictures",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.imageURL = try plainOrigin(text)

@@ -8,7 +8,10 @@ struct Settings: Hashable, Sendable {
     var cacheSize: Int64 = 2 << 30
     /// Bytes of disk left free.
     var cacheFree: Int64 = 1 << 30
-    var rendition: Rendition = .regular
+    /// Nil for what the source shows where nothing else is asked for.
+    var rendition: Rendition?
+    /// Values of options that sources have of their own.
+    var choices: [String: String] = [:]
     /// Whether every page of a work is an entry.
     var allPages = false
     var filter = ListingFilter()

@@ -25,7 +25,9 @@ final class EmbeddedOrigin: Sendable {
     /// Starts it and waits until it serves.
     ///
     /// Blocks for some milliseconds; not for tasks.
-    init() throws(ProgramError) {
+    ///
+    /// - Parameter service: The name of the source that it speaks for.
+    init(service: String) throws(ProgramError) {
         let path = try CompanionProgram.path(of: Self.program)
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -34,7 +36,7 @@ final class EmbeddedOrigin: Sendable {
         }
         do throws(SystemError) {
             defer { close(ends[1]) }
-            process = try ChildProcess.start(path, [Self.program, "--parent", "3"], inheriting: [ends[1]])
+            process = try ChildProcess.start(path, [Self.program, "--parent", "3", "--service", service], inheriting: [ends[1]])
         } catch {
             close(ends[0])
             throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")

@@ -111,6 +111,7 @@ struct MountService {
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent
         configuration.isOffline = settings.isOffline
+        configuration.bridge = { Bridges.bridge(to: $0, from: request.source, MountTable.current()) }
         configuration.volumeName = "Rankings (\(request.source.rawValue))"
         configuration.thumbnails = thumbnails
         configuration.giveMemoryBack = FreeMemory.giveBack

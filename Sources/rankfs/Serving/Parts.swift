@@ -49,7 +49,10 @@ final class Parts: Sendable {
     private static let stallBound: Duration = .seconds(8)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
-        origin = name == .demo && settings.apiURL == nil ? try EmbeddedOrigin() : nil
+        let choices = try SourceChoices.of(name, settings)
+        origin =
+            name.isDemo && settings.apiURL == nil
+            ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
         transport = try Self.makeTransport(settings, source: name, origin: origin?.url, network: bound)
         isOffline = settings.isOffline
@@ -81,12 +84,13 @@ final class Parts: Sendable {
             SourceMeans(
                 client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
-                sessions: sessions, wallClock: WallClock.now))
+                sessions: sessions, choices: choices, wallClock: WallClock.now))
         cache = try Self.openCache(
             settings, source: name, place: place, network: bound, host: images, mayPreload: maySpend, log: log)
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
-            settings, place: place, network: bound, source: source, host: images, log: log)
+            settings, place: place, network: bound, source: source, selection: SourceChoices.text(choices, of: name),
+            host: images, log: log)
         // The last thing, for nothing above would end it.
         meter.start()
     }
@@ -187,15 +191,16 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, host: ImageHost,
-        log: Log
+        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, selection: String,
+        host: ImageHost, log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(
                 Catalog.Configuration(
                     directory: place.catalog, days: settings.days,
                     view: ListingView(
-                        rendition: settings.rendition, allPages: settings.allPages, filter: settings.filter,
+                        rendition: settings.rendition ?? source.description.standardRendition, selection: selection,
+                        allPages: settings.allPages, filter: settings.filter,
                         top: settings.top),
                     timeout: network,
                     now: WallClock.now),

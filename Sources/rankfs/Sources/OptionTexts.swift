@@ -1,24 +1,32 @@
 import Rankings
 import Sourcing
 
-/// What help says of options whose meaning a source decides: as the source that is mounted where none is named has it.
+/// What help says of options whose meaning a source decides: of each source, where they differ.
 enum OptionTexts {
-    private static var source: SourceDescription { SourceRegistry.standard.description }
-
-    static var access: SourceAccess { source.access }
+    static var userAgent: String { SourceChoices.text { $0.access.userAgentText } }
+    static var apiURL: String { SourceChoices.text { $0.access.apiURL } }
+    static var imageURL: String { SourceChoices.text { $0.access.imageURL } }
+    static var burst: String { SourceChoices.text { String($0.access.burst) } }
 
     /// Requests a second, in hundredths.
     static var rate: String {
-        let hundredths = Int((access.rate * 100).rounded())
-        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+        SourceChoices.text { source in
+            let hundredths = Int((source.access.rate * 100).rounded())
+            return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+        }
     }
+
+    /// What is shown where nothing else is asked for.
+    static var rendition: String { SourceChoices.text { $0.standardRendition.rawValue } }
 
     /// The renditions with their sizes: `regular (850 pixels), small or original`.
     static var renditions: String {
-        let texts = source.renditions.map { facts in
-            facts.rendition.rawValue + (facts.size.map { " (\($0))" } ?? "")
+        SourceChoices.text { source in
+            let texts = source.renditions.map { facts in
+                facts.rendition.rawValue + (facts.size.map { " of \($0)" } ?? "")
+            }
+            return texts.dropLast().joined(separator: ", ") + " or " + (texts.last ?? "")
         }
-        return texts.dropLast().joined(separator: ", ") + " or " + (texts.last ?? "")
     }
 }
 

@@ -12,8 +12,12 @@ struct SourceName: Hashable, Sendable {
 
     /// Nil for a name that nothing has.
     init?(rawValue: String) {
-        guard rawValue == Self.demo.rawValue || SourceRegistry.plugIn(named: rawValue) != nil else { return nil }
-        self.rawValue = rawValue
+        guard let known = Self.demos.first(where: { $0.rawValue == rawValue }) else {
+            guard SourceRegistry.plugIn(named: rawValue) != nil else { return nil }
+            self.rawValue = rawValue
+            return
+        }
+        self = known
     }
 
     /// A source as written in commands and in fstab, where it may end with a colon.
@@ -34,8 +38,21 @@ struct SourceName: Hashable, Sendable {
     /// What is mounted where nothing is named.
     static var standard: SourceName { SourceName(known: SourceRegistry.standard.description.name) }
 
-    /// The source inside the program, which is nobody's service.
+    /// The source inside the program, which is nobody's service and speaks for the standard one.
     static let demo = SourceName(known: "demo")
+
+    /// The embedded source where it speaks for another one: `demo-NAME`.
+    static func demo(of source: SourceName) -> SourceName {
+        source == standard || source.isDemo ? demo : SourceName(known: "\(demo.rawValue)-\(source.rawValue)")
+    }
+
+    /// All that is inside the program.
+    private static var demos: [SourceName] {
+        SourceRegistry.all.map { demo(of: SourceName(known: $0.description.name)) }
+    }
+
+    /// Whether it is inside the program.
+    var isDemo: Bool { Self.demos.contains(self) }
 
     /// Every one, in the order of help.
     static var all: [SourceName] { SourceRegistry.all.map { SourceName(known: $0.description.name) } + [.demo] }
@@ -54,7 +71,10 @@ struct SourceName: Hashable, Sendable {
     }
 
     /// The module behind it; the embedded source is asked as the one that it speaks for.
-    var plugIn: any SourcePlugIn { SourceRegistry.plugIn(named: rawValue) ?? SourceRegistry.embedded }
+    var plugIn: any SourcePlugIn {
+        SourceRegistry.plugIn(named: isDemo ? String(rawValue.dropFirst(Self.demo.rawValue.count + 1)) : rawValue)
+            ?? SourceRegistry.standard
+    }
 
     /// What is true of it.
     var description: SourceDescription { plugIn.description }

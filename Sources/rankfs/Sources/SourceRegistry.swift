@@ -15,7 +15,4 @@ enum SourceRegistry {
     static func plugIn(named name: String) -> (any SourcePlugIn)? {
         all.first { $0.description.name == name }
     }
-
-    /// The one whose service the embedded origin speaks for.
-    static var embedded: any SourcePlugIn { PixivPlugIn() }
 }

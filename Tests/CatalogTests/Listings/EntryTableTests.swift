@@ -49,12 +49,17 @@ import Testing
     @Test func keysSurviveAsText() {
         let keys: [ListingKey] = [
             .ranking(.daily, Bench.day), .author(UserID(rawValue: 9_000_000_000)), .work(WorkID(rawValue: 7)),
-            .search("風景 a/b"), .bookmarks(UserID(rawValue: 3)),
+            .search("風景 a/b"), .bookmarks(UserID(rawValue: 3)), .artist("a_(b)"),
         ]
         let originals = StoredVariant(ListingView(rendition: .original))
         let others = StoredVariant(ListingView(rendition: .small))
+        let chosen = StoredVariant(ListingView(rendition: .small, selection: "rating=explicit"))
         for key in keys {
             #expect(ListingKey(text: key.text) == key)
+            #expect(chosen.key(chosen.text(of: key)) == key)
+            // What is listed under one choice is not shown under another.
+            #expect((others.key(chosen.text(of: key)) == nil) == !key.isWork)
+            #expect((chosen.key(others.text(of: key)) == nil) == !key.isWork)
             #expect(originals.key(originals.text(of: key)) == key)
             #expect(others.key(others.text(of: key)) == key)
             // Names of originals are others than those of renditions; a work shows its originals either way.

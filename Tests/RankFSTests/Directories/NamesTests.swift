@@ -36,7 +36,7 @@ import Testing
         for name in ["", "@", "Ann", " @Ann"] { #expect(EntryName.authorName(Array(name.utf8)) == nil) }
     }
 
-    @Test(arguments: ["p0.jpg", "p12.png", "p199.gif", "ugoira.zip"])
+    @Test(arguments: ["p0.jpg", "p12.png", "p199.gif", "ugoira.zip", "original.png", "sample.jpg"])
     func pagesAreNumbered(name: String) {
         #expect(EntryName.mayBeInWork(Array(name.utf8), extensions: ["jpg", "png", "gif"]))
     }

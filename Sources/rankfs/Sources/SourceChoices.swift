@@ -1,0 +1,62 @@
+import Rankings
+import Sourcing
+
+/// Options that sources have of their own (`SourceChoice`): one of the same name is one option, whatever its words mean to each.
+enum SourceChoices {
+    /// The options of all sources, as the table of options has them.
+    static let definitions: [OptionDefinition] = names.map { name in
+        let words = SourceRegistry.all.flatMap { choice(name, of: $0.description)?.words ?? [] }
+        return OptionDefinition(
+            name, "WORD", standard: text { choice(name, of: $0)?.words.first }, help: text { choice(name, of: $0)?.help },
+            words: unique(words).map { ($0, Optional($0)) }, of: \.choices[name])
+    }
+
+    /// Each name once.
+    private static var names: [String] { unique(SourceRegistry.all.flatMap { $0.description.choices.map(\.name) }) }
+
+    /// What a mount of a source is to show, by the names of its options; those that other sources have are passed over.
+    ///
+    /// - Throws: usage, for a word that this source does not know.
+    static func of(_ source: SourceName, _ settings: Settings) throws(ProgramError) -> [String: String] {
+        var choices: [String: String] = [:]
+        for choice in source.description.choices {
+            guard let word = settings.choices[choice.name] else { continue }
+            guard choice.words.contains(word) else {
+                throw ProgramError(
+                    .usage,
+                    "\(source.description.name) has no \(choice.name) \"\(word)\"; give one of "
+                        + "\(choice.words.joined(separator: ", ")).")
+            }
+            choices[choice.name] = word
+        }
+        return choices
+    }
+
+    /// The choices that are not the usual ones, as catalogs keep listings apart by them; empty for the usual ones.
+    static func text(_ choices: [String: String], of source: SourceName) -> String {
+        source.description.choices.compactMap { choice in
+            choices[choice.name].flatMap { $0 == choice.words.first ? nil : "\(choice.name)=\($0)" }
+        }.joined(separator: ",")
+    }
+
+    private static func choice(_ name: String, of source: SourceDescription) -> SourceChoice? {
+        source.choices.first { $0.name == name }
+    }
+
+    /// What is to be said of an option: once where all sources that have it agree, else with their names.
+    static func text(_ word: (SourceDescription) -> String?) -> String {
+        let told = SourceRegistry.all.compactMap { source in
+            word(source.description).map { (name: source.description.name, word: $0) }
+        }
+        let words = unique(told.map(\.word))
+        guard words.count > 1 else { return words.first ?? "" }
+        return words.map { word in
+            "\(word) (\(told.filter { $0.word == word }.map(\.name).joined(separator: ", ")))"
+        }.joined(separator: ", ")
+    }
+
+    private static func unique(_ words: [String]) -> [String] {
+        var seen: Set<String> = []
+        return words.filter { seen.insert($0).inserted }
+    }
+}

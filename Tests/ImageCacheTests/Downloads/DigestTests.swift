@@ -1,0 +1,123 @@
+import Digests
+import HTTP
+import Rankings
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// Pictures whose digest the listing tells: not one byte is given out before all of them have been found to have it.
+@Suite(.timeLimit(.minutes(1))) struct DigestTests {
+    private static let right = Sample.jpeg(200_000)
+
+    private static func picture(_ digest: String = MD5.hex(right), fileExtension: String = "jpg") -> PictureRequest {
+        var picture = Sample.picture(1, size: 200_000, fileExtension: fileExtension)
+        picture.location.digest = digest
+        return picture
+    }
+
+    private static var flipped: [UInt8] {
+        var bytes = right
+        bytes[100_000] ^= 1
+        return bytes
+    }
+
+    @Test func nothingIsGivenOutBeforeTheWholeWasChecked() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Self.picture())
+        async let first = open.bytes(offset: 0, count: 1000)
+        let request = await bench.transport.waitForRequest(at: 0)
+        // Somebody who wants the beginning alone needs all of it.
+        #expect(request.asked == "whole")
+        request.headOnly(length: 200_000)
+        request.body(Array(Self.right[..<199_999]))
+        #expect(try open.availableBytes(offset: 0, count: 10) == nil)
+        request.body(Array(Self.right[199_999...]))
+        request.finish()
+        #expect(try await first.content == Array(Self.right[..<1000]))
+        #expect(try await open.bytes(offset: 0, count: 200_000).content == Self.right)
+        await bench.settle()
+        #expect(bench.cache.state(of: Self.picture().id) == .stored(length: 200_000))
+    }
+
+    /// A bit that was flipped on the way is another download, not an error.
+    @Test func aFlippedBitIsAskedForAgain() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Self.picture())
+        async let content = open.bytes(offset: 0, count: 200_000).content
+        await bench.transport.waitForRequest(at: 0).answer(Self.flipped)
+        await bench.transport.waitForRequest(at: 1).answer(Self.right)
+        #expect(try await content == Self.right)
+        #expect(bench.transport.requests.count == 2)
+    }
+
+    @Test func aBitThatIsFlippedAtTheSourceIsAnErrorUntilItIsRight() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Self.picture())
+        async let failed = failure(of: { try await open.bytes(offset: 0, count: 1000) })
+        await bench.transport.waitForRequest(at: 0).answer(Self.flipped)
+        await bench.transport.waitForRequest(at: 1).answer(Self.flipped)
+        guard case .damaged = await failed else {
+            Issue.record("bytes that are not those that were listed were served")
+            return
+        }
+        await bench.settle()
+        #expect(bench.cache.state(of: Self.picture().id) == .absent)
+        open.close()
+        let again = try bench.open(Self.picture())
+        async let content = again.bytes(offset: 0, count: 200_000).content
+        await bench.transport.waitForRequest(at: 2).answer(Self.right)
+        #expect(try await content == Self.right)
+    }
+
+    /// Authors' programs leave bytes behind the end mark; the digest knows them.
+    @Test(arguments: ["jpg", "png", "mp4", "avif"]) func theDigestSaysMoreThanAnyMark(fileExtension: String) async throws {
+        let bench = try Bench()
+        let bytes = Array(repeating: UInt8(7), count: 200_000)
+        let open = try bench.open(Self.picture(MD5.hex(bytes), fileExtension: fileExtension))
+        async let content = open.bytes(offset: 0, count: 200_000).content
+        await bench.transport.waitForRequest(at: 0).answer(bytes)
+        #expect(try await content == bytes)
+    }
+
+    /// What came before a restart is resumed, and checked as a whole.
+    @Test(arguments: [true, false]) func aResumedPictureIsCheckedAsAWhole(isRight: Bool) async throws {
+        let scratch = Scratch()
+        let before = isRight ? Self.right : Self.flipped
+        do {
+            let bench = try Bench(scratch)
+            let open = try bench.open(Self.picture())
+            async let failed = failure(of: { try await open.bytes(offset: 0, count: 1000) })
+            let request = await bench.transport.waitForRequest(at: 0)
+            request.headOnly(length: 200_000)
+            request.body(Array(before[..<150_000]))
+            await bench.cache.close()
+            _ = await failed
+        }
+        let bench = try Bench(scratch)
+        let open = try bench.open(Self.picture())
+        async let content = open.bytes(offset: 0, count: 200_000).content
+        let rest = await bench.transport.waitForRequest(at: 0)
+        #expect(rest.asked == "150000-199999")
+        rest.answer(before)
+        if !isRight { await bench.transport.waitForRequest(at: 1).answer(Self.right) }
+        #expect(try await content == Self.right)
+    }
+
+    @Test func whatWasCheckedIsStored() async throws {
+        let scratch = Scratch()
+        do {
+            let bench = try Bench(scratch)
+            let open = try bench.open(Self.picture())
+            async let content = open.bytes(offset: 0, count: 1000)
+            await bench.transport.waitForRequest(at: 0).answer(Self.right)
+            _ = try await content
+            open.close()
+            await bench.cache.close()
+        }
+        let bench = try Bench(scratch)
+        let open = try bench.open(Self.picture())
+        #expect(try await open.bytes(offset: 0, count: 200_000).content == Self.right)
+        #expect(bench.transport.requests.isEmpty)
+    }
+}
