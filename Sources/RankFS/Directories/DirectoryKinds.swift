@@ -6,7 +6,8 @@ enum DirectoryKinds {
     /// What the root lists, in this order, as far as it is there.
     static let top: [Node] = [
         .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
-        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()), .directory(RecentDirectory()),
+        .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()),
+        .directory(RecentDirectory()),
         .link(.random(to: nil)), .link(.bookmarks), .directory(FollowingDirectory()),
     ]
 

@@ -16,7 +16,8 @@ enum DemoCommand {
             }
             request.mountPoint = directory + standardMountPoint.dropFirst(1)
         }
-        let ownCache = settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
+        let ownCache =
+            settings.cacheDirectory == nil ? home.cacheDirectory(named: "\(request.source.rawValue)-tour") : nil
         if let ownCache { settings.cacheDirectory = ownCache }
         let made = try makeFolder(request.mountPoint)
         // Beneath a relative path the folder could not be found again.
@@ -44,14 +45,14 @@ enum DemoCommand {
         let (first, second) = (modes.first?.rawValue ?? "", modes.dropFirst().first?.rawValue ?? "")
         return """
 
-        Rankings are now files in \(mountPoint). Try, in another terminal or a file manager:
+            Rankings are now files in \(mountPoint). Try, in another terminal or a file manager:
 
-          ls -l \(mountPoint)/ranking/\(first)/latest/
-          feh \(mountPoint)/ranking/\(first)/latest/      (or open the folder in any image viewer)
-          rsync -a \(mountPoint)/ranking/\(second)/latest/ ./\(second)/
+              ls -l \(mountPoint)/ranking/\(first)/latest/
+              feh \(mountPoint)/ranking/\(first)/latest/      (or open the folder in any image viewer)
+              rsync -a \(mountPoint)/ranking/\(second)/latest/ ./\(second)/
 
-        Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
+            Nothing is downloaded until it is read; `rankfs status` shows what is going on. Ctrl-C ends it.
 
-        """
+            """
     }
 }

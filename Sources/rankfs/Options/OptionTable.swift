@@ -75,7 +75,8 @@ enum OptionTable {
     }
 
     /// Every option, in the order of help.
-    static let all: [OptionDefinition] = places + contents + SourceChoices.definitions + filters + network + session + logging
+    static let all: [OptionDefinition] =
+        places + contents + SourceChoices.definitions + filters + network + session + logging
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(

@@ -27,6 +27,7 @@ final class EmbeddedOrigin: Sendable {
     /// Blocks for some milliseconds; not for tasks.
     ///
     /// - Parameter service: The name of the source that it speaks for.
+    /// - Throws: unavailable or system, if it does not start.
     init(service: String) throws(ProgramError) {
         let path = try CompanionProgram.path(of: Self.program)
         var ends: [Int32] = [-1, -1]
@@ -36,7 +37,8 @@ final class EmbeddedOrigin: Sendable {
         }
         do throws(SystemError) {
             defer { close(ends[1]) }
-            process = try ChildProcess.start(path, [Self.program, "--parent", "3", "--service", service], inheriting: [ends[1]])
+            process = try ChildProcess.start(
+                path, [Self.program, "--parent", "3", "--service", service], inheriting: [ends[1]])
         } catch {
             close(ends[0])
             throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")

@@ -7,7 +7,8 @@ enum SourceChoices {
     static let definitions: [OptionDefinition] = names.map { name in
         let words = SourceRegistry.all.flatMap { choice(name, of: $0.description)?.words ?? [] }
         return OptionDefinition(
-            name, "WORD", standard: text { choice(name, of: $0)?.words.first }, help: text { choice(name, of: $0)?.help },
+            name, "WORD", standard: text { choice(name, of: $0)?.words.first },
+            help: text { choice(name, of: $0)?.help },
             words: unique(words).map { ($0, Optional($0)) }, of: \.choices[name])
     }
 

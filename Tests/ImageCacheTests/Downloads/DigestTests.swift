@@ -71,7 +71,9 @@ import Testing
     }
 
     /// Authors' programs leave bytes behind the end mark; the digest knows them.
-    @Test(arguments: ["jpg", "png", "mp4", "avif"]) func theDigestSaysMoreThanAnyMark(fileExtension: String) async throws {
+    @Test(arguments: ["jpg", "png", "mp4", "avif"]) func theDigestSaysMoreThanAnyMark(
+        fileExtension: String
+    ) async throws {
         let bench = try Bench()
         let bytes = Array(repeating: UInt8(7), count: 200_000)
         let open = try bench.open(Self.picture(MD5.hex(bytes), fileExtension: fileExtension))
