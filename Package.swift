@@ -114,6 +114,13 @@ let package = Package(
         .target(
             name: "SampleSource", dependencies: ["Rankings", "HTTP", "Sourcing"], path: "Tests/SampleSource",
             swiftSettings: settings),
+        // It mounted, in a process of its own.
+        .executableTarget(
+            name: "sample-mount",
+            dependencies: [
+                "SampleSource", "Sourcing", "RankFS", "Rankings", "Catalog", "ImageCache", "ImageHost", "Fuse", "HTTP",
+                "Render",
+            ], path: "Tests/SampleMount", swiftSettings: settings),
         tests("ArchitectureTests", []),
         tests("PosixTests", ["Posix"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
@@ -147,7 +154,7 @@ let package = Package(
                 "Thumbnails", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
-        tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "TestSupport"]),
+        tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "sample-mount", "TestSupport"]),
     ]
 )
 

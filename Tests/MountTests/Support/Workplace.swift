@@ -16,9 +16,11 @@ final class Workplace: @unchecked Sendable {
     }
 
     /// Where the programs under test are: beside the test bundle, or where `TEST_PROGRAMS` says.
-    static let programs: String =
-        ProcessInfo.processInfo.environment["TEST_PROGRAMS"]
-        ?? URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().path
+    static let programs: String = ProcessInfo.processInfo.environment["TEST_PROGRAMS"] ?? besideTests
+
+    /// Where SwiftPM puts programs that are parts of tests: beside their bundle.
+    static let besideTests = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        .deletingLastPathComponent().path
 
     static let payloads = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "PixivTests/Payloads").path
