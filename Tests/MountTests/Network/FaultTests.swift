@@ -27,12 +27,16 @@ extension MountSuite {
             func size() -> Int64? { (try? status(of: path)).map { Int64($0.st_size) } }
         }
 
-        @Test(arguments: Wire.allCases) func everyFaultGivesTheRightBytesOrAnError(wire: Wire) async throws {
+        @Test(arguments: [(Wire.tls, Service.pixiv), (.plain, .pixiv), (.tls, .danbooru), (.tls, .yandere)])
+        func everyFaultGivesTheRightBytesOrAnError(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire)
+                let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
-                #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
-                let loudKinds = (FaultKind.broken + FaultKind.odd).filter { $0.shows(on: wire) && !$0.closesTheHost }
+                #expect(try workplace.run("ls", "-l", mount.day(service.daily)).status == 0)
+                let told = Service.boards.contains(service) ? FaultKind.digests : []
+                let loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
+                    $0.shows(on: wire) && !$0.closesTheHost
+                }
                 let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
                 let cases = try cases(loudKinds + last, mount, origin, workplace)
 
@@ -169,15 +173,22 @@ extension MountSuite {
             _ workplace: Workplace
         ) throws -> [Case] {
             let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
-            let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$1.isWithheld }
-            let chosen = Array(entries.prefix(pairs.count))
+            let day = mount.day(origin.service.daily)
+            let chosen = try zip(mount.names(day), pictures(of: origin))
+                .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)
             try #require(chosen.count == pairs.count)
-            let bytes = try origin.fetch(chosen.map(\.1.picture), in: workplace)
+            let bytes = try origin.fetch(chosen.map(\.picture), in: workplace)
             return zip(pairs, zip(chosen, bytes)).map { pair, picture in
                 Case(
-                    kind: pair.0, order: pair.1, path: "\(mount.day())/\(picture.0.0)", source: picture.0.1.picture,
+                    kind: pair.0, order: pair.1, path: "\(day)/\(picture.0.name)", source: picture.0.picture,
                     bytes: picture.1)
             }
+        }
+
+        /// The paths of a day's pictures by rank; nil for what the service withholds.
+        private func pictures(of origin: OriginProcess) throws -> [String?] {
+            guard origin.service != .pixiv else { return try origin.ranking().map { $0.isWithheld ? nil : $0.picture } }
+            return try origin.posts().filter { $0.fileExtension != "swf" }.map(\.picture)
         }
 
         private func outcomes(_ cases: [Case]) -> [Outcome] {

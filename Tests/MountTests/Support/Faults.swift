@@ -3,8 +3,8 @@ import Synchronization
 
 /// A way for the origin's answers to go wrong, and what a reader may meet then.
 ///
-/// Other bytes of the right length between a right beginning and a right end (`flip`, `rangebytes`) are no kind here: the
-/// image host gives no digest, so nobody can know.
+/// Other bytes of the right length between a right beginning and a right end (`digests`) are no kind where the service gives no
+/// digest: nobody can know.
 struct FaultKind: Sendable, CustomStringConvertible {
     enum Reading: Sendable {
         /// The whole picture comes, by legal if odd means.
@@ -82,6 +82,9 @@ extension FaultKind {
             ]
             .contains($0.name)
         }
+
+    /// Other bytes of the right length between right ends, which only a digest tells.
+    static let digests: [FaultKind] = [FaultKind("flip"), FaultKind("rangebytes")]
 
     /// Whether it is a wish to be left alone, which concerns every request to the host.
     var closesTheHost: Bool { name == "503/1" }

@@ -14,7 +14,7 @@ final class Mount {
     ) throws {
         self.workplace = workplace
         path = try workplace.folder(name)
-        cache = workplace.directory.appending(path: "cache").path
+        cache = workplace.directory.appending(path: origin.service == .pixiv ? "cache" : "cache-\(origin.service)").path
         workplace.willMount(at: path)
         // A test is no polite user of a service: the bucket must not slow it.
         let all = [origin.mountOptions, "cache_dir=\(cache)", "rate=1000"] + options
@@ -22,7 +22,8 @@ final class Mount {
         var variables = environment ?? ProcessInfo.processInfo.environment
         if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }
         child = try workplace.start(
-            "rankfs", ["mount", "-f", "pixiv", path, "-o", all.joined(separator: ",")], environment: variables)
+            "rankfs", ["mount", "-f", origin.service.rawValue, path, "-o", all.joined(separator: ",")],
+            environment: variables)
         let (mounted, started) = (path, child)
         // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.
         guard poll({ Self.servingProcess(of: mounted) == started.pid || !started.process.isRunning }),

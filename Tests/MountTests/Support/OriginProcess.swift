@@ -12,7 +12,11 @@ struct LoggedRequest: Decodable {
     let t: Int
     let end: Int
 
-    var isPicture: Bool { path.contains("/img-master/") || path.contains("/img-original/") }
+    var isPicture: Bool { Self.pictures.contains { path.contains($0) } }
+    private static let pictures = [
+        "/img-master/", "/img-original/", "/original/", "/sample/", "/360x360/", "/720x720/", "/image/", "/jpeg/",
+        "/data/preview/",
+    ]
 
     /// Whether it is there to make a connection to the image host only.
     var isConnection: Bool { method == "HEAD" && path == "/" }
@@ -24,6 +28,7 @@ final class OriginProcess {
     private var child: Child
     private let log: String
     private let options: [String]
+    let service: Service
     private let front: Front?
     /// Where the origin itself listens, over plain HTTP/1.1: for what a test asks beside the mount.
     let direct: String
@@ -36,10 +41,14 @@ final class OriginProcess {
         "api_url=\(url),image_url=\(url)" + (front == nil ? "" : ",ca_file=\(authority)")
     }
 
-    init(_ workplace: Workplace, _ options: [String] = [], wire: Wire = .tls) throws {
+    init(
+        _ workplace: Workplace, _ options: [String] = [], wire: Wire = .tls, service: Service = .pixiv
+    ) throws {
         self.workplace = workplace
+        self.service = service
+        let options = service.originOptions + options
         self.options = options
-        log = workplace.directory.appending(path: "origin.log").path
+        log = workplace.directory.appending(path: "origin-\(service).log").path
         child = try workplace.start("rankfs-origin", ["--port", "0", "--log", log] + options)
         let started = child
         guard poll({ started.outputText.contains("listening on http") || !started.process.isRunning }),

@@ -55,7 +55,7 @@ final class Workplace: @unchecked Sendable {
         let cache = self.directory.appending(path: "cache").path
         let given = "\(origin.mountOptions),cache_dir=\(cache)"
         return try run(
-            "\(Self.programs)/rankfs", "mount", "pixiv", directory, "-o",
+            "\(Self.programs)/rankfs", "mount", origin.service.rawValue, directory, "-o",
             options.isEmpty ? given : "\(given),\(options)")
     }
 

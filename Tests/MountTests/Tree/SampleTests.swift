@@ -18,7 +18,8 @@ extension MountSuite {
                 let listed = try workplace.run("ls", mountPoint)
                 #expect(listed.lines == ["by-date", "random.jpg", "ranking", "recent"], "\(listed.errors)")
                 let names = try workplace.run("ls", latest).lines
-                #expect(names.count == 30 && names.prefix(3) == ["001-Post 0.jpg", "002-Post 1.png", "003-Post 2.webp"])
+                #expect(
+                    names.count == 30 && names.prefix(3) == ["001-Post 0.jpg", "002-Post 1.png", "003-Post 2.webp"])
                 #expect(try status(of: "\(latest)/003-Post 2.webp").st_size == 5020)
                 #expect(try workplace.run("rsync", "-a", "\(latest)/", copy).status == 0)
                 let again = try workplace.run("rsync", "-ai", "\(latest)/", copy)

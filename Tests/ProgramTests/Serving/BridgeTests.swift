@@ -5,7 +5,9 @@ import Testing
 
 /// A work of one source is shown the way to the same work in a mount of another.
 @Suite struct BridgeTests {
-    private static func mount(_ path: String, _ source: String, user: Int = 1000, type: String = "fuse.rankfs") -> String {
+    private static func mount(
+        _ path: String, _ source: String, user: Int = 1000, type: String = "fuse.rankfs"
+    ) -> String {
         "40 1 0:50 / \(path) ro,nosuid,nodev - \(type) \(source) ro,user_id=\(user),group_id=1000"
     }
 

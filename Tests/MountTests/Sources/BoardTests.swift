@@ -1,0 +1,135 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Boards", for each service whose listings tell sizes and digests.
+    @Suite struct BoardTests {
+        /// The errno of a failed read; 0 for one that gave bytes.
+        private func code(_ result: Result<Data, ReadFailure>) -> Int32 {
+            if case .failure(let failure) = result { failure.errno } else { 0 }
+        }
+
+        /// The digest of a file, by another program than the one under test.
+        private static func md5(_ path: String, _ workplace: Workplace) throws -> String {
+            let output = try workplace.run("md5sum", path)
+            return String(output.output.drop { $0 == "\\" }.prefix { $0 != " " })
+        }
+
+        @Test(arguments: Service.boards) func aDayCostsItsPagesAndEveryByteIsProven(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let day = mount.day(service.daily)
+                let posts = try origin.posts()
+                let before = origin.requests.count
+                #expect(try workplace.run("ls", "-l", day).status == 0)
+                let asked = origin.requests.dropFirst(before)
+                // The page behind the last one is what tells that it is the last.
+                let perPage = service == .danbooru ? 200 : 100
+                #expect(asked.filter { !$0.isConnection }.count <= (posts.count + perPage - 1) / perPage + 1)
+                #expect(!asked.contains(where: \.isPicture), "the image host is asked for nothing")
+                let names = try mount.names(day)
+                let shown = posts.enumerated().filter { $1.fileExtension != "swf" }
+                #expect(names.count == shown.count)
+                for (name, (rank, post)) in zip(names, shown) {
+                    #expect(name.hasPrefix(String(format: "%03d-", rank + 1)), "\(name)")
+                    let path = "\(day)/\(name)"
+                    guard post.picture != nil else {
+                        #expect(code(read(path)) == EACCES, "\(name)")
+                        continue
+                    }
+                    #expect(name.hasSuffix(".\(post.fileExtension)"), "\(name)")
+                    #expect(try status(of: path).st_size == post.size, "\(name)")
+                }
+                for (name, (_, post)) in zip(names, shown).prefix(25) where post.picture != nil {
+                    #expect(try Self.md5("\(day)/\(name)", workplace) == post.md5, "\(name)")
+                }
+                #expect(origin.pictureRequests.allSatisfy { $0.method == "GET" })
+            }
+        }
+
+        @Test(arguments: Service.boards) func oneFlippedBitIsAnErrorUntilTheOriginIsRight(
+            service: Service
+        ) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let day = mount.day(service.daily)
+                let (name, post) = try #require(
+                    zip(mount.names(day), origin.posts().filter { $0.fileExtension != "swf" }).first {
+                        $1.picture != nil
+                    })
+                let picture = try #require(post.picture)
+                try origin.spoil([FaultKind("flip").rule(picture, method: "GET")], in: workplace)
+                #expect(code(read("\(day)/\(name)")) == EIO)
+                // Nor does the beginning alone come, which was right.
+                #expect(code(read("\(day)/\(name)", count: 10)) == EIO)
+                #expect(try status(of: "\(day)/\(name)").st_size == post.size)
+                try origin.spoil([], in: workplace)
+                #expect(poll(upTo: 10) { (try? read("\(day)/\(name)").get())?.count == Int(post.size) })
+                #expect(try Self.md5("\(day)/\(name)", workplace) == post.md5)
+            }
+        }
+
+        @Test(arguments: Service.boards) func whatWasSeenIsThereWithoutTheServiceAndCopiedOnce(
+            service: Service
+        ) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["top=12"])
+                let day = mount.day(service.daily)
+                let copy = workplace.directory.appending(path: "copy").path
+                // What is withheld cannot be copied, as rsync says.
+                _ = try workplace.run("rsync", "-a", "\(day)/", copy)
+                let copied = try FileManager.default.contentsOfDirectory(atPath: copy)
+                #expect(copied.count >= 8)
+                let again = try workplace.run("rsync", "-ai", "\(day)/", copy)
+                #expect(!again.lines.contains { $0.hasPrefix(">f") && copied.contains(String($0.dropFirst(12))) })
+                origin.stop()
+                #expect(mount.unmount())
+                let offline = try Mount(workplace, of: origin, options: ["top=12"], named: "again")
+                for name in copied {
+                    #expect(
+                        try read("\(offline.day(service.daily))/\(name)").get()
+                            == read("\(copy)/\(name)").get(), "\(name)")
+                }
+            }
+        }
+
+        @Test(arguments: Service.boards) func artistsSearchesAndWorksAreThereAndWhatIsLackingIsNot(
+            service: Service
+        ) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin)
+                let top = try workplace.run("ls", mount.path).lines
+                #expect(top == ["artists", "by-date", "random.jpg", "ranking", "recent", "search", "works"])
+                #expect(try workplace.run("ls", "\(mount.path)/ranking").lines == ["day", "month", "week"])
+                for name in ["users", "bookmarks", "following"] {
+                    #expect(access("\(mount.path)/\(name)", F_OK) == -1 && errno == ENOENT)
+                }
+                let artist = try mount.names("\(mount.path)/artists/busy_artist")
+                #expect(artist.count > 20)
+                let numbers = artist.compactMap { Int($0.prefix { $0 != "-" }) }
+                #expect(numbers.count == artist.count && numbers == numbers.sorted(by: >), "newest first")
+                #expect(access("\(mount.path)/artists/nobody_has_this_name/x", F_OK) == -1)
+                #expect(list("\(mount.path)/artists/nobody_has_this_name").errno == ENOENT)
+                #expect(try mount.names("\(mount.path)/search/busy_artist") == artist)
+                #expect(try mount.names("\(mount.path)/artists") == ["busy_artist"])
+
+                let work = "\(mount.path)/works/\(service.landmarks)"
+                let files = try mount.names(work)
+                #expect(files.contains("original.jpg") && files.contains("sample.jpg") && files.contains("info.json"))
+                let info = try object(read("\(work)/info.json").get())
+                #expect((info["id"] as? NSNumber)?.int64Value == service.landmarks)
+                let post = try #require(try origin.posts("2024-04-30").first { $0.id == service.landmarks })
+                #expect(try Self.md5("\(work)/original.jpg", workplace) == post.md5)
+                let sample = try status(of: "\(work)/sample.jpg").st_size
+                #expect(try read("\(work)/sample.jpg").get().count == Int(sample))
+                // A post that nobody may see is there, and its file is not.
+                #expect(access("\(mount.path)/works/999999999999", F_OK) == 0)
+                #expect(list("\(mount.path)/works/999999999999").errno == ENOENT)
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Several sources": what holds for each service, and for mounts of several.
+    @Suite struct ServicesTests {
+        @Test func threeMountsHaveACacheEachAndLeadToEachOther() async throws {
+            try await withWorkplace { workplace in
+                let mounts = try Service.allCases.map { service in
+                    let origin = try OriginProcess(workplace, service: service)
+                    return try (service, Mount(workplace, of: origin, named: "mount-\(service)"))
+                }
+                #expect(Set(mounts.map(\.1.cache)).count == 3)
+                for (service, mount) in mounts {
+                    let picture = try mount.picture(3, in: mount.day(service.daily))
+                    #expect(try read(picture).get().count == Int(status(of: picture).st_size))
+                    #expect(try mount.status()["source"] as? String == service.rawValue)
+                }
+                let told = try workplace.run("\(Workplace.programs)/rankfs", "status").output
+                for (_, mount) in mounts { #expect(told.contains(mount.path)) }
+
+                // A post that comes from pixiv leads to the work in the mount of pixiv, as long as there is one.
+                let board = try #require(mounts.first { $0.0 == .danbooru }).1
+                let pixiv = try #require(mounts.first { $0.0 == .pixiv }).1
+                for (place, work) in [(17, 118_000_001), (18, 118_000_002)] {
+                    let directory = "\(board.path)/works/\(Service.danbooru.landmarks + Int64(place))"
+                    let page = "https://www.pixiv.net/artworks/\(work)"
+                    #expect(extendedAttribute("user.rankfs.source", of: "\(directory)/original.jpg") == page)
+                    #expect(try board.names(directory).contains("pixiv"))
+                    #expect(
+                        try workplace.run("readlink", "\(directory)/pixiv").lines == ["\(pixiv.path)/works/\(work)"])
+                }
+                let plain = "\(board.path)/works/\(Service.danbooru.landmarks)"
+                #expect(try !board.names(plain).contains("pixiv"))
+                #expect(access("\(plain)/pixiv", F_OK) == -1)
+                #expect(pixiv.unmount())
+                let orphan = "\(board.path)/works/\(Service.danbooru.landmarks + 17)"
+                #expect(try !board.names(orphan).contains("pixiv"))
+                #expect(access("\(orphan)/pixiv", F_OK) == -1)
+            }
+        }
+
+        @Test func aRatingIsOneOfTheSourcesOwn() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--unsafe"], service: .danbooru)
+                let folder = try workplace.folder("mount")
+                let wrong = try workplace.mount(origin, on: folder, "rating=safe")
+                #expect(wrong.status == 64)
+                #expect(wrong.errors.contains("general, sensitive, questionable, explicit"), "\(wrong.errors)")
+                let nonsense = try workplace.mount(origin, on: folder, "rating=x")
+                #expect(nonsense.status == 64)
+
+                let general = try Mount(workplace, of: origin)
+                let few = try general.names(general.day("day"))
+                #expect(general.unmount())
+                let all = try Mount(workplace, of: origin, options: ["rating=explicit"], named: "all")
+                #expect(try all.names(all.day("day")).count > few.count)
+                #expect(all.unmount())
+                // What was listed under one rating is not shown under another.
+                origin.stop()
+                let again = try Mount(workplace, of: origin, named: "again")
+                #expect(try again.names(again.day("day")) == few)
+            }
+        }
+
+        @Test func whatTheServiceRefusesIsSaidInOneSentence() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: .danbooru)
+                let mount = try Mount(workplace, of: origin)
+                #expect(list("\(mount.path)/search/one two three four").errno == EINVAL)
+                #expect(list("\(mount.path)/search/slow_query").errno == EINVAL)
+                #expect(list(mount.day("day", "2001-01-01")).errno == ENOENT)
+                #expect(list(mount.day("week", "2024-05-01")).errno == ENOENT, "weeks begin on Mondays")
+                #expect(list("\(mount.path)/artists/rating:e").errno == ENOENT)
+                let banned = "\(mount.path)/works/\(Service.danbooru.landmarks + 1)"
+                let code = list(banned).errno
+                #expect(code == 0 || code == EACCES, "errno \(code)")
+            }
+        }
+
+        @Test(arguments: Service.boards) func aCrashInTheMiddleLosesNothing(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, ["--rate", "200000"], service: service)
+                let mount = try Mount(workplace, of: origin, options: ["top=30"])
+                let day = mount.day(service.daily)
+                let posts = try origin.posts().filter { $0.fileExtension != "swf" }
+                let (name, post) = try #require(
+                    zip(mount.names(day), posts).first { $1.picture != nil && $1.size > 300_000 })
+                let reader = Thread { _ = read("\(day)/\(name)") }
+                reader.start()
+                #expect(
+                    poll(upTo: 20) { extendedAttribute("user.rankfs.state", of: "\(day)/\(name)") == "downloading" })
+                mount.killHard()
+                let again = try Mount(workplace, of: origin, options: ["top=30"], named: "again")
+                let bytes = try read("\(again.day(service.daily))/\(name)").get()
+                #expect(bytes.count == Int(post.size))
+                #expect(try bytes == origin.fetch(post.picture ?? ""))
+            }
+        }
+    }
+}
