@@ -81,6 +81,7 @@ extension Failure {
         case .needsSignIn: EACCES
         // Not EAGAIN: readers would take it for a non-blocking descriptor and spin.
         case .limited, .unreadable: EIO
+        case .refused: EINVAL
         case .unreachable, .offline: EHOSTUNREACH
         case .timedOut: ETIMEDOUT
         case .cancelled: EINTR
@@ -142,6 +143,7 @@ extension Failure {
         case .unreadable(let reason):
             "an answer makes no sense (\(Reporter.printable(reason))); "
                 + "try again later, or look for a newer rankfs"
+        case .refused(let reason): "the service does not take this (\(Reporter.printable(reason)))"
         }
     }
 

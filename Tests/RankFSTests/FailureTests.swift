@@ -43,6 +43,7 @@ import Testing
         Case(failure: .catalog(.source(.unreachable("refused"))), code: EHOSTUNREACH, isSaid: true),
         Case(failure: .catalog(.source(.timedOut)), code: ETIMEDOUT, isSaid: true),
         Case(failure: .catalog(.source(.unreadable("html"))), code: EIO, isSaid: true),
+        Case(failure: .catalog(.source(.refused("too many tags"))), code: EINVAL, isSaid: true),
         Case(failure: .catalog(.source(.cancelled)), code: EINTR, isSaid: false),
     ]
 

@@ -141,6 +141,7 @@ extension SourceError {
         case .timedOut: "it did not answer in time"
         case .offline: "no request may leave"
         case .unreadable: "the answer makes no sense"
+        case .refused: "it does not take what was asked"
         case .cancelled: "the request was ended"
         }
     }
@@ -148,7 +149,7 @@ extension SourceError {
     /// Whether the service itself spoke, so that something has changed.
     var isAnswer: Bool {
         switch self {
-        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .unreadable: true
+        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .unreadable, .refused: true
         case .limited, .unreachable, .timedOut, .offline, .cancelled: false
         }
     }

@@ -93,6 +93,8 @@ package enum SourceError: Error, Hashable, Sendable {
     case timedOut
     /// An answer that makes no sense.
     case unreadable(String)
+    /// The service does not take what was asked: why, and what it takes, as a sentence.
+    case refused(String)
     /// Requests are switched off.
     case offline
     /// The asking task was cancelled.
