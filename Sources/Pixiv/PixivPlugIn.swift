@@ -52,7 +52,8 @@ extension PixivSource {
             // The pace that PixivBatchDownloader advises after measuring the limit: the service refuses after 80 to 100 within two minutes.
             rate: 1 / 1.2, burst: 40,
             // The service names its stand-ins for withheld pictures so.
-            isPlaceholder: { $0.hasPrefix("limit_") }))
+            isPlaceholder: { $0.hasPrefix("limit_") }),
+        work: { PixivRoutes.work(webPage: $0) })
 }
 
 /// Signing in to pixiv with the cookie of a browser.

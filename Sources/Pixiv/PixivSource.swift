@@ -63,7 +63,7 @@ package struct PixivSource: RankingSource {
         default:
             let message = Envelope.error(in: answer.json) ?? ""
             throw .unreadable(
-                "pixiv refused a ranking with status \(answer.status): \(Envelope.quoted(message)).")
+                "pixiv refused a ranking with status \(answer.status): \(ForeignText.quoted(message)).")
         }
     }
 

@@ -1,5 +1,6 @@
 import HTTP
 import Rankings
+import Sourcing
 
 /// Asks pixiv's web API: every request passes the gate, every refusal gets its meaning.
 ///
@@ -40,7 +41,7 @@ struct WebAPI: Sendable {
             let message = Envelope.error(in: answer.json) ?? ""
             let refusal = Envelope.refusal(message)
             if refusal == .notFound { throw refusal }
-            throw .unreadable("pixiv refused the request with status \(answer.status): \(Envelope.quoted(message)).")
+            throw .unreadable("pixiv refused the request with status \(answer.status): \(ForeignText.quoted(message)).")
         }
     }
 
@@ -107,40 +108,21 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Sends a request when the gate lets it, and tells the gate what came of it.
+    /// Sends a request when the gate lets it; a server in trouble is an error.
     private func sendPaced(
         _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
     ) async throws(SourceError) -> HTTPResponse {
         // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
-        let response: HTTPResponse
-        let verdict: GateVerdict
-        do {
-            let asked = time.now()
-            let ticket = try await gate.pass(
-                Errand.isNobodys ? .unasked : priority,
-                deadline: Errand.isNobodys ? deadline.advanced(by: PixivLimits.unaskedPatience) : deadline)
-            var outcome = GateVerdict.unknown
-            defer { gate.settle(ticket, outcome) }
-            // What waited for others to go first has its time from now on.
-            let deadline =
-                Errand.isNobodys ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
-            response = try await send(
-                HTTPRequest(
-                    url: base + path, headers: headers, priority: .reader, transferClass: .metadata,
-                    deadline: deadline, bodyLimit: PixivLimits.answerBytes, acceptsCompression: true,
-                    purpose: .api))
-            outcome = self.verdict(on: response, forMembers: forMembers)
-            verdict = outcome
-        } catch {
-            throw SourceError(error)
+        var api = PacedAPI(send: send, gate: gate, service: "pixiv", time: time, wallClock: wallClock)
+        api.priority = priority
+        let (response, verdict) = try await api.ask(base + path, headers: headers, deadline: deadline) {
+            self.verdict(on: $0, forMembers: forMembers)
         }
-        switch verdict {
-        case .limited(let seconds, let told): throw .limited(retryAfter: told ? seconds : nil)
-        case .unknown where response.head.status >= 500:
+        if verdict == .unknown, response.head.status >= 500 {
             throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")
-        case .fine, .unknown: return response
         }
+        return response
     }
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
@@ -155,22 +137,6 @@ struct WebAPI: Sendable {
             if pause == nil { return .unknown }
         default: return .fine
         }
-        return .limited(seconds: pause ?? PixivLimits.usualPause, told: pause != nil)
-    }
-}
-
-extension SourceError {
-    /// What a failed transfer means for who asked.
-    init(_ error: HTTPError) {
-        self =
-            switch error {
-            case .unreachable(let reason), .broken(let reason), .untrusted(let reason): .unreachable(reason)
-            case .timedOut: .timedOut
-            case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
-            case .tooLarge: .unreadable("pixiv's answer is larger than \(PixivLimits.answerBytes >> 20) MiB.")
-            case .limited(let seconds): .limited(retryAfter: seconds)
-            case .offline: .offline
-            case .cancelled: .cancelled
-            }
+        return .limited(seconds: pause ?? PacedAPI.usualPause, told: pause != nil)
     }
 }

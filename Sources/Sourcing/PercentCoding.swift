@@ -1,7 +1,7 @@
 /// Percent-encoding of URLs (RFC 3986, section 2).
-enum PercentCoding {
+package enum PercentCoding {
     /// Every byte that is not unreserved encoded, so that no text can leave its place in a URL.
-    static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
             if isUnreserved(byte) {
@@ -14,7 +14,7 @@ enum PercentCoding {
     }
 
     /// The text that was encoded; what is no encoding stays, broken UTF-8 becomes U+FFFD.
-    static func decode(_ text: String) -> String {
+    package static func decode(_ text: String) -> String {
         var decoded: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// Answers about authors and the pages of their works.
 package enum AuthorAnswers {

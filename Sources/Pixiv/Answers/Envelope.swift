@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// What most answers are wrapped in: `{"error":bool,"message":string,"body":…}`; rankings have `error` as a string instead.
 package enum Envelope {
@@ -30,17 +31,6 @@ package enum Envelope {
         return .unreadable(
             message.isEmpty
                 ? "pixiv answered with an error that it does not explain; asking again later may help."
-                : "pixiv answered with an error: \(quoted(message)).")
-    }
-
-    /// A stranger's words, short and without control characters, for an error text.
-    static func quoted(_ text: String) -> String {
-        let scalars = text.unicodeScalars.lazy.filter { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: false
-            default: true
-            }
-        }
-        return "“\(String(String.UnicodeScalarView(scalars.prefix(PixivLimits.quotedCharacters))))”"
+                : "pixiv answered with an error: \(ForeignText.quoted(message)).")
     }
 }

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// Answers that are one page of a list.
 package enum ListAnswers {

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// The answer of `ranking.php`.
 package enum RankingAnswer {
@@ -39,7 +40,7 @@ package enum RankingAnswer {
         guard !entries.isEmpty else {
             let names = first.members.prefix(3).map(\.name).joined(separator: ", ")
             throw .unreadable(
-                "None of \(contents.count) entries could be understood; they begin with \(Envelope.quoted(names)).")
+                "None of \(contents.count) entries could be understood; they begin with \(ForeignText.quoted(names)).")
         }
         let total = root["rank_total"].number(in: 0...PixivLimits.ranks.upperBound).map { Int($0) }
         return RankingPage(
@@ -55,7 +56,7 @@ package enum RankingAnswer {
     private static func error(_ message: String, page: Int) -> SourceError {
         // "Outside what rankings are counted for", as seen with status 404.
         message.contains("範囲外")
-            ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(Envelope.quoted(message)).")
+            ? nothing(page: page) : .unreadable("pixiv refused to tell a ranking: \(ForeignText.quoted(message)).")
     }
 
     /// The entries in rank order; one that repeats another goes, a second one of the same rank counts as unreadable.

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// Answers about one work.
 package enum WorkAnswers {

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// Decoders of one work, from each of the three forms in which the service tells one.
 ///
@@ -22,7 +23,7 @@ package enum WorkDecoding {
         fields.ratings = entry["rating_count"].isNull ? entry["total_score"] : entry["rating_count"]
         fields.url = entry["url"].text
         fields.maskReason = entry["mask_reason"].text
-        fields.uploaded = entry["illust_upload_timestamp"].number(in: PixivLimits.times)
+        fields.uploaded = entry["illust_upload_timestamp"].number(in: AnswerBounds.times)
         guard let work = fields.work else { return nil }
         return ListedWork(
             rank: Int(rank), previousRank: entry["yes_rank"].number(in: PixivLimits.ranks).map { Int($0) }, work: work)
@@ -115,8 +116,8 @@ private struct Fields {
             id: WorkID(rawValue: id), title: title ?? "", author: UserID(rawValue: max(author ?? 0, 0)),
             authorName: authorName ?? "", tags: tags.lazy.compactMap(\.shortText).prefix(PixivLimits.tags).map { $0 },
             kind: kind.flatMap { WorkKind(rawValue: Int(truncatingIfNeeded: $0)) } ?? .illustration,
-            width: Int(width.number(in: PixivLimits.pixels) ?? 0),
-            height: Int(height.number(in: PixivLimits.pixels) ?? 0),
+            width: Int(width.number(in: AnswerBounds.pixels) ?? 0),
+            height: Int(height.number(in: AnswerBounds.pixels) ?? 0),
             pageCount: Int(pageCount.number(in: 1...Int64(PixivLimits.pages + 1)) ?? 1),
             uploaded: known?.uploaded ?? uploaded ?? 0, views: views.number(in: counts).map { Int($0) },
             ratings: ratings.number(in: counts).map { Int($0) },

@@ -1,4 +1,5 @@
 package import Rankings
+import Sourcing
 
 /// Works without ranks: of an author, a search, bookmarks, followed authors.
 package struct WorkList: Hashable, Sendable {

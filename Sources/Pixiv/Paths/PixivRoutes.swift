@@ -1,4 +1,5 @@
 import Rankings
+import Sourcing
 
 /// Paths and queries of `/ajax/…`, as the service's own pages request them.
 enum PixivRoutes {
@@ -25,4 +26,16 @@ enum PixivRoutes {
 
     /// `full` adds the author's words, region and web page.
     static func profile(of author: UserID) -> String { "/ajax/user/\(author.rawValue)?full=1" }
+
+    /// The work that a web page for people is about, of today's form, the English one, or that of before 2019; nil for any other.
+    static func work(webPage: String) -> WorkID? {
+        guard let address = WebAddress(webPage), ["www.pixiv.net", "pixiv.net"].contains(address.host) else {
+            return nil
+        }
+        var parts = address.path[...]
+        if parts.first == "en" { parts.removeFirst() }
+        if parts.count == 2, parts.first == "artworks" { return parts.last.flatMap { WebAddress.work($0) } }
+        guard parts.count == 1, parts.first == "member_illust.php" else { return nil }
+        return address.query["illust_id"].flatMap { WebAddress.work($0) }
+    }
 }

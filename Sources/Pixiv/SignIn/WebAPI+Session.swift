@@ -79,7 +79,7 @@ extension WebAPI {
         guard answer.status == 200, Envelope.error(in: answer.json) == nil else {
             let message = Envelope.error(in: answer.json) ?? ""
             throw .unreadable(
-                "pixiv did not tell whether the session is valid: status \(answer.status), \(Envelope.quoted(message))."
+                "pixiv did not tell whether the session is valid: status \(answer.status), \(ForeignText.quoted(message))."
             )
         }
         return .valid(cookie.user)

@@ -1,3 +1,5 @@
+import Sourcing
+
 /// Reads the text of the service's HTML, which is a few tags, links through `/jump.php` and character references.
 ///
 /// Tolerant: what is no tag or reference is text, what is not closed ends at the end. Time is bounded by the length read times the

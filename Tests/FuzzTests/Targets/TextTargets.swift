@@ -1,4 +1,5 @@
 import Rankings
+import Sourcing
 
 @testable import Pixiv
 @testable import RankFS

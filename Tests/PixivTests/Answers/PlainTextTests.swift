@@ -1,4 +1,5 @@
 import Rankings
+import Sourcing
 import TestSupport
 import Testing
 

@@ -1,0 +1,94 @@
+package import Rankings
+
+/// The fields of one kind of object in a service's answers: those that are decoded, and those that are known and passed over.
+package struct FieldList: Sendable {
+    /// What a field is read as.
+    package enum Kind: Sendable {
+        case number
+        case text
+        case list
+        case object
+        /// A number, or `false` for none.
+        case numberOrFalse
+        /// An object, or null for none.
+        case objectOrNull
+        /// True or false.
+        case flag
+        /// A number, also with a fraction, or null for none.
+        case numberOrNull
+        /// A text, or null for none.
+        case textOrNull
+
+        /// Whether a value is of this kind as the decoders see it, which take numbers and strings alike.
+        package func holds(_ value: JSON) -> Bool {
+            switch self {
+            case .number: value.number != nil
+            case .text: if case .string = value { true } else { false }
+            case .list: if case .array = value { true } else { false }
+            case .object: if case .object = value { true } else { false }
+            case .numberOrFalse: value.number != nil || value == .bool(false)
+            case .objectOrNull: value.isNull || !value.members.isEmpty
+            case .flag: value.flag != nil
+            case .numberOrNull: if case .real = value { true } else { value.isNull || value.number != nil }
+            case .textOrNull: if case .string = value { true } else { value.isNull }
+            }
+        }
+    }
+
+    package let decoded: [(name: String, kind: Kind)]
+    package let passedOver: Set<String>
+
+    /// - Parameters:
+    ///   - decoded: Fields that are read, or shown as they are.
+    ///   - passedOver: Fields that are known, and left out on purpose.
+    package init(decoded: [(name: String, kind: Kind)], passedOver: Set<String>) {
+        self.decoded = decoded
+        self.passedOver = passedOver
+    }
+
+    /// The names of all fields that are known.
+    package var known: Set<String> { passedOver.union(decoded.map(\.name)) }
+
+    /// Holds objects of a service against the list.
+    ///
+    /// - Parameters:
+    ///   - name: Of the assumption.
+    ///   - objects: At least one.
+    /// - Returns: Changed if a decoded field is missing or of another kind in any of them; new fields are told, and cost nothing.
+    package func compare(_ name: String, with objects: [JSON]) -> Assumption {
+        var remarks: [String] = []
+        for (field, kind) in decoded {
+            let missing = objects.count { object in !object.members.contains { $0.name == field } }
+            let others = objects.count { object in
+                object.members.contains { $0.name == field } && !kind.holds(object[field])
+            }
+            if missing > 0 { remarks.append("\(field) is missing\(Self.share(missing, objects.count))") }
+            if others > 0 { remarks.append("\(field) is of another kind\(Self.share(others, objects.count))") }
+        }
+        let new = Set(objects.flatMap { $0.members.map(\.name) }).subtracting(known)
+        let holds = remarks.isEmpty
+        if holds { remarks.append("all \(decoded.count) that are decoded are there") }
+        if !new.isEmpty { remarks.append("new: \(Self.shown(new))") }
+        return Assumption(name, holds: holds, remarks.joined(separator: "; "))
+    }
+
+    private static func share(_ count: Int, _ all: Int) -> String {
+        all == 1 ? "" : " in \(count) of \(all)"
+    }
+
+    /// New fields that are named.
+    private static let mostNamed = 12
+    /// Letters of one that are shown: names of fields are short words.
+    private static let longestName = 40
+
+    private static func shown(_ names: Set<String>) -> String {
+        let plain = names.filter { name in
+            name.utf8.count <= longestName
+                && name.utf8.allSatisfy {
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) || $0 == UInt8(ascii: "_")
+                }
+        }
+        let rest = names.count - min(plain.count, mostNamed)
+        return (plain.sorted().prefix(mostNamed) + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,47 @@
+package import Rankings
+
+/// The address of a web page taken apart, for those who look for a work's number in it (RFC 3986, section 3).
+package struct WebAddress: Hashable, Sendable {
+    /// In lower case.
+    package let host: String
+    /// The parts of the path, empty ones left out.
+    package let path: [String]
+    /// The parameters by name; of two with one name the first.
+    package let query: [String: String]
+
+    /// Characters of an address that is read.
+    package static let longest = 2048
+
+    /// Nil for what is no address of the web, or has a user or port.
+    package init?(_ text: String) {
+        guard text.utf8.count <= Self.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        let rest = text.dropFirst(scheme.count)
+        guard ["http", "https"].contains(scheme), rest.hasPrefix("://") else { return nil }
+        let whole = rest.dropFirst(3).prefix { $0 != "#" }
+        let authority = whole.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.isEmpty, authority.utf8.allSatisfy(Self.isHostByte) else { return nil }
+        host = authority.lowercased()
+        let local = whole.dropFirst(authority.count)
+        path = local.prefix { $0 != "?" }.split(separator: "/").map(String.init)
+        let pairs = local.drop { $0 != "?" }.dropFirst().split(separator: "&").map { pair in
+            (String(pair.prefix { $0 != "=" }), String(pair.drop { $0 != "=" }.dropFirst()))
+        }
+        query = Dictionary(pairs) { first, _ in first }
+    }
+
+    /// A work's number as pages spell it: decimal digits without a zero in front; nil for anything else.
+    package static func work(_ text: String) -> WorkID? {
+        guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.allSatisfy(isDigit) else { return nil }
+        return Int64(text).map { WorkID(rawValue: $0) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".")
+    }
+}
