@@ -31,7 +31,8 @@ func tests(
 
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
-    "Rankings", "HTTP", "Sourcing", "Pixiv", "ImageCache", "Render", "Media", "Thumbnails", "RankFS", "rankfs",
+    "Rankings", "HTTP", "Sourcing", "Pixiv", "Booru", "Danbooru", "Moebooru", "ImageCache", "Render", "Media",
+    "Thumbnails", "RankFS", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is
@@ -77,6 +78,9 @@ let package = Package(
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
+        library("Booru", ["Rankings", "HTTP", "Sourcing"]),
+        library("Danbooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
+        library("Moebooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
         library("ImageHost", ["Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
         library(
@@ -94,8 +98,8 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "ImageHost", "Catalog", "ImageCache",
-                "Fuse",
+                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost",
+                "Catalog", "ImageCache", "Fuse",
                 "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
@@ -127,6 +131,9 @@ let package = Package(
         tests("HTTPTests", ["HTTP", "TestSupport"]),
         tests("SQLiteTests", ["SQLite"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
+        tests(
+            "BooruTests", ["Booru", "Danbooru", "Moebooru", "Sourcing", "Rankings", "HTTP", "TestSupport"],
+            resources: [.copy("Payloads")]),
         tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),

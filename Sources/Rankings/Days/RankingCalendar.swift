@@ -62,7 +62,7 @@ package enum RankingPeriod: Hashable, Sendable {
     }
 
     /// The first day of the period after the one that a day is in.
-    func next(_ day: Day) -> Day {
+    package func next(_ day: Day) -> Day {
         switch self {
         case .day: day.advanced(by: 1)
         case .week: first(day).advanced(by: 7)

@@ -214,12 +214,15 @@ package struct SourceAccess: Sendable {
     package let rate: Double
     /// API requests that may go at once before the rate counts.
     package let burst: Int
+    /// Pictures that the service lets one asker download at once; nil where it names no limit.
+    package let connections: Int?
     /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
     package let isPlaceholder: @Sendable (_ name: Substring) -> Bool
 
     package init(
         hosts: Set<String>, apiURL: String, imageURL: String, userAgent: String, userAgentText: String, rate: Double,
-        burst: Int, isPlaceholder: @escaping @Sendable (_ name: Substring) -> Bool = { _ in false }
+        burst: Int, connections: Int? = nil,
+        isPlaceholder: @escaping @Sendable (_ name: Substring) -> Bool = { _ in false }
     ) {
         self.hosts = hosts
         self.apiURL = apiURL
@@ -228,6 +231,7 @@ package struct SourceAccess: Sendable {
         self.userAgentText = userAgentText
         self.rate = rate
         self.burst = burst
+        self.connections = connections
         self.isPlaceholder = isPlaceholder
     }
 }

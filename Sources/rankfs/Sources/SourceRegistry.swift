@@ -1,3 +1,5 @@
+import Danbooru
+import Moebooru
 import Pixiv
 import Rankings
 import Sourcing
@@ -6,7 +8,10 @@ import Sourcing
 enum SourceRegistry {
     /// In the order in which help names them; the first one is mounted where none is named.
     static let all: [any SourcePlugIn] = [
-        PixivPlugIn()
+        PixivPlugIn(),
+        DanbooruPlugIn(),
+        MoebooruPlugIn.yandere,
+        MoebooruPlugIn.konachan,
     ]
 
     static var standard: any SourcePlugIn { all[0] }

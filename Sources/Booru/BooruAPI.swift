@@ -1,0 +1,72 @@
+import HTTP
+package import Rankings
+import Sourcing
+
+/// Asks an engine's API, and gives every refusal its meaning.
+struct BooruAPI: Sendable {
+    let engine: any BooruEngine
+    /// Scheme and host, without a trailing slash.
+    let base: String
+    var api: PacedAPI
+
+    /// The services take whoever asks for JSON; neither a cookie nor a Referer goes with it.
+    static let headers = ["Accept: application/json"]
+
+    private var title: String { engine.description.title }
+
+    /// The JSON of an answer that is none of an error.
+    ///
+    /// - Parameters:
+    ///   - path: Path and query.
+    ///   - page: The page that is asked for; further ones wait behind what somebody opens.
+    ///   - deadline: When to give up.
+    /// - Returns: The answer.
+    /// - Throws: `SourceError`; a limit has closed the gate before.
+    func answer(_ path: String, page: Int = 1, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
+        var api = api
+        api.priority = page > 1 ? .continuation : .opening
+        let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) { response in
+            engine.verdict(on: response, limit: api.limit(response.head))
+        }
+        let status = response.head.status
+        let json: JSON
+        do {
+            json = try JSONReader.read(response.body)
+        } catch {
+            if status != 200 { throw refusal(response, nil) }
+            throw .unreadable(
+                JSONReader.looksLikeObject(response.body) || response.body.first == UInt8(ascii: "[")
+                    ? "\(title)'s answer is broken at byte \(error.offset): \(error.reason)."
+                    : "\(title) answered with something else than JSON; asking again may help.")
+        }
+        guard status == 200, json["success"].flag != false else { throw refusal(response, json) }
+        return json
+    }
+
+    private func refusal(_ response: HTTPResponse, _ json: JSON?) -> SourceError {
+        let message = json.flatMap { $0["message"].words ?? $0["reason"].words } ?? ""
+        let isChallenge = response.head["cf-mitigated"] == "challenge"
+        let refusal = BooruRefusal(
+            status: response.head.status, kind: json?["error"].words ?? "",
+            message: message.isEmpty ? "" : ForeignText.quoted(message), isOwn: json != nil && !isChallenge,
+            isChallenge: isChallenge)
+        // A page in place of an answer: what stands in front of the service takes the program for a browser, or for none.
+        if refusal.status == 403, !refusal.isOwn {
+            return .unreadable(
+                "\(title) refused to talk to this program (status 403); check the option user_agent, which should name "
+                    + "the program and nobody's browser.")
+        }
+        return engine.refusal(refusal)
+    }
+}
+
+extension BooruRefusal {
+    /// What is meant by answers that both engines give; the service's name begins the sentence.
+    package func usual(of service: String) -> SourceError {
+        switch status {
+        case 404 where isOwn: .notFound
+        case 500...: .unreachable("\(service) is in trouble (status \(status))\(reason); try again later.")
+        default: .unreadable("\(service) refused the request with status \(status)\(reason).")
+        }
+    }
+}

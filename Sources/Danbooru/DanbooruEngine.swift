@@ -1,0 +1,66 @@
+package import Booru
+package import HTTP
+package import Rankings
+
+/// Danbooru's API.
+package struct DanbooruEngine: BooruEngine {
+    package init() {}
+
+    package var description: SourceDescription { DanbooruFacts.description }
+
+    package var scale: RatingScale { DanbooruFacts.scale }
+
+    package var postsPerPage: Int { DanbooruFacts.postsPerPage }
+
+    package func apiURL(upTo step: RatingScale.Step?) -> String {
+        step?.rating ?? .general == .general ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL
+    }
+
+    /// `popular.json` would tell the same days, but once a minute only.
+    package func list(_ terms: [String], page: Int) -> String {
+        "/posts.json?tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"
+    }
+
+    package func record(of work: WorkID) -> String { "/posts/\(work.rawValue).json" }
+
+    package func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry] {
+        guard case .array(let posts) = answer else {
+            throw .unreadable("Danbooru's list is no list; Danbooru may have changed it.")
+        }
+        return posts.map { DanbooruPost.entry($0, hosts: hosts) }
+    }
+
+    package func record(
+        in answer: JSON, hosts: PictureHosts
+    ) throws(SourceError) -> (entry: PostEntry, fields: PostFields) {
+        (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
+    }
+
+    package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
+        switch response.head.status {
+        case 429: limit
+        // Maintenance, with or without a time.
+        case 500...: response.head["retry-after"] == nil ? .unknown : limit
+        // Nobody who is turned away at the door learns how busy it is behind it.
+        case 403: .unknown
+        default: .fine
+        }
+    }
+
+    package func refusal(_ refusal: BooruRefusal) -> SourceError {
+        switch (refusal.status, refusal.kind) {
+        case (_, "PaginationExtension::PaginationError"), (410, _): .pastTheEnd
+        case (_, "PostQuery::TagLimitError"):
+            .refused("Danbooru takes two tags at most from strangers\(refusal.reason)")
+        case (_, "ActiveRecord::QueryCanceled"):
+            .refused(
+                "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag, or try again later"
+            )
+        // Taken down by order of a court.
+        case (451, _): .notFound
+        default: refusal.usual(of: "Danbooru")
+        }
+    }
+
+    package func webPage(of work: WorkID) -> String { "\(DanbooruFacts.wholeURL)/posts/\(work.rawValue)" }
+}

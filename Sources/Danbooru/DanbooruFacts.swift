@@ -1,0 +1,56 @@
+package import Booru
+package import Rankings
+import Sourcing
+
+/// What is true of the service whoever asks it, as its source and its clients have it.
+package enum DanbooruFacts {
+    /// The host that adds `rating:g` to every search by itself.
+    static let safeURL = "https://safebooru.donmai.us"
+    /// The host that shows every rating.
+    static let wholeURL = "https://danbooru.donmai.us"
+    static let imageURL = "https://cdn.donmai.us"
+
+    /// Posts of a page at most; the service takes larger numbers for this one.
+    static let postsPerPage = 200
+    /// Pages that the service tells to strangers; the next one is answered with 410.
+    static let pages = 1000
+
+    /// Its letters have changed their meaning: what was `s` for safe until 2022 is `g` or `s` for sensitive now.
+    package static let scale = RatingScale([
+        RatingScale.Step("general", letter: "g", .general, tag: "rating:g"),
+        RatingScale.Step("sensitive", letter: "s", .sensitive, tag: "rating:g,s"),
+        RatingScale.Step("questionable", letter: "q", .questionable, tag: "rating:g,s,q"),
+        RatingScale.Step("explicit", letter: "e", .explicit, tag: nil),
+    ])
+
+    /// Days begin at midnight, and are over at the next; votes go on coming.
+    package static let calendar = RankingCalendar(
+        delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400), secondsAhead: EasternTime.secondsAhead)
+
+    /// The first post's day.
+    private static let firstDay = Day(year: 2005, month: 5, day: 24) ?? Day(ordinal: 0)
+
+    package static let description = SourceDescription(
+        name: "danbooru", title: "Danbooru", calendar: calendar, rankings: BooruRankings.all(from: firstDay),
+        abilities: BooruRankings.abilities,
+        renditions: [
+            RenditionFacts(.original), RenditionFacts(.regular, size: "850 pixels wide"),
+            RenditionFacts(.small, size: "360 pixels", fileExtension: "jpg"),
+        ],
+        fileExtensions: PostFormat.all, paging: RankingPaging(entries: postsPerPage, atOnce: 2, most: pages),
+        tellsSizes: true,
+        access: SourceAccess(
+            hosts: ["danbooru.donmai.us", "safebooru.donmai.us", "cdn.donmai.us"], apiURL: safeURL,
+            imageURL: imageURL, userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
+            // The service allows ten reads a second; its clients leave one to two seconds between lists.
+            rate: 1, burst: 10),
+        choices: [scale.choice], work: { work(webPage: $0) })
+
+    /// `https://danbooru.donmai.us/posts/5` and the same on the other host.
+    static func work(webPage: String) -> WorkID? {
+        guard let address = WebAddress(webPage), ["danbooru.donmai.us", "safebooru.donmai.us"].contains(address.host),
+            address.path.count == 2, address.path[0] == "posts"
+        else { return nil }
+        return WebAddress.work(address.path[1])
+    }
+}

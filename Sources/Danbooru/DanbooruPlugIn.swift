@@ -1,0 +1,16 @@
+import Booru
+package import Rankings
+package import Sourcing
+
+/// Danbooru as the registry has it.
+package struct DanbooruPlugIn: SourcePlugIn {
+    package init() {}
+
+    package var description: SourceDescription { DanbooruFacts.description }
+
+    package func source(_ means: SourceMeans) -> any RankingSource {
+        BooruSource(DanbooruEngine(), means)
+    }
+
+    package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
+}

@@ -1,0 +1,94 @@
+package import Booru
+package import HTTP
+package import Rankings
+
+/// The API of a site of the Moebooru engine.
+package struct MoebooruEngine: BooruEngine {
+    private let site: MoebooruSite
+
+    package init(_ site: MoebooruSite) {
+        self.site = site
+    }
+
+    package var description: SourceDescription { site.description }
+
+    package var scale: RatingScale { MoebooruSite.scale }
+
+    package var postsPerPage: Int { MoebooruSite.postsPerPage }
+
+    private var title: String { site.description.title }
+
+    package func apiURL(upTo step: RatingScale.Step?) -> String { site.description.access.apiURL }
+
+    /// With the types of tags, without which nobody could tell an artist from a hat.
+    package func list(_ terms: [String], page: Int) -> String {
+        "/post.json?api_version=2&include_tags=1&tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"
+    }
+
+    /// The page of a post has no JSON.
+    package func record(of work: WorkID) -> String {
+        "/post.json?api_version=2&include_tags=1&tags=id:\(work.rawValue)"
+    }
+
+    package func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry] {
+        let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
+        return try posts(answer).map { reader.entry($0) }
+    }
+
+    package func record(
+        in answer: JSON, hosts: PictureHosts
+    ) throws(SourceError) -> (entry: PostEntry, fields: PostFields) {
+        guard let record = try posts(answer).first else { throw .notFound }
+        let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
+        return (reader.entry(record), reader.fields(record))
+    }
+
+    /// The posts of an answer of the second version, or of the first one, which is the bare list.
+    private func posts(_ answer: JSON) throws(SourceError) -> [JSON] {
+        for list in [answer["posts"], answer] {
+            if case .array(let posts) = list { return posts }
+        }
+        throw .unreadable("\(title)'s answer has no list of posts; it may have changed.")
+    }
+
+    /// The kinds of an answer's tags, which come as numbers or words.
+    private func kinds(_ answer: JSON) -> [String: TagKind] {
+        let told = answer["tags"].members.prefix(Self.mostTags).map { member in
+            (member.name, kind(member.value))
+        }
+        return Dictionary(told) { first, _ in first }
+    }
+
+    /// Tags of one answer whose types are looked at: a hundred posts have about thirty each.
+    private static let mostTags = 20_000
+
+    private func kind(_ type: JSON) -> TagKind {
+        if let number = type.number { return Self.usual[number] ?? site.tagKinds[number] ?? .general }
+        return type.text.flatMap { TagKind(rawValue: $0) } ?? .general
+    }
+
+    /// The numbers that mean the same on every site (`config/init_config.rb`).
+    private static let usual: [Int64: TagKind] = [0: .general, 1: .artist, 3: .copyright, 4: .character]
+
+    package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
+        switch response.head.status {
+        // "Accessing too quickly" comes with the last two.
+        case 421, 429, 503: limit
+        case 500...: response.head["retry-after"] == nil ? .unknown : limit
+        // Nobody who is turned away at the door learns how busy it is behind it.
+        case 403: .unknown
+        default: .fine
+        }
+    }
+
+    package func refusal(_ refusal: BooruRefusal) -> SourceError {
+        // The engine says so under several statuses: "You can only search up to six tags at once".
+        let message = refusal.message.lowercased()
+        if refusal.isOwn, message.contains("search up to") || message.contains("tags at once") {
+            return .refused("\(title) takes six tags at most\(refusal.reason)")
+        }
+        return refusal.usual(of: title)
+    }
+
+    package func webPage(of work: WorkID) -> String { "https://\(site.webHosts[0])/post/show/\(work.rawValue)" }
+}

@@ -1,0 +1,77 @@
+package import Booru
+package import Rankings
+import Sourcing
+
+/// A site that runs the engine: what its operators have set up.
+package struct MoebooruSite: Sendable {
+    /// Whose web pages and API there are, the API's first.
+    let webHosts: [String]
+    /// What the numbers of tag types mean beside those of every site.
+    let tagKinds: [Int64: TagKind]
+    let description: SourceDescription
+
+    private init(
+        name: String, title: String, webHosts: [String], pictureHosts: [String], imageURL: String, firstDay: Day?,
+        tagKinds: [Int64: TagKind]
+    ) {
+        self.webHosts = webHosts
+        self.tagKinds = tagKinds
+        description = SourceDescription(
+            name: name, title: title, calendar: Self.calendar,
+            rankings: BooruRankings.all(from: firstDay ?? Day(ordinal: 0)), abilities: BooruRankings.abilities,
+            renditions: [
+                RenditionFacts(.original), RenditionFacts(.regular, size: "1500 pixels"),
+                RenditionFacts(.small, size: "300 pixels", fileExtension: "jpg"),
+            ],
+            fileExtensions: PostFormat.all,
+            paging: RankingPaging(entries: Self.postsPerPage, atOnce: 2, most: Self.pages), tellsSizes: true,
+            access: SourceAccess(
+                hosts: Set(webHosts + pictureHosts), apiURL: "https://\(webHosts[0])", imageURL: imageURL,
+                userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
+                // Ten lists in a row were seen to be answered; the sites are small.
+                rate: 1, burst: 10,
+                // From five on the site says that one is "accessing too quickly", and ends downloads.
+                connections: 4),
+            choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) })
+    }
+
+    /// yande.re: scans and pictures of print quality.
+    package static let yandere = MoebooruSite(
+        name: "yandere", title: "yande.re", webHosts: ["yande.re"],
+        pictureHosts: ["files.yande.re", "assets.yande.re"],
+        imageURL: "https://files.yande.re", firstDay: Day(year: 2006, month: 8, day: 1),
+        tagKinds: [5: .circle, 6: .meta])
+
+    /// Konachan: pictures of the size of a screen.
+    ///
+    /// Both hosts tell the same posts of every rating: that of `.net` hides some on its pages only. The other one often lets in
+    /// browsers alone.
+    package static let konachan = MoebooruSite(
+        name: "konachan", title: "Konachan", webHosts: ["konachan.net", "konachan.com"], pictureHosts: [],
+        imageURL: "https://konachan.net", firstDay: Day(year: 2008, month: 1, day: 1), tagKinds: [:])
+
+    /// Posts of a page; the help pages allow a hundred, the engine more.
+    static let postsPerPage = 100
+    /// Pages of a ranking; the larger site's months have 25.
+    private static let pages = 200
+
+    /// A rating that the engine does not know limits nothing, which is why answers are looked through once more.
+    package static let scale = RatingScale([
+        RatingScale.Step("safe", letter: "s", .general, tag: "rating:s"),
+        RatingScale.Step("questionable", letter: "q", .questionable, tag: "-rating:e"),
+        RatingScale.Step("explicit", letter: "e", .explicit, tag: nil),
+    ])
+
+    /// Days of UTC, in which the engine tells times; votes go on coming.
+    package static let calendar = RankingCalendar(
+        delay: 0, change: .settles(after: 7 * 86_400, then: 30 * 86_400)
+    ) { _ in 0 }
+
+    /// `https://yande.re/post/show/5`, with or without words behind the number.
+    private static func work(webPage: String, hosts: [String]) -> WorkID? {
+        guard let address = WebAddress(webPage), hosts.contains(address.host), (3...4).contains(address.path.count),
+            address.path[0] == "post", address.path[1] == "show"
+        else { return nil }
+        return WebAddress.work(address.path[2])
+    }
+}

@@ -1,0 +1,128 @@
+import Rankings
+import TestSupport
+import Testing
+
+@testable import Booru
+
+/// What listings keep of a post's files, and which addresses are believed.
+@Suite struct ReferenceTests {
+    private let places = hosts(DanbooruLike.engine)
+
+    private enum DanbooruLike {
+        static let engine = yandere
+    }
+
+    private func file(_ place: String, _ fileExtension: String = "jpg", size: Int64? = nil) -> PostFile {
+        PostFile(place: place, fileExtension: fileExtension, size: size)
+    }
+
+    @Test func filesComeBackAsTheyWere() {
+        let md5 = "3a453ffae99c4de46e4fb5bf82236842"
+        let stem = "files.yande.re/image/\(md5)/yande.re%201%20a%20b"
+        let sample = file("files.yande.re/sample/\(md5)/yande.re%201%20sample%20a%20b.jpg", size: 7)
+        let cases = [
+            PostFiles(original: file("files.yande.re/a.png", "png"), md5: nil),
+            PostFiles(original: file(stem + ".png", "png", size: 5), md5: md5, sample: sample),
+            PostFiles(
+                original: file(stem + ".zip", "zip", size: 5), md5: md5, sample: nil,
+                still: file("yande.re/720/\(md5).webp", "webp"), small: file("assets.yande.re/p/\(md5)\(md5).jpg")),
+            // Nothing in common, the same, one inside the other, an odd suffix, colons.
+            PostFiles(
+                original: file("files.yande.re/x"), md5: md5, sample: file("files.yande.re/x"),
+                still: file("files.yande.re/xx"), small: file("yande.re/a:b.c:d/e.f.jp:g")),
+        ]
+        for files in cases {
+            let text = PostReference.text(of: files)
+            #expect(PostReference.files(text, hosts: places) == files, "\(text)")
+        }
+    }
+
+    @Test func aDamagedReferenceLeadsNowhereElse() throws {
+        let work = try #require(try moebooru().post?.work)
+        var random = Random(seed: 5)
+        let source = FakeBoard().source(yandere)
+        var read = 0
+        for _ in 0..<5000 {
+            var bytes = Array(work.picture.utf8)
+            for _ in 0...Int.random(in: 0..<3, using: &random) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                default: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+                }
+            }
+            let text = String(decoding: bytes, as: UTF8.self)
+            for rendition in Rendition.ofListings {
+                guard let location = source.location(of: work.id, picture: text, page: 0, rendition: rendition) else {
+                    continue
+                }
+                read += 1
+                #expect(
+                    ["https://files.yande.re/", "https://assets.yande.re/", "https://yande.re/"].contains {
+                        location.url.hasPrefix($0)
+                    })
+                #expect(PostFormat.all.contains(location.fileExtension) && location.size.map { $0 > 0 } ?? true)
+            }
+        }
+        #expect(read > 100)
+    }
+
+    @Test(arguments: [
+        "", " ", "1", "1 jpg", "2 jpg 5 - files.yande.re/a.jpg", "1 exe 5 - files.yande.re/a.exe",
+        "1 jpg x - files.yande.re/a.jpg", "1 jpg 5 md5 files.yande.re/a.jpg", "1 jpg 5 - evil.example/a.jpg",
+        "1 jpg 5 - files.yande.re/../a.jpg", "1 jpg 5 - files.yande.re/a.jpg q:jpg:0:0:0::x",
+        "1 jpg 5 - files.yande.re/a.jpg s:jpg:0:99:0::x", "1 jpg 5 - files.yande.re/a.jpg s:jpg:0:-1:0::x",
+        "1 jpg 5 - files.yande.re/a.jpg s:jpg:0:0:0:.jpg:evil.example/a", "1 jpg 5 - files.yande.re@evil.example/a.jpg",
+    ])
+    func otherTextsAreNone(text: String) {
+        #expect(PostReference.files(text, hosts: places) == nil)
+        #expect(
+            FakeBoard().source(yandere).location(
+                of: WorkID(rawValue: 1), picture: text, page: 0, rendition: .original) == nil)
+    }
+
+    @Test func onlyListedHostsAreBelieved() {
+        let good = [
+            "https://files.yande.re/image/1.jpg": "files.yande.re/image/1.jpg",
+            "http://files.yande.re/image/1.jpg": "files.yande.re/image/1.jpg",
+            "//files.yande.re/image/1.jpg": "files.yande.re/image/1.jpg",
+            "HTTPS://Files.Yande.RE/Image/1.jpg": "files.yande.re/Image/1.jpg",
+            "/data/1.jpg": "yande.re/data/1.jpg",
+            "https://files.yande.re/a*b.jpg": "files.yande.re/a%2Ab.jpg",
+        ]
+        for (address, place) in good { #expect(places.place(address) == place) }
+        for address in [
+            "https://files.yande.re.evil.example/1.jpg", "https://evil.example/files.yande.re/1.jpg",
+            "https://user@files.yande.re/1.jpg", "https://files.yande.re:8443/1.jpg", "ftp://files.yande.re/1.jpg",
+            "https://files.yande.re/../1.jpg", "https://files.yande.re/1.jpg?x=1", "https://files.yande.re/1.jpg#x",
+            "https://files.yande.re/1 .jpg", "https://files.yande.re/1\r\nX: y", "https://files.yande.re", "", "1.jpg",
+            "https://127.0.0.1/1.jpg", "https://files.yande.re/" + String(repeating: "a", count: 2048), "https://",
+            "https://files.yande.re/あ.jpg", "///files.yande.re/1.jpg",
+        ] { #expect(places.place(address) == nil, "\(address)") }
+    }
+
+    @Test func anOriginOfOnesOwnTakesEveryHostsPlace() throws {
+        let work = try #require(try moebooru().post?.work)
+        let source = FakeBoard().source(yandere, imageURL: "http://127.0.0.1:8080")
+        let small = source.location(of: work.id, picture: work.picture, page: 0, rendition: .small)
+        #expect(small?.url == "http://127.0.0.1:8080/data/preview/ab/cd/00000000000000000000000000000005.jpg")
+        #expect(source.imageHost?.url == "http://127.0.0.1:8080/")
+        // Also if it names itself.
+        let own = hosts(yandere, replacement: "http://127.0.0.1:8080")
+        #expect(own.place("http://127.0.0.1:8080/image/1.jpg") == "yande.re/image/1.jpg")
+        #expect(own.place("http://127.0.0.1:8081/image/1.jpg") == nil)
+    }
+
+    @Test func aWorkHasOnePage() throws {
+        let work = try #require(try moebooru().post?.work)
+        let source = FakeBoard().source(yandere)
+        #expect(source.location(of: work.id, picture: work.picture, page: 1, rendition: .original) == nil)
+        #expect(source.location(of: work.id, picture: work.picture, page: 0, rendition: .archive) == nil)
+        #expect(source.files(of: work)?.map(\.stem) == ["original", "sample"])
+        #expect(source.files(of: work)?.map(\.rendition) == [.original, .regular])
+        #expect(source.originalCandidates(of: work) == [work.picture])
+        let plain = try #require(try moebooru(["sample_file_size": 0]).post?.work)
+        #expect(source.files(of: plain)?.map(\.stem) == ["original"])
+    }
+}

@@ -1,0 +1,143 @@
+import Booru
+import Danbooru
+import Foundation
+import HTTP
+import Moebooru
+import Rankings
+import Testing
+
+/// What answers other than a list mean, and what the gate is told of them.
+@Suite struct RefusalTests {
+    private func ask(
+        _ board: FakeBoard, _ engine: any BooruEngine = DanbooruEngine()
+    ) async -> SourceError? {
+        await failure { () async throws(SourceError) in
+            try await board.source(engine).searchPage("a b c", page: 1, deadline: deadline)
+        }
+    }
+
+    private func error(_ kind: String, _ message: String = "why") -> String {
+        "{\"success\":false,\"error\":\"\(kind)\",\"message\":\"\(message)\",\"backtrace\":[]}"
+    }
+
+    @Test func tooManyTagsAreRefused() async {
+        let board = FakeBoard(status: 422, error("PostQuery::TagLimitError", "You cannot search for more than 2 tags."))
+        guard case .refused(let reason)? = await ask(board) else {
+            Issue.record("no refusal")
+            return
+        }
+        #expect(reason.contains("two tags") && reason.contains("You cannot search for more than 2 tags."))
+        #expect(board.verdicts == [.fine])
+        let words = "{\"success\":false,\"reason\":\"You can only search up to six tags at once\"}"
+        for status in [200, 403, 422, 500] {
+            guard case .refused? = await ask(FakeBoard(status: status, words), yandere) else {
+                Issue.record("no refusal at \(status)")
+                continue
+            }
+        }
+    }
+
+    @Test func aSearchThatTakesTooLongIsRefused() async {
+        let board = FakeBoard(status: 500, error("ActiveRecord::QueryCanceled"))
+        guard case .refused(let reason)? = await ask(board) else {
+            Issue.record("no refusal")
+            return
+        }
+        #expect(reason.contains("three seconds") && board.verdicts == [.unknown])
+    }
+
+    @Test func pagesBehindTheLastAreTheEnd() async throws {
+        let url = try #require(
+            Bundle.module.url(forResource: "Payloads/danbooru/error-410-page-1001", withExtension: "json"))
+        let board = FakeBoard(status: 410, try String(contentsOf: url, encoding: .utf8))
+        #expect(await ask(board) == .pastTheEnd && board.verdicts == [.fine])
+    }
+
+    @Test func limitsCloseTheGate() async {
+        let limited = FakeBoard(status: 429, error("RateLimiter::RateLimitError"))
+        #expect(await ask(limited) == .limited(retryAfter: nil))
+        #expect(limited.verdicts == [.limited(seconds: 120, told: false)])
+        let told = FakeBoard(status: 429, headers: [("retry-after", "30")], "")
+        #expect(await ask(told) == .limited(retryAfter: 30))
+        #expect(told.verdicts == [.limited(seconds: 30, told: true)])
+        for status in [421, 503] {
+            let throttled = FakeBoard(status: status, "You are accessing too quickly")
+            #expect(await ask(throttled, yandere) == .limited(retryAfter: nil))
+            #expect(throttled.verdicts == [.limited(seconds: 120, told: false)])
+        }
+        let maintained = FakeBoard(status: 503, headers: [("retry-after", "60")], "<html>")
+        #expect(await ask(maintained) == .limited(retryAfter: 60))
+    }
+
+    @Test func aServerInTroubleTellsNothing() async {
+        for (engine, statuses) in [
+            (DanbooruEngine() as any BooruEngine, [500, 501, 502, 503]), (yandere, [500, 502]),
+        ] {
+            for status in statuses {
+                let board = FakeBoard(status: status, "<html>")
+                guard case .unreachable? = await ask(board, engine) else {
+                    Issue.record("\(status)")
+                    continue
+                }
+                #expect(board.verdicts == [.unknown])
+            }
+        }
+    }
+
+    /// What stands in front of the service takes browsers to task: the remedy is an honest name.
+    @Test func aChallengeNamesTheOption() async {
+        let challenges = [
+            FakeBoard(status: 403, headers: [("cf-mitigated", "challenge")], "<html>Just a moment"),
+            FakeBoard(status: 403, headers: [("cf-mitigated", "challenge")], "{}"), FakeBoard(status: 403, "<html>"),
+            FakeBoard(status: 403, ""),
+        ]
+        for board in challenges {
+            guard case .unreadable(let reason)? = await ask(board) else {
+                Issue.record("no error")
+                continue
+            }
+            #expect(reason.contains("user_agent") && board.verdicts == [.unknown])
+        }
+        guard case .unreadable(let reason)? = await ask(FakeBoard(status: 403, error("User::PrivilegeError"))) else {
+            Issue.record("no error")
+            return
+        }
+        #expect(!reason.contains("user_agent") && reason.contains("why"))
+    }
+
+    @Test(arguments: ["", "<html>", "[", "[{\"id\":", "null", "5", "{}", "{\"posts\":5}", "{\"success\":false}"])
+    func otherAnswersMakeNoSense(body: String) async {
+        for engine in [DanbooruEngine() as any BooruEngine, yandere] {
+            #expect(isUnreadable(await ask(FakeBoard(body), engine)), "\(body)")
+        }
+    }
+
+    @Test func onlyTheServiceItselfSaysThatSomethingIsNot() async {
+        #expect(isUnreadable(await ask(FakeBoard(status: 404, "<html>portal"))))
+        #expect(await ask(FakeBoard(status: 451, "{}")) == .notFound)
+        #expect(isUnreadable(await ask(FakeBoard(status: 400, ""), yandere)))
+    }
+
+    @Test func whatFailsOnTheWayKeepsItsMeaning() async {
+        let cases: [(HTTPError, SourceError)] = [
+            (.timedOut, .timedOut), (.offline, .offline), (.cancelled, .cancelled),
+            (.unreachable("x"), .unreachable("x")),
+            (.limited(retryAfter: 5), .limited(retryAfter: 5)), (.redirectRefused("x"), .unreadable("x")),
+        ]
+        for (failed, expected) in cases {
+            let board = FakeBoard([.failure(failed)])
+            #expect(await ask(board) == expected && board.verdicts == [.unknown])
+        }
+        #expect(isUnreadable(await ask(FakeBoard([.failure(.tooLarge)]))))
+    }
+
+    /// Words of a stranger in an error are short and show no controls.
+    @Test func aMessageIsQuoted() async {
+        let message = "\\u0007" + String(repeating: "x", count: 500)
+        guard case .unreadable(let reason)? = await ask(FakeBoard(status: 400, error("Odd", message))) else {
+            Issue.record("no error")
+            return
+        }
+        #expect(reason.count < 250 && !reason.contains("\u{7}") && reason.contains("“xxx"))
+    }
+}

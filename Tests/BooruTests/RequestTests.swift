@@ -1,0 +1,213 @@
+import Booru
+import Danbooru
+import Foundation
+import HTTP
+import Moebooru
+import Rankings
+import Testing
+
+/// What is asked, and how pages end.
+@Suite struct RequestTests {
+    private func page(_ count: Int, from first: Int = 1, _ fields: [String: Any] = [:]) throws -> String {
+        try text((first..<first + count).map { danbooruPost($0, fields) })
+    }
+
+    @Test(arguments: [
+        ("day", "2024-05-01", "date:2024-05-01"), ("week", "2024-04-29", "date:2024-04-29..2024-05-05"),
+        ("month", "2024-02-01", "date:2024-02-01..2024-02-29"),
+    ])
+    func rankingsAreSearchesOfTheirDays(mode: String, first: String, date: String) async throws {
+        let mode = try #require(RankingMode(rawValue: mode))
+        let board = FakeBoard(try page(3))
+        let answer = try await board.source().rankingPage(mode, day: day(first), page: 1, deadline: deadline)
+        #expect(
+            board.urls == [
+                "https://safebooru.donmai.us/posts.json?tags=\(date)+order:score+rating:g&limit=200&page=1"
+            ])
+        #expect(answer.mode == mode && answer.day == day(first) && answer.total == nil && answer.unreadable == 0)
+        #expect(answer.entries.map(\.rank) == [1, 2, 3] && !answer.hasNext)
+        let other = FakeBoard(try text([moebooruPost()]))
+        _ = try await other.source(yandere).rankingPage(mode, day: day(first), page: 2, deadline: deadline)
+        #expect(
+            other.urls == [
+                "https://yande.re/post.json?api_version=2&include_tags=1&tags=\(date)+order:score+rating:s&limit=100&page=2"
+            ])
+    }
+
+    @Test func requestsAreHonestAndPlain() async throws {
+        let board = FakeBoard(try page(1), try page(1))
+        let source = board.source()
+        _ = try await source.rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        _ = try await source.rankingPage(.day, day: day("2024-05-01"), page: 2, deadline: deadline)
+        let request = try #require(board.requests.first)
+        #expect(request.headers == ["Accept: application/json"] && request.method == .get && request.range == nil)
+        #expect(request.transferClass == .metadata && request.purpose == .api && request.deadline == deadline)
+        #expect(board.turns == [.opening, .continuation] && board.verdicts == [.fine, .fine])
+        _ = try? await Errand.$isNobodys.withValue(true) {
+            try await source.searchPage("a", page: 1, deadline: deadline)
+        }
+        #expect(board.turns.last == .unasked && board.verdicts.last == .unknown)
+    }
+
+    /// The service's own today begins before its day is over, and it answers nothing for none.
+    @Test func theNewestDayIsAskedForByItsDate() async throws {
+        let board = FakeBoard(try page(1), try text([moebooruPost()]))
+        let answer = try await board.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
+        #expect(answer.day == day("2024-05-14") && board.urls[0].contains("date:2024-05-14+"))
+        let month = try await board.source(konachan).rankingPage(.month, day: nil, page: 1, deadline: deadline)
+        #expect(month.day == day("2024-04-01"))
+        #expect(board.urls[1].hasPrefix("https://konachan.net/") && board.urls[1].contains("2024-04-01..2024-04-30"))
+    }
+
+    @Test func daysThatNoRankingHasAreNotAskedFor() async throws {
+        let source = FakeBoard().source()
+        for (mode, date) in [(RankingMode.week, "2024-05-05"), (.month, "2024-05-02"), (.day, "1999-01-01")] {
+            let error = await failure { () async throws(SourceError) in
+                try await source.rankingPage(mode, day: day(date), page: 1, deadline: deadline)
+            }
+            #expect(error == .notPublished)
+        }
+        for page in [0, -1, 1001, Int.max, Int.min] {
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.day, day: day("2024-05-01"), page: page, deadline: deadline)
+                } == .pastTheEnd)
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.searchPage("a", page: page, deadline: deadline)
+                } == .pastTheEnd)
+        }
+    }
+
+    // MARK: - Pages
+
+    @Test func anEmptyPageIsTheEnd() async throws {
+        let board = FakeBoard("[]", "[]", "[]", "{\"posts\":[],\"tags\":{}}")
+        let source = board.source()
+        for (page, expected) in [(1, SourceError.notPublished), (2, .pastTheEnd)] {
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.rankingPage(.day, day: day("2024-05-01"), page: page, deadline: deadline)
+                } == expected)
+        }
+        let search = try await source.searchPage("nothing", page: 1, deadline: deadline)
+        #expect(search.works.isEmpty && !search.hasNext)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await board.source(yandere).searchPage("nothing", page: 2, deadline: deadline)
+            } == .pastTheEnd)
+    }
+
+    @Test(arguments: [(200, true), (180, true), (100, true), (99, false), (1, false)])
+    func aPageFarFromFullIsTheLast(count: Int, hasNext: Bool) async throws {
+        let board = FakeBoard(try page(count), try page(count))
+        let ranking = try await board.source().rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        #expect(ranking.hasNext == hasNext && ranking.entries.count == count)
+        #expect(try await board.source().searchPage("a", page: 1, deadline: deadline).hasNext == hasNext)
+    }
+
+    @Test func thereAreNoPagesBehindTheLastOfTheService() async throws {
+        let answer = try await FakeBoard(try page(200)).source().searchPage("a", page: 1000, deadline: deadline)
+        #expect(!answer.hasNext)
+    }
+
+    @Test func ranksCountWhatIsNotShown() async throws {
+        let posts: [Any] = [
+            danbooruPost(1), danbooruPost(2, ["file_ext": "swf"]), danbooruPost(3, ["rating": "q"]),
+            danbooruPost(4, ["rating": "x"]), danbooruPost(5, ["file_url": Missing(), "is_banned": true]),
+            ["id": "odd"], danbooruPost(7),
+        ]
+        let answer = try await FakeBoard(try text(posts)).source().rankingPage(
+            .day, day: day("2024-05-01"), page: 3, deadline: deadline)
+        #expect(answer.entries.map(\.rank) == [401, 405, 407])
+        #expect(answer.entries.map(\.work.withheld) == [nil, "banned", nil])
+        #expect(answer.entries.allSatisfy { $0.previousRank == nil } && answer.unreadable == 1)
+    }
+
+    // MARK: - Searches
+
+    @Test func wordsAreTagsAndStayInTheirPlace() async throws {
+        let board = FakeBoard(try page(1), try page(1))
+        let source = board.source(rating: "explicit")
+        _ = try await source.searchPage("hakurei_reimu  初音ミク&page=9#x", page: 2, deadline: deadline)
+        #expect(
+            board.urls == [
+                "https://danbooru.donmai.us/posts.json?tags=hakurei_reimu+%E5%88%9D%E9%9F%B3%E3%83%9F%E3%82%AF%26page%3D9%23x"
+                    + "&limit=200&page=2"
+            ])
+        #expect(source.worksPerSearchPage == 200 && FakeBoard().source(yandere).worksPerSearchPage == 100)
+        for words in ["", "  ", String(repeating: "a", count: 2000)] {
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.searchPage(words, page: 1, deadline: deadline)
+                } == .notFound)
+        }
+    }
+
+    @Test func anArtistIsOneTag() async throws {
+        let board = FakeBoard(try text([moebooruPost(), moebooruPost()]))
+        let source = board.source(yandere, rating: "questionable")
+        let answer = try await source.artistPage("chanta_(ayatakaoisii)", page: 1, deadline: deadline)
+        #expect(answer.works.count == 1, "the same post twice is one work")
+        #expect(
+            board.urls == [
+                "https://yande.re/post.json?api_version=2&include_tags=1&tags=chanta_%28ayatakaoisii%29+-rating:e&limit=100&page=1"
+            ])
+        for name in ["", "a b", "a*", "rating:e", "-a", "~a", ".", "..", "a\u{0}", "a\n", "a\u{3000}b"] {
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await source.artistPage(name, page: 1, deadline: deadline)
+                } == .notFound, "\(name)")
+        }
+    }
+
+    // MARK: - Ratings
+
+    @Test(
+        arguments: [
+            (nil, "safebooru", "+rating:g&"), ("general", "safebooru", "+rating:g&"),
+            ("nonsense", "safebooru", "+rating:g&"),
+            ("sensitive", "danbooru", "+rating:g,s&"), ("questionable", "danbooru", "+rating:g,s,q&"),
+            ("explicit", "danbooru", "order:score&"),
+        ] as [(String?, String, String)])
+    func theRatingIsAPartOfTheSearch(word: String?, host: String, tag: String) async throws {
+        let posts = ["g", "s", "q", "e", "z"].enumerated().map { danbooruPost($0 + 1, ["rating": $1]) }
+        let board = FakeBoard(try text(posts), try text(posts))
+        let answer = try await board.source(rating: word).rankingPage(
+            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        #expect(board.urls[0].hasPrefix("https://\(host).donmai.us/") && board.urls[0].contains(tag))
+        let shown = ["sensitive": 2, "questionable": 3, "explicit": 4][word ?? ""] ?? 1
+        #expect(answer.entries.map(\.rank) == Array(1...shown))
+        // An origin of one's own is told as well.
+        _ = try await board.source(rating: word, apiURL: "http://127.0.0.1:8080").rankingPage(
+            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        #expect(board.urls[1].hasPrefix("http://127.0.0.1:8080/posts.json?") && board.urls[1].contains(tag))
+    }
+
+    @Test(
+        arguments: [
+            (nil, "+rating:s&", 1), ("questionable", "+-rating:e&", 2), ("explicit", "order:score&", 3),
+        ] as [(String?, String, Int)])
+    func theOtherEngineHasThree(word: String?, tag: String, shown: Int) async throws {
+        let posts = ["s", "q", "e", "g"].enumerated().map { moebooruPost($0 + 1, ["rating": $1]) }
+        let board = FakeBoard(try text(["posts": posts, "tags": [:]]))
+        let answer = try await board.source(konachan, rating: word).rankingPage(
+            .day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        #expect(board.urls[0].contains(tag) && answer.entries.map(\.rank) == Array(1...shown))
+    }
+
+    /// A day of which nothing may be shown is not a day that there is not: the service took no notice of the rating.
+    @Test func aPageOfOtherRatingsIsNoEnd() async throws {
+        let board = FakeBoard(try page(5, ["rating": "e"]), try page(5, ["rating": "e"]))
+        let error = await failure { () async throws(SourceError) in
+            try await board.source().rankingPage(.day, day: day("2024-05-01"), page: 1, deadline: deadline)
+        }
+        #expect(isUnreadable(error))
+        let search = try await board.source().searchPage("a", page: 1, deadline: deadline)
+        #expect(search.works.isEmpty && search.unreadable == 0)
+    }
+}
+
+func isUnreadable(_ error: SourceError?) -> Bool {
+    if case .unreadable(let reason)? = error { !reason.isEmpty } else { false }
+}

@@ -1,0 +1,156 @@
+import Booru
+import Danbooru
+import Foundation
+import HTTP
+import Moebooru
+import Rankings
+import Sourcing
+import Synchronization
+import TestSupport
+
+/// A board that answers from a script, and a gate that lets everybody pass; both write down what happened.
+///
+/// ## Concurrency
+///
+/// All state is behind one lock.
+final class FakeBoard: RequestGate {
+    private struct State {
+        var script: [Result<HTTPResponse, HTTPError>]
+        var requests: [HTTPRequest] = []
+        var turns: [GatePriority] = []
+        var verdicts: [GateVerdict] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ script: [Result<HTTPResponse, HTTPError>]) {
+        state = Mutex(State(script: script))
+    }
+
+    convenience init(status: Int = 200, headers: [(name: String, value: String)] = [], _ bodies: String...) {
+        self.init(
+            bodies.map {
+                .success(HTTPResponse(head: HTTPHead(status: status, headers: headers), body: Array($0.utf8)))
+            })
+    }
+
+    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    var urls: [String] { requests.map(\.url) }
+    var turns: [GatePriority] { state.withLock { $0.turns } }
+    /// What the gate was told of each request, oldest first.
+    var verdicts: [GateVerdict] { state.withLock { $0.verdicts } }
+
+    /// A source that asks this board, on 2024-05-15 at noon in UTC if no other moment is told.
+    func source(
+        _ engine: any BooruEngine = DanbooruEngine(), rating: String? = nil, apiURL: String? = nil,
+        imageURL: String? = nil, now: Int64 = 1_715_774_400
+    ) -> BooruSource {
+        BooruSource(
+            engine, send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
+            imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], time: .system, wallClock: { now })
+    }
+
+    private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+        let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
+            state.requests.append(request)
+            return state.script.isEmpty ? .failure(.refused("not in the script")) : state.script.removeFirst()
+        }
+        return try next.get()
+    }
+
+    func pass(_ priority: GatePriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
+        state.withLock { $0.turns.append(priority) }
+        return GateTicket(id: 0, closings: 0)
+    }
+
+    func settle(_ ticket: GateTicket, _ verdict: GateVerdict) {
+        state.withLock { $0.verdicts.append(verdict) }
+    }
+}
+
+let deadline = ContinuousClock.now.advanced(by: .seconds(600))
+let yandere = MoebooruEngine(.yandere)
+let konachan = MoebooruEngine(.konachan)
+
+extension RankingMode {
+    static let day = named("day")
+    static let week = named("week")
+    static let month = named("month")
+
+    private static func named(_ name: String) -> RankingMode {
+        guard let mode = RankingMode(rawValue: name) else { fatalError(name) }
+        return mode
+    }
+}
+
+func day(_ text: String) -> Day {
+    guard let day = Day(text) else { fatalError(text) }
+    return day
+}
+
+/// The hosts of an engine's pictures.
+func hosts(_ engine: any BooruEngine, replacement: String? = nil) -> PictureHosts {
+    let access = engine.description.access
+    return PictureHosts(
+        access.hosts, home: access.apiURL.replacingOccurrences(of: "https://", with: ""), replacement: replacement)
+}
+
+func failure<Value>(_ body: () async throws(SourceError) -> Value) async -> SourceError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}
+
+/// A post of Danbooru's with the fields that matter; further ones replace them.
+func danbooruPost(_ id: Int = 5, _ fields: [String: Any] = [:]) -> [String: Any] {
+    let md5 = String(format: "%032x", id)
+    var post: [String: Any] = [
+        "id": id, "created_at": "2024-05-01T10:00:00.000-04:00", "rating": "g", "score": 3, "fav_count": 4,
+        "image_width": 900, "image_height": 600, "file_ext": "jpg", "file_size": 1000, "md5": md5,
+        "tag_string_artist": "somebody", "tag_string_character": "", "tag_string_copyright": "original",
+        "tag_string_general": "hat", "tag_string_meta": "", "has_large": true,
+        "file_url": "https://cdn.donmai.us/original/ab/cd/\(md5).jpg",
+        "large_file_url": "https://cdn.donmai.us/sample/ab/cd/sample-\(md5).jpg",
+        "preview_file_url": "https://cdn.donmai.us/180x180/ab/cd/\(md5).jpg",
+    ]
+    for (name, value) in fields { post[name] = value }
+    return post.filter { !($0.value is Missing) }
+}
+
+/// A post of the other engine's.
+func moebooruPost(_ id: Int = 5, _ fields: [String: Any] = [:]) -> [String: Any] {
+    let md5 = String(format: "%032x", id)
+    var post: [String: Any] = [
+        "id": id, "created_at": 1_714_557_600, "rating": "s", "score": 3, "width": 3000, "height": 2000,
+        "file_ext": "png", "file_size": 2000, "md5": md5, "tags": "hat somebody", "status": "active",
+        "file_url": "https://files.yande.re/image/\(md5)/yande.re%20\(id)%20hat%20somebody.png",
+        "sample_url": "https://files.yande.re/sample/\(md5)/yande.re%20\(id)%20sample%20hat%20somebody.jpg",
+        "sample_file_size": 500, "sample_width": 1500, "sample_height": 1000,
+        "preview_url": "https://assets.yande.re/data/preview/ab/cd/\(md5).jpg",
+    ]
+    for (name, value) in fields { post[name] = value }
+    return post.filter { !($0.value is Missing) }
+}
+
+/// Stands for a field that is not there.
+struct Missing {}
+
+func text(_ object: Any) throws -> String {
+    String(decoding: try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys]), as: UTF8.self)
+}
+
+func json(_ object: Any) throws -> JSON {
+    try JSONReader.read(Array(try text(object).utf8))
+}
+
+/// The post of an entry that Foundation writes.
+func danbooru(_ fields: [String: Any] = [:]) throws -> PostEntry {
+    DanbooruPost.entry(try json(danbooruPost(5, fields)), hosts: hosts(DanbooruEngine()))
+}
+
+func moebooru(_ fields: [String: Any] = [:], tagKinds: [String: TagKind] = [:]) throws -> PostEntry {
+    MoebooruPost(tagKinds: tagKinds, hosts: hosts(yandere)).entry(try json(moebooruPost(5, fields)))
+}
