@@ -25,7 +25,7 @@ BUILD   := .build/release
 MOUNTPOINT ?=
 
 # Debian's names. What the program is built from, and what only its tests ask for.
-PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev \
+PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev nettle-dev \
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
                  fonts-droid-fallback libsystemd-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \

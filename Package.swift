@@ -63,6 +63,7 @@ let package = Package(
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
@@ -94,7 +95,13 @@ let package = Package(
             dependencies: ["Posix", "Rankings", "Digests", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
-        library("Origin", ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo"]),
+        .target(
+            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
+            // The kinds of files that it cannot draw.
+            resources: [
+                .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
+                .embedInCode("Resources/film.webm"), .embedInCode("Resources/still.avif"),
+            ], swiftSettings: settings),
         program(
             "rankfs",
             [

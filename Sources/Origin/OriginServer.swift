@@ -1,12 +1,21 @@
 import Synchronization
 
-/// The embedded origin: a pixiv-compatible API and picture host over loopback HTTP, drawing its pictures itself.
+/// The embedded origin: the API and the image hosts of a service over loopback HTTP, with pictures that it draws itself.
 ///
 /// ## Concurrency
 /// May be used from any thread. Serves on threads of its own, one for each connection.
 package final class OriginServer: Sendable {
+    /// Whose API and pictures an origin serves.
+    package enum Service: String, CaseIterable, Sendable {
+        case pixiv
+        case danbooru
+        case yandere
+        case konachan
+    }
+
     /// How an origin behaves.
     package struct Configuration: Sendable {
+        package var service: Service
         /// 0 picks a free port.
         package var port: UInt16
         package var seed: UInt64
@@ -24,14 +33,20 @@ package final class OriginServer: Sendable {
         package var chunks: Bool
         /// Whether the 1200-pixel renditions have 0.1 to 12 MB instead of 100 to 900 KB, for benchmarks.
         package var large: Bool
+        /// Whether Danbooru answers with posts of every rating, as danbooru.donmai.us does and safebooru does not.
+        package var allRatings: Bool
+        /// Whether Moebooru's records have the 36 keys of 2015 to 2023 instead of 44.
+        package var oldRecords: Bool
         /// Wall clock in Unix seconds.
         package var now: @Sendable () -> Int64
 
         package init(
-            port: UInt16 = 0, seed: UInt64 = 1, latency: Int = 0, rate: Int? = nil, log: String? = nil,
+            service: Service = .pixiv, port: UInt16 = 0, seed: UInt64 = 1, latency: Int = 0, rate: Int? = nil,
+            log: String? = nil,
             replay: String? = nil, faults: String? = nil, chunks: Bool = true, large: Bool = false,
-            now: @escaping @Sendable () -> Int64
+            allRatings: Bool = false, oldRecords: Bool = false, now: @escaping @Sendable () -> Int64
         ) {
+            self.service = service
             self.port = port
             self.seed = seed
             self.latency = latency
@@ -41,6 +56,8 @@ package final class OriginServer: Sendable {
             self.faults = faults
             self.chunks = chunks
             self.large = large
+            self.allRatings = allRatings
+            self.oldRecords = oldRecords
             self.now = now
         }
     }

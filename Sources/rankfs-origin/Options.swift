@@ -25,7 +25,12 @@ struct Options {
                 configuration.chunks = false
             case "--large":
                 configuration.large = true
-            case "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now", "--parent":
+            case "--unsafe":
+                configuration.allRatings = true
+            case "--old-records":
+                configuration.oldRecords = true
+            case "--service", "--log", "--replay", "--faults", "--port", "--seed", "--latency", "--rate", "--now",
+                "--parent":
                 guard let value = rest.popFirst() else { throw .usage("\(option) needs a value: see --help.") }
                 try set(option, to: value)
             default:
@@ -36,6 +41,7 @@ struct Options {
 
     private mutating func set(_ option: String, to value: String) throws(Problem) {
         switch option {
+        case "--service": configuration.service = try service(value)
         case "--log": configuration.log = value
         case "--replay": configuration.replay = value
         case "--faults": configuration.faults = value
@@ -46,6 +52,14 @@ struct Options {
         case "--rate": configuration.rate = Int(max(1, try number(option, value) as UInt32))
         default: configuration.now = Self.clock(startingAt: Int64(try number(option, value) as UInt32))
         }
+    }
+
+    private func service(_ name: String) throws(Problem) -> OriginServer.Service {
+        guard let service = OriginServer.Service(rawValue: name) else {
+            let names = OriginServer.Service.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .usage("--service is one of \(names), not \(name).")
+        }
+        return service
     }
 
     private func number<Number: FixedWidthInteger>(_ option: String, _ text: String) throws(Problem) -> Number {

@@ -24,7 +24,7 @@ import Testing
         "Thumbnails": ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"],
         "Fuse": ["Posix", "CFuse3"],
         "RankFS": ["Posix", "Rankings", "Digests", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
-        "Origin": ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo"],
+        "Origin": ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
         "rankfs": [
             "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost", "Catalog",
             "ImageCache", "Fuse", "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
@@ -60,7 +60,9 @@ import Testing
         }
         #expect(reached.isSuperset(of: ["RankFS", "Render", "CFuse3"]))
         #expect(
-            reached.isDisjoint(with: ["Media", "Origin", "CTurboJPEG", "CWebP", "CPNG", "CCairo", "CMicroHTTPD"]))
+            reached.isDisjoint(with: [
+                "Media", "Origin", "CTurboJPEG", "CWebP", "CPNG", "CCairo", "CMicroHTTPD", "CNettle",
+            ]))
     }
 
     @Test func aCLibraryHasOneOwner() throws {

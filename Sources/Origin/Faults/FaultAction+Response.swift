@@ -59,7 +59,8 @@ extension FaultAction {
             answer.body = .bytes(Array(repeating: 0, count: answer.length + by))
             answer.tellsLength = true
         case .rangeWrong where answer.status == 206: answer.shiftContentRange()
-        case .unnamed, .replaced(isUnnamed: true): answer.headers.removeAll { $0.0 == "Last-Modified" }
+        case .unnamed, .replaced(isUnnamed: true):
+            answer.headers.removeAll { $0.0 == "Last-Modified" || $0.0 == "ETag" }
         default: break
         }
         return answer
@@ -126,6 +127,8 @@ extension Response {
 extension Request {
     /// The same request for the whole picture.
     var withoutRange: Request {
-        Request(method: method, target: target, referer: referer, session: session, body: body)
+        Request(
+            method: method, target: target, referer: referer, userAgent: userAgent, host: host, session: session,
+            body: body)
     }
 }

@@ -43,7 +43,7 @@ enum DrawnSize {
             // what the flattest drawing needs sets the floor
             let bytes = logNormal(&chance, median: area * 0.22, sigma: 0.8, in: original)
             return min(max(bytes, Int(area * 0.12)), max(original.upperBound, Int(area * 0.12)))
-        case .original(.png):
+        case .original(.png), .original(.webp):
             let bytes = logNormal(&chance, median: area * 0.6, sigma: 0.7, in: original)
             return min(max(bytes, Int(area * 0.35)), max(original.upperBound, Int(area * 0.35)))
         }

@@ -8,10 +8,16 @@ import Media
 enum Painter {
     /// The drawn part of a picture: the file without what pads it to its length; nil only without memory.
     static func draw(_ picture: Picture) -> DrawnPicture? {
+        switch picture.stored {
+        case .post(let model, let file): return DrawnPicture(whole: model.bytes(file))
+        case .bytes(let bytes, _): return DrawnPicture(whole: bytes)
+        case nil: break
+        }
         if !picture.frames.isEmpty { return Archive.draw(picture) }
         return switch picture.format {
         case .jpeg: jpeg(picture)
         case .png: png(picture)
+        case .webp: webp(picture)
         }
     }
 
@@ -23,7 +29,8 @@ enum Painter {
     private static let firstQuality = 88
     private static let qualityStep = 11
 
-    private static func canvas(_ picture: Picture, plain: Bool) -> Canvas? {
+    /// The picture before it is compressed; nil without memory.
+    static func canvas(_ picture: Picture, plain: Bool) -> Canvas? {
         guard let canvas = Canvas(picture.pixels) else { return nil }
         let pixels = picture.pixels
         let scale = Double(max(pixels.width, pixels.height)) / units
@@ -60,13 +67,24 @@ enum Painter {
         return DrawnPicture(jpeg: bytes, length: picture.bytes, salt: picture.salt)
     }
 
-    private static func compress(_ canvas: borrowing Canvas, quality: Int) -> [UInt8]? {
+    /// A canvas as a JPEG; nil without memory.
+    static func compress(_ canvas: borrowing Canvas, quality: Int) -> [UInt8]? {
         let pixels = canvas.pixels
         return unsafe canvas.withPixels { data, stride in
             let bytes = unsafe UnsafeRawBufferPointer(start: data, count: stride * pixels.height)
             return unsafe JPEG.encode(
                 bytes, width: pixels.width, height: pixels.height, stride: stride, quality: quality)
         } ?? nil
+    }
+
+    private static func webp(_ picture: Picture) -> DrawnPicture? {
+        for plain in [false, true] {
+            guard let canvas = canvas(picture, plain: plain), let jpeg = compress(canvas, quality: firstQuality),
+                let bytes = try? StillWebP.encode(jpeg: jpeg)
+            else { return nil }
+            if let padded = PostPadding.webp(bytes, length: picture.bytes) { return DrawnPicture(whole: padded) }
+        }
+        return nil
     }
 
     private static func png(_ picture: Picture) -> DrawnPicture? {

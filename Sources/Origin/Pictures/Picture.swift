@@ -6,17 +6,30 @@ struct Picture: Sendable {
     let pixels: PixelSize
     let format: DrawnFormat
     /// Of the whole file.
-    let bytes: Int
+    var bytes: Int
     let modified: JapanTime
     let subject: PictureSubject
     /// The frames, if this is an archive and no picture.
     var frames: [Picture] = []
     /// Whether the host answers 500 for it, always.
     var isBroken = false
+    /// The file, if it is not to be drawn from the subject.
+    var stored: StoredFile?
+
+    /// A file whose bytes are known without drawing the subject.
+    enum StoredFile: Sendable {
+        case post(DrawnModel, PostFile)
+        case bytes([UInt8], mediaType: String)
+    }
 
     /// What the answer calls it.
     var mediaType: String {
-        frames.isEmpty ? format.mediaType : "application/zip"
+        switch stored {
+        case .post(let model, _): return model.model.format.mediaType
+        case .bytes(_, let mediaType): return mediaType
+        case nil: break
+        }
+        return frames.isEmpty ? format.mediaType : "application/zip"
     }
 }
 

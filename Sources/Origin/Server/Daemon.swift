@@ -107,5 +107,7 @@ private func read(_ connection: OpaquePointer, method: String, _ exchange: Excha
     }
     return Request(
         method: method, target: exchange.target, referer: header("Referer"), range: header("Range"),
-        ifRange: header("If-Range"), session: Sessions.session(inCookie: header("Cookie")), body: exchange.body)
+        ifRange: header("If-Range"), userAgent: header("User-Agent"), host: header("Host"),
+        ifNoneMatch: header("If-None-Match"), ifModifiedSince: header("If-Modified-Since"),
+        session: Sessions.session(inCookie: header("Cookie")), body: exchange.body)
 }

@@ -8,27 +8,29 @@ final class OriginService: Sendable {
     let configuration: OriginServer.Configuration
     let store = DrawnPictures()
     let log: RequestLog?
-    private let universe: Universe
-    private let recordings: Recordings?
+    private let routes: any OriginRoutes
     private let faults: FaultScript
-    private let sessions = Sessions()
     private let stopping = Atomic(false)
     private let connections = Atomic(0)
     private let started = Pace.now
 
     init(_ configuration: OriginServer.Configuration) throws(OriginError) {
         self.configuration = configuration
-        universe = Universe(seed: configuration.seed, hasLargePictures: configuration.large)
+        routes = try Self.routes(configuration)
         faults = FaultScript(file: configuration.faults)
-        if let directory = configuration.replay {
-            recordings = try Recordings(directory: directory, seed: configuration.seed)
-        } else {
-            recordings = nil
-        }
         if let path = configuration.log {
             log = try RequestLog(path: path)
         } else {
             log = nil
+        }
+    }
+
+    private static func routes(_ configuration: OriginServer.Configuration) throws(OriginError) -> any OriginRoutes {
+        switch configuration.service {
+        case .pixiv: try PixivRoutes(configuration)
+        case .danbooru: try DanbooruRoutes(configuration)
+        case .yandere: try MoebooruRoutes(configuration, .yandere)
+        case .konachan: try MoebooruRoutes(configuration, .konachan)
         }
     }
 
@@ -52,22 +54,7 @@ final class OriginService: Sendable {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .html("405 Method Not Allowed", status: 405)
         }
-        let now = configuration.now()
-        let host = PictureHost(seed: configuration.seed, now: now, chunks: configuration.chunks, laterBy: seconds)
-        if let recordings {
-            return recordings.answer(request)
-                ?? host.answer(
-                    request, recordings.picture(at: request.path) ?? HostFixtures.picture(request.path, universe))
-        }
-        if let answer = DayIndex(universe: universe, host: host, now: now).answer(request) { return answer }
-        if let answer = Routes.answer(request, universe: universe, now: now, viewer: viewer(request)) { return answer }
-        return host.answer(
-            request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))
-    }
-
-    /// Whose session a request shows.
-    private func viewer(_ request: Request) -> Viewer {
-        sessions.viewer(request.session, universe)
+        return routes.answer(request, ServedMoment(now: configuration.now(), laterBy: seconds))
     }
 
     /// Where scripts of faults are posted; below it, what changes sessions.
@@ -76,14 +63,8 @@ final class OriginService: Sendable {
     /// Puts a posted script in force, or makes all sessions invalid or valid again.
     func control(_ request: Request) -> Response {
         guard request.method == "POST" else { return .html("405 Method Not Allowed", status: 405) }
-        switch request.path.dropFirst(Self.controlPath.count) {
-        case "": break
-        case "/expire-sessions", "/renew-sessions":
-            let expire = request.path.hasSuffix("expire-sessions")
-            sessions.setExpired(expire)
-            return .json(.object([("expired", .bool(expire))]))
-        default: return .html("404 Not Found", status: 404)
-        }
+        let path = request.path.dropFirst(Self.controlPath.count)
+        guard path.isEmpty else { return routes.control(path) ?? .html("404 Not Found", status: 404) }
         guard let count = faults.replace(with: request.body) else {
             return .json(.object([("error", "a line is no rule: see FaultRule and FaultAction")]), status: 400)
         }
@@ -92,16 +73,16 @@ final class OriginService: Sendable {
 
     /// What becomes of a request: the right answer, or what the script in force makes of it.
     func outcome(_ request: Request, _ exchange: Exchange) -> FaultyAnswer {
-        exchange.isSignedIn = viewer(request).isSignedIn
+        exchange.isSignedIn = routes.isSignedIn(request)
         guard let rule = faults.fault(for: request) else { return .answer(answer(request), Delivery()) }
         exchange.fault = rule.name
         return rule.action.spoil(
             request,
             placeholder: {
-                let path = "/common/images/limit_unviewable_360.png"
+                let picture = routes.placeholder
                 return Response(
-                    status: 200, headers: [("Content-Type", "image/png")],
-                    body: HostFixtures.picture(path, universe).map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
+                    status: 200, headers: [("Content-Type", picture?.mediaType ?? "image/png")],
+                    body: picture.map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
             },
             right: { answer($0, laterBy: rule.action.modification) },
             compressed: { Gzip.compress(bytes(of: $0)) })

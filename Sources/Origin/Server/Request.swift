@@ -11,12 +11,17 @@ struct Request: Sendable {
     let referer: String?
     let range: String?
     let ifRange: String?
+    let userAgent: String?
+    let host: String?
+    let ifNoneMatch: String?
+    let ifModifiedSince: String?
     /// What the cookie PHPSESSID holds: a secret, never to be logged.
     let session: String?
     let body: [UInt8]
 
     init(
         method: String, target: String, referer: String? = nil, range: String? = nil, ifRange: String? = nil,
+        userAgent: String? = nil, host: String? = nil, ifNoneMatch: String? = nil, ifModifiedSince: String? = nil,
         session: String? = nil, body: [UInt8] = []
     ) {
         self.method = method
@@ -24,6 +29,10 @@ struct Request: Sendable {
         self.referer = referer
         self.range = range
         self.ifRange = ifRange
+        self.userAgent = userAgent
+        self.host = host
+        self.ifNoneMatch = ifNoneMatch
+        self.ifModifiedSince = ifModifiedSince
         self.session = session
         self.body = body
         let mark = target.firstIndex(of: "?")
@@ -41,6 +50,13 @@ struct Request: Sendable {
     /// All values of a name.
     func values(_ name: String) -> [String] {
         query.filter { $0.name == name }.map(\.value)
+    }
+
+    /// The first value of a name, in which a plus stands for a blank, as in forms (HTML, 4.10.21.8).
+    func form(_ name: String) -> String? {
+        guard let mark = target.firstIndex(of: "?") else { return nil }
+        let blanks = String(target[target.index(after: mark)...].map { $0 == "+" ? " " : $0 })
+        return Self.pairs(blanks[...]).first { $0.name == name }?.value
     }
 
     private static func pairs(_ text: Substring) -> [(name: String, value: String)] {

@@ -60,9 +60,15 @@ struct PixelSize: Hashable, Sendable {
 enum DrawnFormat: String, Sendable {
     case jpeg = "jpg"
     case png
+    /// Renditions of Danbooru's; pixiv has none.
+    case webp
 
     /// The media type.
     var mediaType: String {
-        self == .jpeg ? "image/jpeg" : "image/png"
+        switch self {
+        case .jpeg: "image/jpeg"
+        case .png: "image/png"
+        case .webp: "image/webp"
+        }
     }
 }

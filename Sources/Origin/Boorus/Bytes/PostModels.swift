@@ -1,0 +1,34 @@
+import Dispatch
+import Synchronization
+
+/// The models of a universe, drawn when they are first needed.
+///
+/// ## Concurrency
+/// Called from any thread. Each model is drawn under a lock of its own, once.
+final class PostModels: Sendable {
+    private final class Place: Sendable {
+        let drawn = Mutex<DrawnModel?>(nil)
+    }
+
+    private let seed: UInt64
+    private let places: [Place]
+
+    init(seed: UInt64) {
+        self.seed = seed
+        places = PostModel.all.map { _ in Place() }
+    }
+
+    /// A model; nil without memory.
+    func drawn(_ number: Int) -> DrawnModel? {
+        places[number].drawn.withLock { drawn in
+            if drawn == nil { drawn = DrawnModel(PostModel.all[number], seed: seed) }
+            return drawn
+        }
+    }
+
+    /// Draws those that are wanted now on all processors.
+    func prepare(_ numbers: Set<Int>) {
+        let wanted = numbers.sorted()
+        DispatchQueue.concurrentPerform(iterations: wanted.count) { _ = drawn(wanted[$0]) }
+    }
+}

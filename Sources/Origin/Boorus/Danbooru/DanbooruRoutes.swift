@@ -1,0 +1,64 @@
+import Rankings
+
+/// Danbooru: its API, by default as safebooru.donmai.us gives it, and its image host.
+///
+/// ## Concurrency
+/// Called from the threads of all connections; what changes is behind locks of its own.
+final class DanbooruRoutes: OriginRoutes {
+    private let configuration: OriginServer.Configuration
+    private let universe: PostUniverse
+    private let index: PostIndex
+    private let popularLimit: PopularLimit
+
+    /// Throws one sentence with cause and remedy.
+    init(_ configuration: OriginServer.Configuration) throws(OriginError) {
+        self.configuration = configuration
+        universe = PostUniverse(seed: configuration.seed, site: .danbooru)
+        index = PostIndex(universe)
+        popularLimit = PopularLimit()
+    }
+
+    func answer(_ request: Request, _ moment: ServedMoment) -> Response {
+        guard Self.isWelcome(request.userAgent) else { return Self.challenge }
+        let host = BooruHost(moment: moment)
+        if let path = DanbooruPath(request.path) {
+            guard !path.isOld else { return Self.moved(to: path.text) }
+            let post = index.post(path.digest, now: moment.now)
+            return host.answer(request, post.flatMap { universe.picture(path, of: $0) })
+        }
+        let answers = DanbooruAnswers(
+            universe: universe, index: index, now: moment.now, isSafe: isSafe(request), request: request)
+        return answers.answer(popularLimit) ?? host.answer(request, nil)
+    }
+
+    var placeholder: Picture? { nil }
+
+    // MARK: -
+
+    /// Whether only rating g is shown: on the host safebooru, when the query says so, or as the origin was started.
+    private func isSafe(_ request: Request) -> Bool {
+        if request.value("safe_mode") == "true" { return true }
+        let host = request.host ?? ""
+        if host.hasPrefix("safebooru.") { return true }
+        return host.hasPrefix("danbooru.") ? false : !configuration.allRatings
+    }
+
+    /// Programs with names of their own are; browsers, and whoever gives no name, have to solve a riddle (reference, 3.3).
+    private static func isWelcome(_ userAgent: String?) -> Bool {
+        guard let userAgent, !userAgent.isEmpty else { return false }
+        return !userAgent.hasPrefix("Mozilla/") && !userAgent.hasPrefix("Opera/")
+    }
+
+    private static let challenge: Response = {
+        var answer = Response.html("Just a moment...", status: 403)
+        answer.headers += [("cf-mitigated", "challenge"), ("Server", "cloudflare")]
+        return answer
+    }()
+
+    /// Old addresses lead to the new ones; without a host, so that nobody leaves this origin.
+    private static func moved(to path: String) -> Response {
+        var answer = Response.html("308 Permanent Redirect", status: 308)
+        answer.headers.append(("Location", path))
+        return answer
+    }
+}

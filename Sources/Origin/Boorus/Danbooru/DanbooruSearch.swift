@@ -1,0 +1,87 @@
+import Rankings
+
+/// Danbooru's grammar of searches, as far as anonymous programs use it (reference, 3.1).
+struct DanbooruSearch: Sendable {
+    var query = ServedQuery()
+    /// Tags that count for the limit of anonymous users.
+    private(set) var counted = 0
+    /// What `limit:` says.
+    private(set) var limit: Int?
+
+    /// Tags that anonymous users may combine.
+    static let mostTags = 2
+
+    /// Reads the words of a search.
+    init(_ text: String, site: PostSite) {
+        let words = text.split { $0 == " " || $0 == "\n" || $0 == "\t" }
+        for word in words {
+            let isNegated = word.hasPrefix("-") && ServedTags.places[String(word)] == nil
+            let plain = isNegated ? word.dropFirst() : word
+            if let colon = plain.firstIndex(of: ":"), ServedTags.places[String(plain)] == nil {
+                let value = plain[plain.index(after: colon)...]
+                if meta(plain[..<colon].lowercased(), value, isNegated, site) { continue }
+            }
+            counted += 1
+            guard let place = ServedTags.places[plain.lowercased()] ?? ServedTags.places[String(plain)] else {
+                if !isNegated { query.isEmpty = true }
+                continue
+            }
+            if ServedTags.all[place].name == PostLandmark.slowTag { query.isSlow = true }
+            if isNegated { query.excluded.append(place) } else { query.tags.append(place) }
+        }
+    }
+
+    // MARK: -
+
+    /// Takes in a metatag; false for one that is not known, which is a tag like any other.
+    private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: PostSite) -> Bool {
+        switch name {
+        case "order":
+            counted += 1
+            query.order = Self.orders[value.lowercased()] ?? query.order
+        case "date": query.narrow(ServedRanges.days(value, first: site.firstDay))
+        case "rating": rate(value, isNegated)
+        case "id": number(value)
+        case "md5":
+            guard let digest = OriginDigest(hex: value.lowercased()) else { return empty() }
+            query.digest = digest
+        case "score":
+            guard let range = ServedRanges.numbers(value) else { return empty() }
+            query.scores = Int(range.lowerBound)...Int(range.upperBound)
+        case "filetype":
+            let named = Set(value.split(separator: "," as Character).compactMap { PostFormat(rawValue: String($0)) })
+            query.formats = isNegated ? Set(PostFormat.allCases).subtracting(named) : named
+        case "limit": limit = Int(value)
+        case "parent": query.parent = Int64(value) ?? 0
+        case "user", "approver", "fav", "pool": return empty()
+        case "status", "is", "has", "age", "width", "height", "mpixels", "ratio", "favcount", "tagcount", "source":
+            break
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func empty() -> Bool {
+        query.isEmpty = true
+        return true
+    }
+
+    /// Words are known by their first letter; `safe` is what was renamed to "sensitive".
+    private mutating func rate(_ value: Substring, _ isNegated: Bool) {
+        let named = value.lowercased().split(separator: "," as Character).compactMap { word in
+            word.first.flatMap { PostRating(rawValue: String($0)) }
+        }
+        if isNegated { query.ratings.subtract(named) } else { query.ratings.formIntersection(named) }
+    }
+
+    private mutating func number(_ value: Substring) {
+        let ranges = value.split(separator: "," as Character).compactMap(ServedRanges.numbers)
+        guard !ranges.isEmpty else { return query.isEmpty = true }
+        query.ids = ranges
+    }
+
+    private static let orders: [String: ServedQuery.Order] = [
+        "score": .score, "score_desc": .score, "score_asc": .rising, "id": .oldest, "id_asc": .oldest,
+        "id_desc": .newest, "rank": .score, "favcount": .score,
+    ]
+}
