@@ -10,5 +10,5 @@ package enum BooruRankings {
     }
 
     /// What there is besides: nobody signs in, and artists are names alone.
-    package static let abilities: Set<SourceAbility> = [.artists, .works, .search]
+    package static let abilities: Set<SourceAbility> = [.artists, .origins, .works, .search]
 }

@@ -38,7 +38,7 @@ final class EmbeddedOrigin: Sendable {
         do throws(SystemError) {
             defer { close(ends[1]) }
             process = try ChildProcess.start(
-                path, [Self.program, "--parent", "3", "--service", service], inheriting: [ends[1]])
+                path, [Self.program, "--parent", "3", "--service", service, "--unsafe"], inheriting: [ends[1]])
         } catch {
             close(ends[0])
             throw ProgramError(.system, "\(LogText.escaped(path)) cannot be started: \(error.text).")

@@ -43,13 +43,15 @@ struct SourceName: Hashable, Sendable {
 
     /// The embedded source where it speaks for another one: `demo-NAME`.
     static func demo(of source: SourceName) -> SourceName {
-        source == standard || source.isDemo ? demo : SourceName(known: "\(demo.rawValue)-\(source.rawValue)")
+        source.isDemo ? source : embedded(source.rawValue)
+    }
+
+    private static func embedded(_ name: String) -> SourceName {
+        name == standard.rawValue ? demo : SourceName(known: "\(demo.rawValue)-\(name)")
     }
 
     /// All that is inside the program.
-    private static var demos: [SourceName] {
-        SourceRegistry.all.map { demo(of: SourceName(known: $0.description.name)) }
-    }
+    private static var demos: [SourceName] { SourceRegistry.all.map { embedded($0.description.name) } }
 
     /// Whether it is inside the program.
     var isDemo: Bool { Self.demos.contains(self) }
