@@ -13,7 +13,6 @@ package struct BooruSource: RankingSource {
     let hosts: PictureHosts
     /// The most daring rating that is shown.
     let step: RatingScale.Step?
-    private let images: String
 
     /// - Parameters:
     ///   - engine: How the board is asked.
@@ -41,7 +40,6 @@ package struct BooruSource: RankingSource {
                 send: send, gate: gate, service: engine.description.title, time: time, wallClock: wallClock))
         hosts = PictureHosts(
             access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)), replacement: imageURL)
-        images = imageURL ?? access.imageURL
     }
 
     package var description: SourceDescription { engine.description }
@@ -51,10 +49,6 @@ package struct BooruSource: RankingSource {
     package var worksPerArtistPage: Int { engine.postsPerPage }
 
     package func webPage(of work: WorkID) -> String { engine.webPage(of: work) }
-
-    package var imageHost: PictureLocation? {
-        PictureLocation(url: images + "/", headers: [], fileExtension: "")
-    }
 
     // MARK: - Pictures
 

@@ -54,7 +54,8 @@ package struct DanbooruEngine: BooruEngine {
             .refused("Danbooru takes two tags at most from strangers\(refusal.reason)")
         case (_, "ActiveRecord::QueryCanceled"):
             .refused(
-                "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag, or try again later"
+                "Danbooru gave up after the three seconds that it takes for a search; look for a rarer tag or a shorter time, or "
+                    + "try again later"
             )
         // Taken down by order of a court.
         case (451, _): .notFound

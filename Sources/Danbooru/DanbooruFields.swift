@@ -20,8 +20,8 @@ extension DanbooruPost {
         }
         let named: [(name: String, value: JSON)] = [
             ("score", record["score"].plain), ("up_score", record["up_score"].plain),
-            ("down_score", record["down_score"].plain), ("favourites", record["fav_count"].plain),
-            ("md5", record["md5"].plain), ("file_size", record["file_size"].plain),
+            ("down_score", record["down_score"].plain), ("md5", record["md5"].plain),
+            ("file_size", record["file_size"].plain),
             ("file_ext", record["file_ext"].plain), ("duration", asset["duration"].plain),
             ("source", record["source"].plain), ("pixiv_id", record["pixiv_id"].plain),
             ("parent", record["parent_id"].plain), ("has_children", record["has_children"].plain),

@@ -59,7 +59,8 @@ private func offered(_ line: String) throws -> [String] {
     @Test(arguments: [
         ("rankfs unm", ["unmount"]), ("rankfs mount pi", ["pixiv"]),
         ("rankfs cache ", ["info", "verify", "prune", "clear"]),
-        ("rankfs cache info d", ["demo"]), ("rankfs mount -o ro d", ["demo"]), ("rankfs status --j", ["--json"]),
+        ("rankfs cache info d", ["danbooru", "demo"]), ("rankfs mount -o ro d", ["danbooru", "demo"]),
+        ("rankfs mount -o ro de", ["demo"]), ("rankfs status --j", ["--json"]),
         ("rankfs mount -o imag", ["images=", "image_url="]),
         ("rankfs mount -o images=", ["regular", "small", "original"]),
         ("rankfs mount -o ro,images=s", ["small"]), ("rankfs mount -oallow_o", ["-oallow_other"]),

@@ -1,0 +1,40 @@
+import Foundation
+import Sourcing
+import Testing
+
+@testable import rankfs
+
+/// The sources that the registry has, and where else they are named.
+@Suite struct SourceListTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func namesAreUniqueAndThoseOfCommands() {
+        let names = SourceRegistry.all.map(\.description.name)
+        #expect(names == ["pixiv", "danbooru", "yandere", "konachan"] && !names.contains(SourceName.demo.rawValue))
+        for name in names { #expect(SourceRegistry.plugIn(named: name)?.description.name == name) }
+    }
+
+    @Test(arguments: ["rankfs.1", "mount.rankfs.8"])
+    func manualsNameThem(page: String) throws {
+        let text = try String(contentsOf: Self.root.appending(path: "mount-helper/man/\(page)"), encoding: .utf8)
+        for source in SourceName.all { #expect(text.contains(".Cm \(source.rawValue)")) }
+    }
+
+    /// Operators who look for a program in their logs find which one it was.
+    @Test func theProgramsOwnNameHasItsVersion() {
+        #expect(OwnAgent.text.hasPrefix("rankfs/\(Version.text) (+"))
+    }
+
+    /// A work's page is read by its own source alone.
+    @Test func webPagesBelongToOneSource() {
+        let pages = [
+            "https://www.pixiv.net/artworks/5", "https://danbooru.donmai.us/posts/5", "https://yande.re/post/show/5",
+            "https://konachan.net/post/show/5",
+        ]
+        for (place, page) in pages.enumerated() {
+            let readers = SourceRegistry.all.indices.filter { SourceRegistry.all[$0].description.work(page) != nil }
+            #expect(readers == [place])
+        }
+    }
+}
