@@ -162,12 +162,14 @@ struct WorkPages: ListingPages {
         } else {
             record = try await source.details(of: work, deadline: deadline).work
         }
-        if record.withheld != nil { throw .needsSignIn }
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
-        var pictures: [ListedPicture] = []
         if let files = source.files(of: record) {
-            pictures = files.map { ListedPicture($0, of: listed, source) }
-        } else if record.kind == .animation {
+            let pictures = files.map { ListedPicture($0, of: listed, source) }
+            return PageContent(works: [listed], pictures: pictures, last: 1)
+        }
+        if record.withheld != nil { throw .needsSignIn }
+        var pictures: [ListedPicture] = []
+        if record.kind == .animation {
             // The first frame in full size; only the image host tells its format.
             var first = try await resolver.original(of: listed)
             first.name = "p0.\(first.fileExtension)"

@@ -55,8 +55,10 @@ struct Paging<Content: Sendable>: Sendable {
         let ahead = isBehindFirst ? window.perPage * window.pages : window.perPage
         let missing = index + ahead + 1 - known
         guard missing > 0 else { return [] }
-        // How many there are is not told: one further page may not exist, ten would be nine wasted requests.
-        let bound = isBehindFirst && last != nil ? window.pages : 2
+        // How many there are is not told: one further page may not exist, ten would be nine wasted requests. After a page that
+        // was not full there is hardly another one.
+        let isShort = known < (next - 1) * window.perPage
+        let bound = isBehindFirst && last != nil ? window.pages : isShort ? 1 : 2
         let count = min((missing + window.perPage - 1) / window.perPage, bound)
         let final = min(last ?? .max, window.lastPage, window.shownPages, next + count - 1)
         guard next <= final else { return [] }
