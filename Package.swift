@@ -160,7 +160,9 @@ let package = Package(
                 "Sourcing",
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
-        tests("OriginTests", ["Origin", "Rankings", "CCairo", "CTurboJPEG", "TestSupport"]),
+        tests(
+            "OriginTests", ["Origin", "Rankings", "CCairo", "CNettle", "CTurboJPEG", "TestSupport"],
+            excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",
             [

@@ -79,9 +79,10 @@ struct Options {
     static let help = """
         usage: rankfs-origin [OPTION]...
 
-        Serves a pixiv-compatible API and picture host on 127.0.0.1 and draws every picture itself. Prints one line,
+        Serves the API and the picture hosts of a service on 127.0.0.1 and draws every picture itself. Prints one line,
         "listening on http://127.0.0.1:PORT", when it is ready; ends on SIGTERM or SIGINT.
 
+          --service S    pixiv (the default), danbooru, yandere or konachan
           --port N       listen on this port; 0, the default, picks a free one
           --seed N       another universe of works, authors and pictures (default 1)
           --latency MS   wait before each answer
@@ -96,6 +97,9 @@ struct Options {
           --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
           --parent FD    tell it on this descriptor, not on standard output, and end when its other end is closed
           --no-chunked   tell the length of every picture (else one in ten comes without)
+          --unsafe       Danbooru with every rating, as danbooru.donmai.us has it; without, only rating g exists, as on
+                         safebooru.donmai.us (a request with one of these hosts in its Host header is answered so)
+          --old-records  Moebooru's records with the 36 keys of 2015 to 2023 instead of 44
           --large        1200-pixel renditions of 0.1 to 12 MB, 1.5 MB on average, as benchmarks want them
 
         /index/MODE/DAY/ lists a day's pictures with links, for file systems over HTTP: rclone, httpdirfs.
@@ -108,6 +112,18 @@ struct Options {
 
         The cookie PHPSESSID=1000_visitorsecret signs in user 1000, who has bookmarks and follows authors; so does
         <user>_<at least 8 letters or digits> for every other user. User 1008 follows 2100 authors.
+
+        Danbooru and the Moebooru sites: addresses in their answers are the real ones (https://cdn.donmai.us/...,
+        https://files.yande.re/..., https://konachan.net/...); the same paths are served here. md5 and file_size are those of
+        the bytes served. Danbooru answers nobody without a User-Agent or with a browser's. Posts to try, the first and best
+        of 2024-04-30, whose numbers start at 10622977 (danbooru), 829697 (yandere) and 380929 (konachan):
+        +0 plain, +1 banned, +2 deleted, +3 mp4, +4 webm, +5 zip, +6 webp, +7 avif, +8 no artist, +9 hostile tags,
+        +10 a PNG for fault scripts, +11 small, +12 gif, +13 three artists, +14 child of +0, +15 restricted, +16 expunged,
+        +17 and +18 sources at pixiv, +19 free text, +20 no source, +21 pending, +22 flagged, +23 many tags, +24 large.
+        (zip and avif are gif on Moebooru, where banned and restricted do not exist.) The tag slow_query takes Danbooru too
+        long; busy_artist has many posts. Searches without a day look through the newest 60 (Moebooru 400) days.
+        With --replay, recorded posts answer every search; their md5, file_size and addresses are changed to those of
+        pictures drawn for them, at most two megapixels large.
 
         """
 }

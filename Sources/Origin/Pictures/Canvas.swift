@@ -31,6 +31,19 @@ import CCairo
         unsafe cairo_surface_destroy(surface)
     }
 
+    /// Another canvas of some size with the same picture, smoothly made larger; nil without memory.
+    func enlarged(to size: PixelSize) -> Canvas? {
+        guard let large = Canvas(size) else { return nil }
+        let context = unsafe large.context
+        unsafe cairo_scale(
+            context, Double(size.width) / Double(pixels.width), Double(size.height) / Double(pixels.height))
+        unsafe cairo_set_source_surface(context, surface, 0, 0)
+        unsafe cairo_pattern_set_filter(cairo_get_source(context), CAIRO_FILTER_BILINEAR)
+        unsafe cairo_pattern_set_extend(cairo_get_source(context), CAIRO_EXTEND_PAD)
+        unsafe cairo_paint(context)
+        return large
+    }
+
     /// The pixels as rows of blue, green, red and an unused byte, which is what RGB24 is on little-endian machines.
     func withPixels<Result>(_ body: (UnsafeMutablePointer<UInt8>, _ stride: Int) -> Result) -> Result? {
         unsafe cairo_surface_flush(surface)

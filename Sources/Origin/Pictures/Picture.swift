@@ -18,7 +18,7 @@ struct Picture: Sendable {
 
     /// A file whose bytes are known without drawing the subject.
     enum StoredFile: Sendable {
-        case post(DrawnModel, PostFile)
+        case post(DrawnModel, ServedPostFile)
         case bytes([UInt8], mediaType: String)
     }
 

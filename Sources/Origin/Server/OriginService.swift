@@ -27,10 +27,10 @@ final class OriginService: Sendable {
 
     private static func routes(_ configuration: OriginServer.Configuration) throws(OriginError) -> any OriginRoutes {
         switch configuration.service {
-        case .pixiv: try PixivRoutes(configuration)
-        case .danbooru: try DanbooruRoutes(configuration)
-        case .yandere: try MoebooruRoutes(configuration, .yandere)
-        case .konachan: try MoebooruRoutes(configuration, .konachan)
+        case .pixiv: try PixivOrigin(configuration)
+        case .danbooru: try DanbooruOrigin(configuration)
+        case .yandere: try MoebooruOrigin(configuration, .yandere)
+        case .konachan: try MoebooruOrigin(configuration, .konachan)
         }
     }
 

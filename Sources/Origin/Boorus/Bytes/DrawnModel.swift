@@ -46,9 +46,9 @@ struct DrawnModel: Sendable {
     }
 
     /// The bytes of a post's file.
-    func bytes(_ choice: PostFile) -> [UInt8] {
+    func bytes(_ choice: ServedPostFile) -> [UInt8] {
         var bytes = head
-        let tail = choice.tail
+        let tail = choice.tail(model.format)
         bytes.reserveCapacity(length(choice))
         for index in 0..<pieces(choice) {
             bytes += PostPadding.piece(model.format, index: index, salt: salt)
@@ -57,13 +57,13 @@ struct DrawnModel: Sendable {
     }
 
     /// Bytes of a post's file.
-    func length(_ choice: PostFile) -> Int {
-        head.count + pieces(choice) * PostPadding.piece + choice.tail.count
+    func length(_ choice: ServedPostFile) -> Int {
+        head.count + pieces(choice) * PostPadding.piece + choice.tail(model.format).count
     }
 
     /// The digest of a post's file.
-    func digest(_ choice: PostFile) -> OriginDigest {
-        OriginDigest(states[min(choice.level, states.count - 1)], then: choice.tail)
+    func digest(_ choice: ServedPostFile) -> OriginDigest {
+        OriginDigest(states[min(choice.level, states.count - 1)], then: choice.tail(model.format))
     }
 
     /// A payload as long as those of fixed formats.
@@ -71,7 +71,7 @@ struct DrawnModel: Sendable {
 
     // MARK: -
 
-    private func pieces(_ choice: PostFile) -> Int {
+    private func pieces(_ choice: ServedPostFile) -> Int {
         states.count == 1 ? model.mostPieces : Self.pieces(model, level: min(choice.level, states.count - 1))
     }
 
@@ -84,8 +84,8 @@ struct DrawnModel: Sendable {
             path: "model \(model.number)", pixels: model.pixels, format: .jpeg, bytes: .max,
             modified: JapanTime(seconds: 0), subject: model.subject(seed: seed))
         switch model.format {
-        case .jpg: return jpeg(picture).map { $0.dropLast(PostPadding.closing(.jpg).count) }
-        case .png: return QuickPNG.file(picture).map { $0.dropLast(PostPadding.closing(.png).count) }
+        case .jpg: return jpeg(picture).map { Array($0[..<($0.count - PostPadding.closing(.jpg).count)]) }
+        case .png: return QuickPNG.file(picture).map { Array($0[..<($0.count - PostPadding.closing(.png).count)]) }
         case .webp: return jpeg(picture).flatMap { try? StillWebP.encode(jpeg: $0) }
         case .zip: return archive(picture)
         case .gif: return PackageResources.film_gif.dropLast(PostPadding.closing(.gif).count)
@@ -97,7 +97,12 @@ struct DrawnModel: Sendable {
     }
 
     private static func jpeg(_ picture: Picture) -> [UInt8]? {
-        guard let canvas = Painter.canvas(picture, plain: false) else { return nil }
+        // Drawn at half the size, which is four times as quick.
+        let half = PixelSize(width: (picture.pixels.width + 1) / 2, height: (picture.pixels.height + 1) / 2)
+        let small = Picture(
+            path: picture.path, pixels: half, format: .jpeg, bytes: picture.bytes, modified: picture.modified,
+            subject: picture.subject)
+        guard let canvas = Painter.canvas(small, plain: false)?.enlarged(to: picture.pixels) else { return nil }
         return Painter.compress(canvas, quality: quality)
     }
 
@@ -126,7 +131,7 @@ struct DrawnModel: Sendable {
         + [0x43, 0x02, 0x33, 0x66, 0x99]
 
     /// Writes a file's length where its head tells it.
-    private static func tellLength(_ length: Int, in head: inout [UInt8], of format: PostFormat) {
+    private static func tellLength(_ length: Int, in head: inout [UInt8], of format: ServedFormat) {
         guard format != .zip else { return }
         head.replaceSubrange(4..<8, with: PostPadding.little(format == .webp ? length - 8 : length, bytes: 4))
     }

@@ -2,7 +2,7 @@
 struct PostModel: Sendable {
     /// Its place in ``all``.
     let number: Int
-    let format: PostFormat
+    let format: ServedFormat
     let pixels: PixelSize
     /// Most pieces of padding.
     let mostPieces: Int
@@ -13,15 +13,19 @@ struct PostModel: Sendable {
     /// anybody notices.
     static let all: [PostModel] = kinds.enumerated().map { number, kind in
         var chance = Chance(0xb0de, UInt64(number))
-        // From 0.2 to 2 MB, even on a logarithmic scale.
-        let most = kind.0 == .zip || kind.0 == .swf ? 0 : 800 << chance.below(4) + chance.below(700)
+        // From 0.2 to 1.8 MB, even on a logarithmic scale.
+        let most = kind.0 == .zip || kind.0 == .swf ? 0 : 800 << chance.below(4) + chance.below(500)
         return PostModel(
             number: number, format: kind.0, pixels: PixelSize(width: kind.1, height: kind.2), mostPieces: most)
     }
 
     /// The numbers of the models of a format.
-    static let numbers: [PostFormat: [Int]] = Dictionary(
-        grouping: all.indices, by: { all[$0].format })
+    static func numbers(_ format: ServedFormat) -> [Int] {
+        byFormat[format.place]
+    }
+
+    private static let byFormat = ServedFormat.allCases.map { format in all.indices.filter { all[$0].format == format }
+    }
 
     /// The models of JPEGs that are too small for a sample on Danbooru.
     static let small = all.filter { $0.format == .jpg && $0.pixels.width <= 850 }.map(\.number)
@@ -36,13 +40,12 @@ struct PostModel: Sendable {
     }
 
     // Append only: originals are found again by the order of these.
-    private static let kinds: [(PostFormat, Int, Int)] = [
+    private static let kinds: [(ServedFormat, Int, Int)] = [
         (.jpg, 600, 848), (.jpg, 720, 720), (.jpg, 850, 601), (.jpg, 1000, 1414), (.jpg, 1131, 1600),
         (.jpg, 1200, 1500), (.jpg, 1448, 1024), (.jpg, 1600, 900), (.jpg, 900, 1600), (.jpg, 1280, 1280),
         (.jpg, 1080, 1350), (.jpg, 1500, 844), (.jpg, 1024, 1448), (.jpg, 1684, 700), (.jpg, 880, 1788),
-        (.jpg, 1516, 1072), (.jpg, 1061, 1500), (.jpg, 1366, 768), (.jpg, 960, 1358), (.jpg, 1100, 1100),
-        (.png, 700, 700), (.png, 1021, 1448), (.png, 1280, 720), (.png, 960, 1280), (.png, 1600, 1130),
-        (.png, 2400, 1350), (.png, 1414, 2000), (.png, 3000, 2000),
+        (.jpg, 1516, 1072), (.png, 700, 700), (.png, 1021, 1448), (.png, 1280, 720), (.png, 960, 1280),
+        (.png, 1600, 1130), (.png, 2400, 1350),
         (.gif, 240, 320), (.webp, 900, 1273), (.avif, 400, 300), (.mp4, 320, 240), (.webm, 320, 240),
         (.zip, 480, 640), (.swf, 320, 240),
     ]

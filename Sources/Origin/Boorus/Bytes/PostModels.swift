@@ -28,7 +28,9 @@ final class PostModels: Sendable {
 
     /// Draws those that are wanted now on all processors.
     func prepare(_ numbers: Set<Int>) {
-        let wanted = numbers.sorted()
+        func size(_ number: Int) -> Int { PostModel.all[number].pixels.width * PostModel.all[number].pixels.height }
+        // the largest first: nobody waits for one that was left for last
+        let wanted = numbers.sorted { (size($0), $0) > (size($1), $1) }
         DispatchQueue.concurrentPerform(iterations: wanted.count) { _ = drawn(wanted[$0]) }
     }
 }

@@ -10,12 +10,12 @@ enum PostPadding {
     static let piece = 256
 
     /// A piece whose content follows from its place.
-    static func piece(_ format: PostFormat, index: Int, salt: UInt64) -> [UInt8] {
+    static func piece(_ format: ServedFormat, index: Int, salt: UInt64) -> [UInt8] {
         unit(format, noise(piece - overhead(format), salt: Chance.mix(salt &+ UInt64(index))))
     }
 
     /// A unit of the format that holds a payload of at most 255 bytes, an even number in WebP.
-    static func unit(_ format: PostFormat, _ payload: [UInt8]) -> [UInt8] {
+    static func unit(_ format: ServedFormat, _ payload: [UInt8]) -> [UInt8] {
         let count = payload.count
         switch format {
         case .jpg: return [0xff, 0xfe] + big(count + 2, bytes: 2) + payload
@@ -33,7 +33,7 @@ enum PostPadding {
     }
 
     /// What a file of the format ends with, behind the last unit.
-    static func closing(_ format: PostFormat) -> [UInt8] {
+    static func closing(_ format: ServedFormat) -> [UInt8] {
         switch format {
         case .jpg: [0xff, 0xd9]
         case .png: [0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82]
@@ -53,7 +53,7 @@ enum PostPadding {
     }
 
     /// Whether a file's head tells its length, so that all files of one head must be equally long.
-    static func isFixed(_ format: PostFormat) -> Bool {
+    static func isFixed(_ format: ServedFormat) -> Bool {
         format == .webp || format == .swf || format == .zip
     }
 
@@ -79,7 +79,7 @@ enum PostPadding {
         (0..<bytes).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    private static func overhead(_ format: PostFormat) -> Int {
+    private static func overhead(_ format: ServedFormat) -> Int {
         switch format {
         case .jpg, .gif: 4
         case .png: 12

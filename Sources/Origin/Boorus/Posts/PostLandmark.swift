@@ -45,24 +45,24 @@ enum PostLandmark: Int, CaseIterable, Sendable {
     case flagged
     /// More tags than any name has room for.
     case manyTags
-    /// The original is a PNG of six megapixels.
+    /// The original is a PNG of 2400 x 1350 pixels.
     case large
 
     /// The day of all of them.
     static let day = Day(ordinal: 19_843)  // 2024-04-30
 
     /// The number of ``plain`` on a site.
-    static func first(_ site: PostSite) -> Int64 {
+    static func first(_ site: ServedSite) -> Int64 {
         PostSlot(day: day.ordinal - site.firstDay.ordinal, number: 0).id(site)
     }
 
     /// The post's number.
-    func id(_ site: PostSite) -> Int64 {
+    func id(_ site: ServedSite) -> Int64 {
         Self.first(site) + Int64(rawValue)
     }
 
     /// The landmark of a place.
-    init?(_ slot: PostSlot, _ site: PostSite) {
+    init?(_ slot: PostSlot, _ site: ServedSite) {
         guard slot.day == Self.day.ordinal - site.firstDay.ordinal else { return nil }
         self.init(rawValue: slot.number)
     }
@@ -73,7 +73,7 @@ enum PostLandmark: Int, CaseIterable, Sendable {
     static let busyArtist = "busy_artist"
 
     /// Makes a post what it is for; leaves all others alone.
-    static func furnish(_ post: inout ServedPost, _ site: PostSite) {
+    static func furnish(_ post: inout ServedPost, _ site: ServedSite) {
         guard let mark = PostLandmark(post.slot, site) else { return }
         post.rating = site.isDanbooru ? .general : .sensitive
         post.upScore = 5000 - 10 * mark.rawValue
@@ -97,16 +97,16 @@ enum PostLandmark: Int, CaseIterable, Sendable {
     }
 
     /// Gives a post's file the kind that it is for.
-    static func furnish(_ file: inout PostFile, _ slot: PostSlot, _ site: PostSite) {
+    static func furnish(_ file: inout ServedPostFile, _ slot: PostSlot, _ site: ServedSite) {
         guard let mark = PostLandmark(slot, site) else { return }
-        let models = PostModel.numbers[mark.format(site)] ?? []
+        let models = PostModel.numbers(mark.format(site))
         // small ones come first in the table, the largest last
         file.model = (mark == .small || mark == .webp ? models.first : models.last) ?? 0
-        if mark.format(site) == .jpg, mark != .small { file.model = 3 + mark.rawValue % 15 }
+        if mark.format(site) == .jpg, mark != .small { file.model = 3 + mark.rawValue % 13 }
         if mark == .breakable { file.model = (models.first ?? 0) + 1 }
     }
 
-    private func format(_ site: PostSite) -> PostFormat {
+    private func format(_ site: ServedSite) -> ServedFormat {
         switch self {
         case .mp4: .mp4
         case .webm: .webm

@@ -11,7 +11,7 @@ struct PostSlot: Hashable, Sendable {
     }
 
     /// The place of a post's number; nil for one that no post can have.
-    init?(id: Int64, site: PostSite) {
+    init?(id: Int64, site: ServedSite) {
         guard id > 0, id < Self.mostID else { return nil }
         let place = Int(id) - 1
         self.init(day: place / site.stride, number: place % site.stride)
@@ -19,7 +19,7 @@ struct PostSlot: Hashable, Sendable {
     }
 
     /// The post's number.
-    func id(_ site: PostSite) -> Int64 {
+    func id(_ site: ServedSite) -> Int64 {
         Int64(day) * Int64(site.stride) + Int64(number) + 1
     }
 

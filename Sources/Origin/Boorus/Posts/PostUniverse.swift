@@ -6,10 +6,10 @@ import Rankings
 /// May be used from any thread; the drawn models are shared and guarded by themselves.
 struct PostUniverse: Sendable {
     let seed: UInt64
-    let site: PostSite
+    let site: ServedSite
     let models: PostModels
 
-    init(seed: UInt64, site: PostSite) {
+    init(seed: UInt64, site: ServedSite) {
         self.seed = seed
         self.site = site
         models = PostModels(seed: seed)
@@ -59,13 +59,12 @@ struct PostUniverse: Sendable {
     }
 
     /// Which file a post has.
-    func file(_ slot: PostSlot, id: Int64) -> PostFile {
+    func file(_ slot: PostSlot, id: Int64) -> ServedPostFile {
         var chance = Chance(seed, Self.stream(site) ^ 0xf11e, UInt64(bitPattern: id))
         let format = format(slot, &chance)
-        let numbers = PostModel.numbers[format] ?? [0]
-        var file = PostFile(
-            model: chance.pick(numbers), level: chance.within(Self.leastLevel...DrawnModel.levels),
-            noise: chance.below(PostFile.mostNoise), salt: chance.next())
+        var file = ServedPostFile(
+            model: chance.pick(PostModel.numbers(format)), level: chance.within(Self.leastLevel...DrawnModel.levels),
+            noise: chance.below(ServedPostFile.mostNoise), salt: chance.next())
         PostLandmark.furnish(&file, slot, site)
         return file
     }
@@ -88,7 +87,7 @@ struct PostUniverse: Sendable {
     private static let expungedEvery = 60
 
     /// Different sites have different posts.
-    private static func stream(_ site: PostSite) -> UInt64 {
+    private static func stream(_ site: ServedSite) -> UInt64 {
         switch site {
         case .danbooru: 0x0db
         case .yandere: 0x07a
@@ -106,7 +105,7 @@ struct PostUniverse: Sendable {
     }
 
     /// Danbooru: of the 200 best of a day 128 were JPEG, 61 PNG, 10 MP4 and 1 an archive (reference, 3.2).
-    private func format(_ slot: PostSlot, _ chance: inout Chance) -> PostFormat {
+    private func format(_ slot: PostSlot, _ chance: inout Chance) -> ServedFormat {
         let draw = chance.below(1000)
         guard site.isDanbooru else {
             return draw < 640 ? .jpg : draw < 990 ? .png : draw < 996 || slot.day > Self.lastFlash ? .gif : .swf
@@ -127,7 +126,7 @@ struct PostUniverse: Sendable {
     /// Flash ended in 2020.
     private static let lastFlash = 4500
 
-    private func rating(_ chance: inout Chance) -> PostRating {
+    private func rating(_ chance: inout Chance) -> ServedRating {
         let draw = chance.below(100)
         if site.isDanbooru {
             return draw < 48 ? .general : draw < 74 ? .sensitive : draw < 90 ? .questionable : .explicit
@@ -142,7 +141,7 @@ struct PostUniverse: Sendable {
         return Int(steep * steep * (site.isDanbooru ? 320 : 90)) + chance.below(site.isDanbooru ? 12 : 5)
     }
 
-    private func source(_ chance: inout Chance) -> PostSource {
+    private func source(_ chance: inout Chance) -> ServedPostSource {
         let number = chance.within(1_000...90_000)
         let work = Int64(chance.within(70_000_000...148_000_000))
         switch chance.below(10) {

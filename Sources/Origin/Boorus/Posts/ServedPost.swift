@@ -4,13 +4,13 @@ struct ServedPost: Sendable {
     let id: Int64
     /// Unix milliseconds.
     let created: Int64
-    var file: PostFile
-    var rating: PostRating
+    var file: ServedPostFile
+    var rating: ServedRating
     var upScore: Int
     /// At most 0.
     var downScore: Int
     var uploader: Int
-    var source: PostSource
+    var source: ServedPostSource
     var parent: Int64?
     var hasChildren = false
     /// Removed because the artist asked: no address is told.
@@ -30,7 +30,7 @@ struct ServedPost: Sendable {
     var model: PostModel { PostModel.all[file.model] }
 
     /// The kind of the original.
-    var format: PostFormat { model.format }
+    var format: ServedFormat { model.format }
 
     /// Pixels of the original.
     var pixels: PixelSize { model.pixels }
@@ -40,7 +40,7 @@ struct ServedPost: Sendable {
 }
 
 /// Where a post says that it comes from.
-enum PostSource: Sendable {
+enum ServedPostSource: Sendable {
     case nothing
     /// A page elsewhere.
     case page(Int)

@@ -7,11 +7,11 @@ struct ServedQuery: Sendable {
     /// Numbers, in ranges; nil for any.
     var ids: [ClosedRange<Int64>]?
     var digest: OriginDigest?
-    var ratings = Set(PostRating.allCases)
+    var ratings = Set(ServedRating.allCases)
     /// Places in ``ServedTags/all``.
     var tags: [Int] = []
     var excluded: [Int] = []
-    var formats: Set<PostFormat>?
+    var formats: Set<ServedFormat>?
     var scores: ClosedRange<Int>?
     var uploader: Int?
     var parent: Int64?
@@ -42,7 +42,7 @@ struct ServedQuery: Sendable {
 
 extension PostUniverse {
     /// The posts that a query finds, in its order; of a query that names neither days nor numbers those of the newest days.
-    func posts(_ query: ServedQuery, index: PostIndex, now: Int64) -> [ServedPost] {
+    func posts(_ query: ServedQuery, index: PostsByDigest, now: Int64) -> [ServedPost] {
         guard !query.isEmpty else { return [] }
         let found = candidates(query, index: index, now: now).filter { matches($0, query) }
         switch query.order {
@@ -55,7 +55,7 @@ extension PostUniverse {
 
     // MARK: -
 
-    private func candidates(_ query: ServedQuery, index: PostIndex, now: Int64) -> [ServedPost] {
+    private func candidates(_ query: ServedQuery, index: PostsByDigest, now: Int64) -> [ServedPost] {
         if let digest = query.digest { return index.post(digest, now: now).map { [$0] } ?? [] }
         if let parent = query.parent { return (parent...parent + 1).compactMap { post($0, now: now) } }
         let today = site.day(at: now)

@@ -12,7 +12,7 @@ struct ServedTag: Hashable, Sendable {
         case meta = 5
 
         /// The number on Moebooru, where sites configure what lies beyond the first four (reference, 4.1).
-        func number(_ site: PostSite) -> Int {
+        func number(_ site: ServedSite) -> Int {
             self == .meta && !site.isDanbooru ? 6 : rawValue
         }
 

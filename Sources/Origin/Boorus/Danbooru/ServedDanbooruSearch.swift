@@ -1,7 +1,7 @@
 import Rankings
 
 /// Danbooru's grammar of searches, as far as anonymous programs use it (reference, 3.1).
-struct DanbooruSearch: Sendable {
+struct ServedDanbooruSearch: Sendable {
     var query = ServedQuery()
     /// Tags that count for the limit of anonymous users.
     private(set) var counted = 0
@@ -12,7 +12,7 @@ struct DanbooruSearch: Sendable {
     static let mostTags = 2
 
     /// Reads the words of a search.
-    init(_ text: String, site: PostSite) {
+    init(_ text: String, site: ServedSite) {
         let words = text.split { $0 == " " || $0 == "\n" || $0 == "\t" }
         for word in words {
             let isNegated = word.hasPrefix("-") && ServedTags.places[String(word)] == nil
@@ -34,7 +34,7 @@ struct DanbooruSearch: Sendable {
     // MARK: -
 
     /// Takes in a metatag; false for one that is not known, which is a tag like any other.
-    private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: PostSite) -> Bool {
+    private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: ServedSite) -> Bool {
         switch name {
         case "order":
             counted += 1
@@ -49,8 +49,8 @@ struct DanbooruSearch: Sendable {
             guard let range = ServedRanges.numbers(value) else { return empty() }
             query.scores = Int(range.lowerBound)...Int(range.upperBound)
         case "filetype":
-            let named = Set(value.split(separator: "," as Character).compactMap { PostFormat(rawValue: String($0)) })
-            query.formats = isNegated ? Set(PostFormat.allCases).subtracting(named) : named
+            let named = Set(value.split(separator: "," as Character).compactMap { ServedFormat(rawValue: String($0)) })
+            query.formats = isNegated ? Set(ServedFormat.allCases).subtracting(named) : named
         case "limit": limit = Int(value)
         case "parent": query.parent = Int64(value) ?? 0
         case "user", "approver", "fav", "pool": return empty()
@@ -69,7 +69,7 @@ struct DanbooruSearch: Sendable {
     /// Words are known by their first letter; `safe` is what was renamed to "sensitive".
     private mutating func rate(_ value: Substring, _ isNegated: Bool) {
         let named = value.lowercased().split(separator: "," as Character).compactMap { word in
-            word.first.flatMap { PostRating(rawValue: String($0)) }
+            word.first.flatMap { ServedRating(rawValue: String($0)) }
         }
         if isNegated { query.ratings.subtract(named) } else { query.ratings.formIntersection(named) }
     }

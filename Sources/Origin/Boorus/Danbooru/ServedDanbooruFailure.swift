@@ -1,5 +1,5 @@
 /// Errors as Danbooru tells them (recorded: a page beyond 1000).
-enum DanbooruFailure: Sendable {
+enum ServedDanbooruFailure: Sendable {
     case notFound
     case pageTooHigh
     case tooManyTags
@@ -38,8 +38,8 @@ enum DanbooruFailure: Sendable {
     private var message: String {
         switch self {
         case .notFound: "That record was not found."
-        case .pageTooHigh: "You cannot go beyond page \(DanbooruAnswers.mostPages)."
-        case .tooManyTags: "You cannot search for more than \(DanbooruSearch.mostTags) tags at a time."
+        case .pageTooHigh: "You cannot go beyond page \(ServedDanbooru.mostPages)."
+        case .tooManyTags: "You cannot search for more than \(ServedDanbooruSearch.mostTags) tags at a time."
         case .tooOften: "You're doing that too fast. Wait a minute and try again."
         case .timeout: "The database timed out running your query."
         }

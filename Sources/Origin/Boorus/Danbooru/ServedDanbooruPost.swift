@@ -1,7 +1,7 @@
 /// A post as Danbooru's JSON has it: 46 keys, or 42 when the file is not for everybody.
-struct DanbooruRecord: Sendable {
+struct ServedDanbooruPost: Sendable {
     let universe: PostUniverse
-    let index: PostIndex
+    let index: PostsByDigest
     /// Whether only rating g is visible.
     let isSafe: Bool
 
@@ -46,8 +46,8 @@ struct DanbooruRecord: Sendable {
         let length: Int
         let isVisible: Bool
 
-        func url(_ rendition: PostRendition, _ fileExtension: String) -> String {
-            DanbooruPath(rendition, digest, fileExtension).url
+        func url(_ rendition: ServedRendition, _ fileExtension: String) -> String {
+            ServedDanbooruPath(rendition, digest, fileExtension).url
         }
 
         var large: String {
@@ -82,7 +82,7 @@ struct DanbooruRecord: Sendable {
 
     /// The keys before `media_asset`, in the order recorded.
     private func head(_ post: ServedPost, _ files: Files, _ tags: Tags) -> [(String, JSONValue)] {
-        let created = JSONValue.string(EasternTime.iso(post.created))
+        let created = JSONValue.string(ServedEasternTime.iso(post.created))
         var members: [(String, JSONValue)] = [
             ("id", .number(post.id)), ("created_at", created), ("uploader_id", .int(post.uploader)),
             ("score", .int(post.score)), ("source", .string(post.source.text)),
@@ -110,11 +110,11 @@ struct DanbooruRecord: Sendable {
 
     private func asset(_ post: ServedPost, _ files: Files) -> JSONValue {
         // uploaded some seconds before it is posted
-        let created = JSONValue.string(EasternTime.iso(post.created - 9_410))
+        let created = JSONValue.string(ServedEasternTime.iso(post.created - 9_410))
         var chance = Chance(universe.seed, 0xa55e7, UInt64(bitPattern: post.id))
         var members: [(String, JSONValue)] = [
             ("id", .number(post.id * 4 + 1)), ("created_at", created),
-            ("updated_at", .string(EasternTime.iso(post.created - 8_003))),
+            ("updated_at", .string(ServedEasternTime.iso(post.created - 8_003))),
         ]
         if files.isVisible { members.append(("md5", .string(files.digest.hex))) }
         members += [
@@ -133,7 +133,7 @@ struct DanbooruRecord: Sendable {
     }
 
     private func variant(
-        _ rendition: PostRendition, _ fileExtension: String, _ post: ServedPost, _ files: Files
+        _ rendition: ServedRendition, _ fileExtension: String, _ post: ServedPost, _ files: Files
     ) -> JSONValue {
         let pixels = rendition.pixels(of: post.pixels)
         return .object([

@@ -1,7 +1,7 @@
 /// A post as Moebooru's JSON has it: 44 keys in 2026, 36 on konachan until 2023.
-struct MoebooruRecord: Sendable {
+struct ServedMoebooruPost: Sendable {
     let universe: PostUniverse
-    let index: PostIndex
+    let index: PostsByDigest
     let isOld: Bool
 
     /// The record; nil without memory.
@@ -39,7 +39,7 @@ struct MoebooruRecord: Sendable {
     private static let firstCreator = 40_000
 
     private func preview(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
-        let actual = PostRendition.preview.pixels(of: post.pixels)
+        let actual = ServedRendition.preview.pixels(of: post.pixels)
         let shown = post.pixels.fitted(into: PixelSize(width: 150, height: 150))
         return [
             ("preview_url", .string(urls.preview)), ("preview_width", .int(shown.width)),
@@ -51,7 +51,7 @@ struct MoebooruRecord: Sendable {
     /// No sample is told by 0 bytes, the original's address and its size.
     private func sample(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
         let exists = universe.hasWide(post)
-        let pixels = exists ? PostRendition.wide.pixels(of: post.pixels) : post.pixels
+        let pixels = exists ? ServedRendition.wide.pixels(of: post.pixels) : post.pixels
         let url = exists ? urls.sample : urls.original
         return (post.isDeleted ? [] : [("sample_url", .string(url))]) + [
             ("sample_width", .int(pixels.width)), ("sample_height", .int(pixels.height)),
@@ -62,7 +62,7 @@ struct MoebooruRecord: Sendable {
     /// Of a PNG only; the original's address and its size for all others.
     private func jpeg(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
         let exists = post.format == .png
-        let pixels = exists ? PostRendition.jpeg.pixels(of: post.pixels) : post.pixels
+        let pixels = exists ? ServedRendition.jpeg.pixels(of: post.pixels) : post.pixels
         let url = exists ? urls.jpeg : urls.original
         return (post.isDeleted ? [] : [("jpeg_url", .string(url))]) + [
             ("jpeg_width", .int(pixels.width)), ("jpeg_height", .int(pixels.height)),
@@ -91,7 +91,7 @@ struct MoebooruRecord: Sendable {
                     "flag_detail",
                     .object([
                         ("post_id", .number(post.id)), ("reason", "sample"),
-                        ("created_at", .string("\(EasternTime.iso(post.created))")), ("user_id", .null),
+                        ("created_at", .string("\(ServedEasternTime.iso(post.created))")), ("user_id", .null),
                         ("flagged_by", "system"),
                     ])
                 ))
@@ -102,7 +102,7 @@ struct MoebooruRecord: Sendable {
 
 /// The addresses of a post's files, with the decoration that each site puts behind the digest.
 private struct Addresses {
-    let site: PostSite
+    let site: ServedSite
     let post: ServedPost
     let digest: String
     let isOld: Bool
@@ -118,7 +118,7 @@ private struct Addresses {
 
     var preview: String {
         let host = site == .yandere ? "https://assets.yande.re" : host
-        guard !post.isDeleted else { return host + MoebooruPath.deletedPreview }
+        guard !post.isDeleted else { return host + ServedMoebooruPath.deletedPreview }
         return "\(host)/data/preview/\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))/\(digest).jpg"
     }
 

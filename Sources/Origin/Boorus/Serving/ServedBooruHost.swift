@@ -1,7 +1,7 @@
 import Rankings
 
 /// How the image hosts of the boorus answer: nginx with ranges, ETag and Last-Modified, no test of the Referer.
-struct BooruHost: Sendable {
+struct ServedBooruHost: Sendable {
     let moment: ServedMoment
 
     /// The answer for a picture; nil stands for a path without one.

@@ -2,7 +2,7 @@
 ///
 /// ## Concurrency
 /// Called from the threads of all connections; what changes is behind locks of its own.
-final class PixivRoutes: OriginRoutes {
+final class PixivOrigin: OriginRoutes {
     private let configuration: OriginServer.Configuration
     private let universe: Universe
     private let recordings: Recordings?

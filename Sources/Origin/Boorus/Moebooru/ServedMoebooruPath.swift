@@ -1,8 +1,8 @@
 import Rankings
 
 /// A path on a Moebooru site's image hosts, taken apart: what stands behind the digest is for people (reference, 4.3).
-struct MoebooruPath: Sendable {
-    let rendition: PostRendition
+struct ServedMoebooruPath: Sendable {
+    let rendition: ServedRendition
     let digest: OriginDigest
     let fileExtension: String
 
@@ -37,12 +37,12 @@ struct MoebooruPath: Sendable {
                 scene: universe.seed, title: "deleted", author: "", place: "", rank: nil, page: 0, pageCount: 1))
     }
 
-    private static let folders: [String: PostRendition] = ["image": .original, "sample": .wide, "jpeg": .jpeg]
+    private static let folders: [String: ServedRendition] = ["image": .original, "sample": .wide, "jpeg": .jpeg]
 }
 
 extension PostUniverse {
     /// The picture at a path of a post that has this digest; nil if it has no such rendition.
-    func picture(_ path: MoebooruPath, of post: ServedPost) -> Picture? {
+    func picture(_ path: ServedMoebooruPath, of post: ServedPost) -> Picture? {
         guard !post.isDeleted else { return nil }
         let exists: Bool
         switch path.rendition {

@@ -1,7 +1,7 @@
 import Rankings
 
 /// Moebooru's grammar of searches (reference, 4.1).
-struct MoebooruSearch: Sendable {
+struct ServedMoebooruSearch: Sendable {
     var query = ServedQuery()
     /// Plain tags, of which there may be six.
     private(set) var plain = 0
@@ -12,7 +12,7 @@ struct MoebooruSearch: Sendable {
     static let mostTags = 6
 
     /// Reads the words of a search.
-    init(_ text: String, site: PostSite) {
+    init(_ text: String, site: ServedSite) {
         query.showsDeleted = false
         for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" || $0 == "\t" }) {
             let isNegated = word.hasPrefix("-") && ServedTags.places[String(word)] == nil
@@ -32,7 +32,7 @@ struct MoebooruSearch: Sendable {
 
     // MARK: -
 
-    private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: PostSite) {
+    private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: ServedSite) {
         switch name {
         case "order": query.order = Self.orders[String(value)] ?? query.order
         case "date": query.narrow(ServedRanges.days(value, first: site.firstDay))
@@ -52,7 +52,7 @@ struct MoebooruSearch: Sendable {
         case "user":
             query.uploader = Uploaders.number(of: String(value))
             query.isEmpty = query.isEmpty || query.uploader == nil
-        case "ext": query.formats = PostFormat(rawValue: String(value)).map { [$0] } ?? []
+        case "ext": query.formats = ServedFormat(rawValue: String(value)).map { [$0] } ?? []
         case "parent": query.parent = Int64(value) ?? 0
         case "limit": limit = Int(value)
         case "holds", "pending", "width", "height", "mpixels", "source", "shown", "deleted": break
@@ -62,12 +62,12 @@ struct MoebooruSearch: Sendable {
 
     /// Unknown words are ignored: the list is then of every rating.
     private mutating func rate(_ value: String, _ isNegated: Bool) {
-        let named: Set<PostRating>
+        let named: Set<ServedRating>
         switch value {
         case "questionableless": named = [.sensitive, .questionable]
         case "questionableplus": named = [.questionable, .explicit]
         default:
-            guard let letter = value.first, let rating = PostRating(rawValue: String(letter)), rating != .general
+            guard let letter = value.first, let rating = ServedRating(rawValue: String(letter)), rating != .general
             else { return }
             named = [rating]
         }

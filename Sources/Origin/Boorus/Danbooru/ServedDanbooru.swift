@@ -1,9 +1,9 @@
 import Rankings
 
 /// The routes of Danbooru's API.
-struct DanbooruAnswers: Sendable {
+struct ServedDanbooru: Sendable {
     let universe: PostUniverse
-    let index: PostIndex
+    let index: PostsByDigest
     let now: Int64
     /// Whether only rating g exists.
     let isSafe: Bool
@@ -22,23 +22,23 @@ struct DanbooruAnswers: Sendable {
         case ["posts.json"]: return posts()
         case ["explore", "posts", "popular.json"]: return popular(popularLimit)
         case ["counts", "posts.json"]: return counts()
-        case ["tags.json"]: return .rails(.array(DanbooruTags(now: now).list(request)))
+        case ["tags.json"]: return .rails(.array(ServedDanbooruTags(now: now).list(request)))
         case let path where path.count == 2 && path[0] == "posts" && path[1].hasSuffix(".json"):
             return post(path[1].dropLast(".json".count))
         case let path where path.last?.hasSuffix(".json") == true:
-            return DanbooruFailure.notFound.response
+            return ServedDanbooruFailure.notFound.response
         default: return nil
         }
     }
 
     // MARK: -
 
-    private var records: DanbooruRecord {
-        DanbooruRecord(universe: universe, index: index, isSafe: isSafe)
+    private var records: ServedDanbooruPost {
+        ServedDanbooruPost(universe: universe, index: index, isSafe: isSafe)
     }
 
-    private func search() -> DanbooruSearch {
-        var search = DanbooruSearch(request.form("tags") ?? "", site: universe.site)
+    private func search() -> ServedDanbooruSearch {
+        var search = ServedDanbooruSearch(request.form("tags") ?? "", site: universe.site)
         if isSafe { search.query.ratings.formIntersection([.general]) }
         return search
     }
@@ -46,17 +46,17 @@ struct DanbooruAnswers: Sendable {
     private func posts() -> Response {
         if let text = request.value("md5") {
             let post = OriginDigest(hex: text).flatMap { index.post($0, now: now) }
-            return post.flatMap(record).map { .rails($0) } ?? DanbooruFailure.notFound.response
+            return post.flatMap(record).map { .rails($0) } ?? ServedDanbooruFailure.notFound.response
         }
         let search = search()
-        guard search.counted <= DanbooruSearch.mostTags else { return DanbooruFailure.tooManyTags.response }
-        guard !search.query.isSlow else { return DanbooruFailure.timeout.response }
+        guard search.counted <= ServedDanbooruSearch.mostTags else { return ServedDanbooruFailure.tooManyTags.response }
+        guard !search.query.isSlow else { return ServedDanbooruFailure.timeout.response }
         return page(search.query, limit: search.limit, most: Self.mostPosts)
     }
 
     private func popular(_ limit: PopularLimit) -> Response {
         guard let points = limit.take(now: now) else {
-            var answer = DanbooruFailure.tooOften.response
+            var answer = ServedDanbooruFailure.tooOften.response
             answer.headers.append(("X-Rate-Limit", Self.state(points: 0)))
             return answer
         }
@@ -99,7 +99,7 @@ struct DanbooruAnswers: Sendable {
             return beside(id, isBefore: direction == "b", query, size: size)
         }
         let number = max(1, Int(text) ?? 1)
-        guard number <= Self.mostPages else { return DanbooruFailure.pageTooHigh.response }
+        guard number <= Self.mostPages else { return ServedDanbooruFailure.pageTooHigh.response }
         let found = universe.posts(query, index: index, now: now)
         return list(found.dropFirst((number - 1) * size).prefix(size))
     }
@@ -132,7 +132,7 @@ struct DanbooruAnswers: Sendable {
 
     private func post(_ text: Substring) -> Response {
         guard let post = Int64(text).flatMap({ universe.post($0, now: now) }), let record = record(post) else {
-            return DanbooruFailure.notFound.response
+            return ServedDanbooruFailure.notFound.response
         }
         var answer = record
         if case .object(let members) = record, request.value("only")?.contains("media_metadata") == true {
@@ -150,8 +150,8 @@ struct DanbooruAnswers: Sendable {
 
     private func counts() -> Response {
         let search = search()
-        guard search.counted <= DanbooruSearch.mostTags else { return DanbooruFailure.tooManyTags.response }
-        guard !search.query.isSlow else { return DanbooruFailure.timeout.response }
+        guard search.counted <= ServedDanbooruSearch.mostTags else { return ServedDanbooruFailure.tooManyTags.response }
+        guard !search.query.isSlow else { return ServedDanbooruFailure.timeout.response }
         let count = universe.posts(search.query, index: index, now: now).count
         return .rails(.object([("counts", .object([("posts", .int(count))]))]))
     }

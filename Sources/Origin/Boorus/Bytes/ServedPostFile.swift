@@ -1,5 +1,5 @@
 /// Which file a post has: a model, how much padding, and a tail that no other post has.
-struct PostFile: Sendable {
+struct ServedPostFile: Sendable {
     /// Of ``PostModel/all``.
     var model: Int
     /// At most ``DrawnModel/levels``.
@@ -9,10 +9,15 @@ struct PostFile: Sendable {
     /// Which post of which site and universe it is.
     let salt: UInt64
 
-    /// What stands behind the padding.
-    var tail: [UInt8] {
-        let format = PostModel.all[model].format
-        var payload = Array("rankfs ".utf8) + Self.digits(salt)
+    /// What stands behind the padding in a file of a format.
+    func tail(_ format: ServedFormat) -> [UInt8] {
+        var payload: [UInt8] = []
+        payload.reserveCapacity(PostPadding.piece)
+        payload += Self.name
+        for index in 0..<16 {
+            let digit = UInt8(truncatingIfNeeded: salt >> (UInt64(index) * 4)) & 15
+            payload.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
+        }
         if PostPadding.isFixed(format) {
             payload += [UInt8](repeating: 0x20, count: DrawnModel.emptyPayload.count - payload.count)
         } else {
@@ -22,12 +27,7 @@ struct PostFile: Sendable {
     }
 
     /// Most bytes of noise: with them a tail is a few blocks of the digest.
-    static let mostNoise = 200
+    static let mostNoise = 60
 
-    private static func digits(_ number: UInt64) -> [UInt8] {
-        (0..<16).map { index in
-            let digit = UInt8(truncatingIfNeeded: number >> (UInt64(index) * 4)) & 15
-            return digit < 10 ? 0x30 + digit : 0x57 + digit
-        }
-    }
+    private static let name = Array("rankfs ".utf8)
 }

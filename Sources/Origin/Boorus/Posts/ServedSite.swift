@@ -1,7 +1,7 @@
 import Rankings
 
 /// A booru that the origin stands for.
-enum PostSite: String, Sendable {
+enum ServedSite: String, Sendable {
     case danbooru
     case yandere
     case konachan
@@ -41,12 +41,12 @@ enum PostSite: String, Sendable {
 
     /// When a day begins, in Unix seconds.
     func begin(of day: Day) -> Int64 {
-        isDanbooru ? EasternTime.begin(of: day) : day.beginsInUTC
+        isDanbooru ? ServedEasternTime.begin(of: day) : day.beginsInUTC
     }
 
     /// The day of a moment.
     func day(at seconds: Int64) -> Day {
-        isDanbooru ? EasternTime.day(at: seconds) : Day.inUTC(atUnixSeconds: seconds)
+        isDanbooru ? ServedEasternTime.day(at: seconds) : Day.inUTC(atUnixSeconds: seconds)
     }
 
     /// Days that a search without a day looks through, the newest ones.
@@ -54,7 +54,7 @@ enum PostSite: String, Sendable {
 }
 
 /// How much of what everybody may see a post shows.
-enum PostRating: String, CaseIterable, Sendable {
+enum ServedRating: String, CaseIterable, Sendable {
     case general = "g"
     /// "Sensitive" on Danbooru, "safe" on Moebooru.
     case sensitive = "s"

@@ -1,9 +1,9 @@
 import Rankings
 
 /// The routes of Moebooru's API.
-struct MoebooruAnswers: Sendable {
+struct ServedMoebooru: Sendable {
     let universe: PostUniverse
-    let index: PostIndex
+    let index: PostsByDigest
     let now: Int64
     /// Whether records have the 36 keys of before.
     let isOld: Bool
@@ -32,12 +32,12 @@ struct MoebooruAnswers: Sendable {
     // MARK: -
 
     private func posts() -> Response {
-        let search = MoebooruSearch(request.form("tags") ?? "", site: universe.site)
-        guard search.plain <= MoebooruSearch.mostTags else {
+        let search = ServedMoebooruSearch(request.form("tags") ?? "", site: universe.site)
+        guard search.plain <= ServedMoebooruSearch.mostTags else {
             return .rails(
                 .object([
                     ("success", false),
-                    ("reason", .string("You can only search up to \(MoebooruSearch.mostTags) tags at once")),
+                    ("reason", .string("You can only search up to \(ServedMoebooruSearch.mostTags) tags at once")),
                 ]), status: 500)
         }
         let asked = search.limit ?? request.value("limit").flatMap { Int($0) } ?? Self.pageSize
@@ -51,7 +51,7 @@ struct MoebooruAnswers: Sendable {
     /// A bare list, or with `api_version=2` an object that can hold the types of all tags.
     private func list(_ posts: ArraySlice<ServedPost>) -> Response {
         universe.models.prepare(Set(posts.map(\.file.model)))
-        let records = MoebooruRecord(universe: universe, index: index, isOld: isOld)
+        let records = ServedMoebooruPost(universe: universe, index: index, isOld: isOld)
         let list = JSONValue.array(posts.compactMap(records.json))
         guard request.value("api_version") == "2" else { return .rails(list) }
         var members: [(String, JSONValue)] = [("posts", list), ("pools", .array([])), ("pool_posts", .array([]))]

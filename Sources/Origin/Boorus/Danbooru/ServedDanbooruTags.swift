@@ -1,12 +1,12 @@
 /// The list of tags, `/tags.json`, with the keys recorded.
-struct DanbooruTags: Sendable {
+struct ServedDanbooruTags: Sendable {
     /// Unix seconds.
     let now: Int64
 
     /// The tags that a request asks for: by name or a pattern with `*`, the most used first.
     func list(_ request: Request) -> [JSONValue] {
         let size = min(max(0, request.value("limit").flatMap { Int($0) } ?? Self.pageSize), Self.most)
-        let page = min(max(1, request.value("page").flatMap { Int($0) } ?? 1), DanbooruAnswers.mostPages)
+        let page = min(max(1, request.value("page").flatMap { Int($0) } ?? 1), ServedDanbooru.mostPages)
         var places = Array(ServedTags.all.indices)
         if let pattern = request.form("search[name_matches]") {
             let parts = pattern.lowercased().split(separator: "*" as Character, omittingEmptySubsequences: false)
@@ -40,8 +40,8 @@ struct DanbooruTags: Sendable {
         let created = (Self.firstTag + Int64(place) * 40_000) * 1000
         return .object([
             ("id", .int(place + 1)), ("name", .string(tag.name)), ("post_count", .int(Self.count(place))),
-            ("category", .int(tag.kind.rawValue)), ("created_at", .string(EasternTime.iso(created))),
-            ("updated_at", .string(EasternTime.iso(created + 999_886))), ("is_locked", false),
+            ("category", .int(tag.kind.rawValue)), ("created_at", .string(ServedEasternTime.iso(created))),
+            ("updated_at", .string(ServedEasternTime.iso(created + 999_886))), ("is_locked", false),
         ])
     }
 

@@ -1,6 +1,6 @@
 /// A path on Danbooru's image host, taken apart (reference, 3.3).
-struct DanbooruPath: Sendable {
-    let rendition: PostRendition
+struct ServedDanbooruPath: Sendable {
+    let rendition: ServedRendition
     let digest: OriginDigest
     let fileExtension: String
     /// Whether it is one of the forms of before, which lead to the new ones.
@@ -31,7 +31,7 @@ struct DanbooruPath: Sendable {
     }
 
     /// The path of a post's file.
-    init(_ rendition: PostRendition, _ digest: OriginDigest, _ fileExtension: String) {
+    init(_ rendition: ServedRendition, _ digest: OriginDigest, _ fileExtension: String) {
         self.rendition = rendition
         self.digest = digest
         self.fileExtension = fileExtension
@@ -51,7 +51,7 @@ struct DanbooruPath: Sendable {
     }
 
     private static let samplePrefix = "sample-"
-    private static let folders: [String: PostRendition] = [
+    private static let folders: [String: ServedRendition] = [
         "original": .original, "sample": .sample, "full": .full, "180x180": .box180, "360x360": .box360,
         "720x720": .box720,
     ]
@@ -59,7 +59,7 @@ struct DanbooruPath: Sendable {
 
 extension PostUniverse {
     /// The picture at a path of a post that has this digest; nil if it has no such rendition.
-    func picture(_ path: DanbooruPath, of post: ServedPost) -> Picture? {
+    func picture(_ path: ServedDanbooruPath, of post: ServedPost) -> Picture? {
         guard let variant = variants(of: post).first(where: { $0.rendition == path.rendition }),
             variant.fileExtension == path.fileExtension
         else { return nil }
@@ -67,8 +67,8 @@ extension PostUniverse {
     }
 
     /// The renditions that Danbooru makes, with their extensions.
-    func variants(of post: ServedPost) -> [(rendition: PostRendition, fileExtension: String)] {
-        var variants: [(PostRendition, String)] = [(.box180, "jpg"), (.box360, "jpg"), (.box720, "webp")]
+    func variants(of post: ServedPost) -> [(rendition: ServedRendition, fileExtension: String)] {
+        var variants: [(ServedRendition, String)] = [(.box180, "jpg"), (.box360, "jpg"), (.box720, "webp")]
         if post.hasSample { variants.append((.sample, post.format == .zip ? "webm" : "jpg")) }
         if post.format == .webp || post.format == .avif { variants.append((.full, "jpg")) }
         return variants + [(.original, post.format.rawValue)]
@@ -78,6 +78,6 @@ extension PostUniverse {
 extension ServedPost {
     /// Whether Danbooru has a sample: of still pictures that are wider, and of animations.
     var hasSample: Bool {
-        format == .zip || format.isStill && pixels.width > PostRendition.sampleWidth
+        format == .zip || format.isStill && pixels.width > ServedRendition.sampleWidth
     }
 }

@@ -4,29 +4,31 @@ import Rankings
 ///
 /// ## Concurrency
 /// Called from the threads of all connections; what changes is behind locks of its own.
-final class DanbooruRoutes: OriginRoutes {
+final class DanbooruOrigin: OriginRoutes {
     private let configuration: OriginServer.Configuration
     private let universe: PostUniverse
-    private let index: PostIndex
-    private let popularLimit: PopularLimit
+    private let index: PostsByDigest
+    private let popularLimit = PopularLimit()
+    private let recordings: BooruRecordings?
 
     /// Throws one sentence with cause and remedy.
     init(_ configuration: OriginServer.Configuration) throws(OriginError) {
         self.configuration = configuration
         universe = PostUniverse(seed: configuration.seed, site: .danbooru)
-        index = PostIndex(universe)
-        popularLimit = PopularLimit()
+        index = PostsByDigest(universe)
+        recordings = try BooruRecordings(configuration, .danbooru)
     }
 
     func answer(_ request: Request, _ moment: ServedMoment) -> Response {
         guard Self.isWelcome(request.userAgent) else { return Self.challenge }
-        let host = BooruHost(moment: moment)
-        if let path = DanbooruPath(request.path) {
+        let host = ServedBooruHost(moment: moment)
+        if let recordings { return recorded(request, host, recordings) }
+        if let path = ServedDanbooruPath(request.path) {
             guard !path.isOld else { return Self.moved(to: path.text) }
             let post = index.post(path.digest, now: moment.now)
             return host.answer(request, post.flatMap { universe.picture(path, of: $0) })
         }
-        let answers = DanbooruAnswers(
+        let answers = ServedDanbooru(
             universe: universe, index: index, now: moment.now, isSafe: isSafe(request), request: request)
         return answers.answer(popularLimit) ?? host.answer(request, nil)
     }
@@ -34,6 +36,14 @@ final class DanbooruRoutes: OriginRoutes {
     var placeholder: Picture? { nil }
 
     // MARK: -
+
+    /// What recordings answer.
+    private func recorded(_ request: Request, _ host: ServedBooruHost, _ recordings: BooruRecordings) -> Response {
+        guard let path = ServedDanbooruPath(request.path) else {
+            return recordings.answer(request) ?? ServedDanbooruFailure.notFound.response
+        }
+        return host.answer(request, recordings.picture(path.rendition, path.digest))
+    }
 
     /// Whether only rating g is shown: on the host safebooru, when the query says so, or as the origin was started.
     private func isSafe(_ request: Request) -> Bool {

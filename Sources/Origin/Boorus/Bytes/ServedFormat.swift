@@ -1,5 +1,5 @@
 /// What an original of a booru is stored as, by its extension.
-enum PostFormat: String, CaseIterable, Sendable {
+enum ServedFormat: String, CaseIterable, Sendable {
     case jpg
     case png
     case gif
@@ -22,6 +22,21 @@ enum PostFormat: String, CaseIterable, Sendable {
         case .webm: "video/webm"
         case .zip: "application/zip"
         case .swf: "application/x-shockwave-flash"
+        }
+    }
+
+    /// The place among all formats.
+    var place: Int {
+        switch self {
+        case .jpg: 0
+        case .png: 1
+        case .gif: 2
+        case .webp: 3
+        case .avif: 4
+        case .mp4: 5
+        case .webm: 6
+        case .zip: 7
+        case .swf: 8
         }
     }
 

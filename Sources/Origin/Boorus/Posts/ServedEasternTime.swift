@@ -4,7 +4,7 @@ import Rankings
 ///
 /// Summer time is from the second Sunday of March to the first of November; until 2006 it was from the first Sunday of April
 /// to the last of October (Energy Policy Act of 2005, section 110). Clocks change at two in the morning.
-enum EasternTime {
+enum ServedEasternTime {
     /// Seconds to add to UTC.
     static func offset(at seconds: Int64) -> Int64 {
         let year = Day.inUTC(atUnixSeconds: seconds).civil.year

@@ -1,0 +1,149 @@
+import Testing
+
+@testable import Origin
+
+/// What Danbooru finds, refuses and limits.
+@Suite(.timeLimit(.minutes(2))) struct DanbooruAnswerTests {
+    private let day = "date:2024-04-30"
+    private let all = Booru(.danbooru) { $0.allRatings = true }
+
+    @Test func pagesAreDisjointAndInOrder() throws {
+        let pages = try (1...4).map {
+            try Booru.danbooru.json("/posts.json?tags=\(day)+order:score&limit=120&page=\($0)")
+        }
+        #expect(pages.prefix(2).allSatisfy { $0.children.count == 120 })
+        #expect(pages[3].children.isEmpty, "past the end there is an empty list")
+        let records = pages.flatMap(\.children)
+        let keys = try records.map { record in
+            (try #require(record["score"]?.integer), try #require(record["id"]?.integer))
+        }
+        #expect(Set(keys.map(\.1)).count == keys.count && keys.count > 200)
+        #expect(keys.map(\.1) == keys.sorted { $0 > $1 }.map(\.1), "by points, then by number, both falling")
+        #expect(try Booru.danbooru.ids("/posts.json?tags=\(day)&limit=500").count == 200, "no more at a time")
+        #expect(try Booru.danbooru.ids("/posts.json?tags=\(day)").count == 20)
+    }
+
+    @Test func everyPostOfADayWasUploadedOnIt() throws {
+        let records = try all.json("/posts.json?tags=\(day)&limit=200").children
+        #expect(records.allSatisfy { $0["created_at"]?.string?.hasPrefix("2024-04-30T") == true })
+        let month = try all.json("/posts.json?tags=date:2024-03-30..2024-04-02+order:score&limit=200").children
+        #expect(Set(month.compactMap { $0["created_at"]?.string?.prefix(10) }).count == 4)
+    }
+
+    private func ratings(_ booru: Booru, _ tags: String, host: String? = nil) throws -> Set<String> {
+        Set(
+            try booru.json("/posts.json?tags=\(day)+\(tags)&limit=200", host: host).children.compactMap {
+                $0["rating"]?.string
+            })
+    }
+
+    @Test func ratings() throws {
+        #expect(try ratings(Booru.danbooru, "") == ["g"])
+        #expect(try ratings(Booru.danbooru, "rating:s").isEmpty, "there is nothing else on safebooru")
+        #expect(try ratings(Booru.danbooru, "", host: "danbooru.donmai.us") == ["g", "s", "q", "e"])
+        #expect(try ratings(all, "") == ["g", "s", "q", "e"])
+        #expect(try ratings(all, "", host: "safebooru.donmai.us") == ["g"])
+        #expect(try ratings(all, "&safe_mode=true") == ["g"])
+        #expect(try ratings(all, "rating:g,s") == ["g", "s"])
+        #expect(try ratings(all, "-rating:e,q") == ["g", "s"])
+        #expect(try ratings(all, "rating:safe") == ["s"])
+        #expect(try ratings(all, "rating:general") == ["g"])
+    }
+
+    @Test func aPostThatIsNotForEverybodyHasNoFileOnSafebooru() throws {
+        let id = try #require(
+            try all.json("/posts.json?tags=\(day)+rating:s&limit=9").children.first { $0["md5"] != nil }?["id"]?.integer
+        )
+        #expect(try Booru.danbooru.json("/posts/\(id).json")["md5"] == nil)
+        #expect(try all.json("/posts/\(id).json")["md5"] != nil)
+    }
+
+    @Test func numbersAndDigests() throws {
+        let first = PostLandmark.first(.danbooru)
+        #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first)") == [first])
+        #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first),\(first + 3),1") == [first + 3, first])
+        #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first)..\(first + 2)") == [first + 2, first + 1, first])
+        let digest = try #require(try Booru.danbooru.json("/posts/\(first).json")["md5"]?.string)
+        #expect(try Booru.danbooru.ids("/posts.json?tags=md5:\(digest)") == [first])
+        #expect(try Booru.danbooru.json("/posts.json?md5=\(digest)")["id"]?.integer == first)
+        #expect(try Booru.danbooru.ids("/posts.json?tags=parent:\(first)") == [first])
+        #expect(Booru.danbooru.get("/posts/\(first - 1).json").status == 404)
+        #expect(try Booru.danbooru.get("/posts/5x.json").json()["error"]?.string == "ActiveRecord::RecordNotFound")
+    }
+
+    @Test func cursors() throws {
+        let first = PostLandmark.first(.danbooru)
+        let before = try all.ids("/posts.json?page=b\(first + 10)&limit=10")
+        #expect(before == (first..<first + 10).reversed())
+        let after = try all.ids("/posts.json?page=a\(first)&limit=5")
+        #expect(after == (first + 1...first + 5).reversed())
+        #expect(try all.ids("/posts.json?page=b\(Int64.max)&limit=1").count <= 1)
+        #expect(try all.ids("/posts.json?page=b0&limit=1").isEmpty)
+    }
+
+    @Test func tagsAndTheirLimit() throws {
+        let mark = PostLandmark.hostileTags.id(.danbooru)
+        let record = try Booru.danbooru.json("/posts/\(mark).json")
+        #expect(record["tag_string_artist"]?.string?.contains("artist_(a/b\\c:*?<>|)") == true)
+        #expect(try Booru.danbooru.ids("/posts.json?tags=fate%2Fstay_night+\(day)&limit=200").contains(mark))
+        // a plus that is not a blank, and a tag with a colon
+        #expect(try Booru.danbooru.ids("/posts.json?tags=mashiro_(c%2B%2B_%26_%22%3Cb%3E%22)+\(day)").contains(mark))
+        #expect(try Booru.danbooru.ids("/posts.json?tags=re:zero_(2nd_season)+\(day)").contains(mark))
+        let busy = try Booru.danbooru.json("/posts.json?tags=\(PostLandmark.busyArtist)&limit=200&page=2").children
+        #expect(busy.count > 20, "more than a page")
+        #expect(busy.allSatisfy { $0["tag_string_artist"]?.string?.contains(PostLandmark.busyArtist) == true })
+        #expect(try Booru.danbooru.ids("/posts.json?tags=no_such_tag").isEmpty)
+        #expect(Booru.danbooru.get("/posts.json?tags=solo+sky+rating:g+\(day)").status == 200)
+        for tags in ["solo+sky+cat", "solo+-sky+order:score", "solo+sky+no:such"] {
+            let refused = Booru.danbooru.get("/posts.json?tags=\(tags)+\(day)")
+            #expect(refused.status == 422, "\(tags)")
+            #expect(try refused.json()["error"]?.string == "PostQuery::TagLimitError")
+        }
+        let slow = Booru.danbooru.get("/posts.json?tags=\(PostLandmark.slowTag)")
+        #expect(try slow.status == 500 && slow.json()["error"]?.string == "ActiveRecord::QueryCanceled")
+    }
+
+    @Test func popularListingsAndTheirLimit() throws {
+        let booru = Booru(.danbooru)
+        let listed = try booru.ids("/posts.json?tags=\(day)+order:score&limit=200")
+        #expect(try booru.ids("/explore/posts/popular.json?date=2024-04-30&scale=day&limit=200") == listed)
+        let week = try booru.json("/explore/posts/popular.json?date=2024-04-24&scale=week&limit=1000").children
+        let days = Set(week.compactMap { $0["created_at"]?.string?.prefix(10) })
+        #expect(days == Set((22...28).map { "2024-04-\($0)"[...] }), "Monday to Sunday")
+        for _ in 3...50 { #expect(booru.get("/explore/posts/popular.json?limit=1").status == 200) }
+        let refused = booru.get("/explore/posts/popular.json?limit=1")
+        #expect(refused.status == 429 && refused["Retry-After"] == nil && refused["X-Rate-Limit"] != nil)
+        #expect(try refused.json()["error"]?.string == "RateLimiter::RateLimitError")
+        var later = booru
+        later.now += 179
+        let answers = (0..<3).map { _ in later.get("/explore/posts/popular.json?limit=1").status }
+        #expect(answers == [200, 429, 429], "whoever asked in vain waits longer")
+    }
+
+    @Test func counts() throws {
+        let count = try Booru.danbooru.json("/counts/posts.json?tags=\(day)")["counts"]?["posts"]?.integer
+        let pages = try (1...3).flatMap { try Booru.danbooru.ids("/posts.json?tags=\(day)&limit=200&page=\($0)") }
+        #expect(count == Int64(pages.count))
+    }
+
+    @Test(arguments: [nil, "", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"])
+    func whoGivesNoNameIsChallenged(userAgent: String?) throws {
+        var booru = Booru.danbooru
+        let path = try booru.json("/posts/\(PostLandmark.plain.id(.danbooru)).json").path("file_url")
+        booru.userAgent = userAgent
+        for target in ["/posts.json", path] {
+            let answer = booru.get(target)
+            #expect(answer.status == 403 && answer["cf-mitigated"] == "challenge")
+            #expect(answer["Content-Type"]?.hasPrefix("text/html") == true)
+        }
+    }
+
+    @Test func delaysOfAnAnimation() throws {
+        let id = PostLandmark.zip.id(.danbooru)
+        let answer = try Booru.danbooru.json("/posts/\(id).json?only=media_metadata")
+        #expect(answer.keys == ["media_metadata"])
+        let delays = answer["media_metadata"]?["metadata"]?["Ugoira:FrameDelays"]?.children.count
+        #expect(delays == PostModel.frames)
+        #expect(try Booru.danbooru.json("/posts.json?only=id,md5&limit=1").children[0].keys == ["id", "md5"])
+    }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@testable import Origin
+
+/// What Moebooru finds, ignores and refuses.
+@Suite(.timeLimit(.minutes(2))) struct MoebooruAnswerTests {
+    private let booru = Booru.yandere
+    private let day = "date:2024-04-30"
+
+    @Test func pages() throws {
+        #expect(try booru.ids("/post.json?tags=\(day)").count == 40)
+        let whole = try booru.ids("/post.json?tags=\(day)+order:score&limit=1000")
+        let pages = try (1...4).flatMap { try booru.ids("/post.json?tags=\(day)+order:score&limit=30&page=\($0)") }
+        #expect(pages == whole && whole.count > 60)
+        #expect(try booru.ids("/post.json?tags=\(day)&page=99").isEmpty)
+        #expect(try booru.ids("/post.json?tags=\(day)&page=\(Int.max)").isEmpty)
+        let records = try booru.json("/post.json?tags=\(day)+order:score&limit=1000").children
+        let scores = try records.map { try #require($0["score"]?.integer) }
+        #expect(scores == scores.sorted(by: >))
+        let begin = PostLandmark.day.beginsInUTC
+        #expect(records.allSatisfy { (begin..<begin + 86_400).contains($0["created_at"]?.integer ?? 0) })
+    }
+
+    private func ratings(_ tags: String) throws -> Set<String> {
+        Set(try booru.json("/post.json?tags=\(day)+\(tags)&limit=1000").children.compactMap { $0["rating"]?.string })
+    }
+
+    @Test func ratings() throws {
+        #expect(try ratings("") == ["s", "q", "e"])
+        #expect(try ratings("rating:s") == ["s"])
+        #expect(try ratings("rating:safe") == ["s"])
+        #expect(try ratings("-rating:e") == ["s", "q"])
+        #expect(try ratings("rating:questionableless") == ["s", "q"])
+        #expect(try ratings("rating:questionableplus") == ["q", "e"])
+        #expect(try ratings("rating:general") == ["s", "q", "e"], "ignored, without a word")
+    }
+
+    @Test func tagsAndMetatags() throws {
+        let first = PostLandmark.first(.yandere)
+        #expect(try booru.ids("/post.json?tags=id:\(first)") == [first])
+        let record = try #require(try booru.json("/post.json?tags=id:\(first)").children.first)
+        let digest = try #require(record["md5"]?.string)
+        let author = try #require(record["author"]?.string)
+        #expect(try booru.ids("/post.json?tags=md5:\(digest)") == [first])
+        let uploaded = try booru.json("/post.json?tags=user:\(author)&limit=1000").children
+        #expect(uploaded.count > 40 && uploaded.allSatisfy { $0["author"]?.string == author })
+        #expect(try booru.ids("/post.json?tags=user:nobody").isEmpty)
+        #expect(try booru.ids("/post.json?tags=\(day)+no_such:metatag").isEmpty)
+        #expect(try booru.ids("/post.json?tags=\(day)+no_such_tag").isEmpty)
+        let mark = PostLandmark.hostileTags.id(.yandere)
+        #expect(try booru.ids("/post.json?tags=\(day)+k-on!+%5E_%5E+con+...+-rf+100%25_real").contains(mark))
+        let refused = booru.get("/post.json?tags=a+b+c+d+e+f+g")
+        #expect(refused.status == 500)
+        #expect(try refused.json().keys == ["success", "reason"])
+    }
+
+    @Test func popularListingsHaveOnePage() throws {
+        let target = "/post/popular_by_day.json?year=2024&month=4&day=30"
+        let first = try booru.json(target).children
+        #expect(first.count == 40)
+        func points(_ records: [JSONNode]) -> [Int64] { records.compactMap { $0["score"]?.integer } }
+        #expect(points(first) == points(first).sorted(by: >))
+        let second = try booru.json(target + "&page=2&limit=5&tags=sky").children
+        #expect(points(second) == points(first), "page, limit and tags are not looked at")
+        let ratings = Set(first.compactMap { $0["rating"]?.string })
+        #expect(ratings.isSuperset(of: ["s", "q"]))
+        #expect(!first.contains { $0["status"]?.string == "deleted" })
+        let month = try booru.json("/post/popular_by_month.json?year=2024&month=4").children
+        #expect(month.count == 40)
+        let week = try booru.json("/post/popular_by_week.json?year=2024&month=4&day=24").children
+        #expect(week.allSatisfy { (1_713_744_000..<1_714_348_800).contains($0["created_at"]?.integer ?? 0) })
+        let recent = try booru.json("/post/popular_recent.json?period=1mo").children
+        #expect(recent.allSatisfy { (noon - 86_400...noon).contains($0["created_at"]?.integer ?? 0) })
+        #expect(try booru.json("/post/popular_by_day.json?year=2030&month=1&day=1").children.isEmpty)
+        let impossible = booru.get("/post/popular_by_day.json?year=2024&month=2&day=30")
+        #expect(try impossible.status == 400 && impossible.drawn().isEmpty)
+    }
+
+    @Test func equalEntriesComeInNoOrder() throws {
+        let lists = try (0..<8).map { _ in try Booru.konachan.ids("/post/popular_by_month.json?year=2024&month=3") }
+        #expect(Set(lists).count > 1)
+    }
+
+    @Test func aSummaryOfAllTags() throws {
+        let data = try #require(try booru.json("/tag/summary.json")["data"]?.string)
+        #expect(data.contains("1`\(PostLandmark.busyArtist)` ") && data.contains("3`k-on!` "))
+        #expect(data.split(separator: " ").count == ServedTags.all.count)
+    }
+
+    @Test func addressesOfTheSites() throws {
+        let id = PostLandmark.hostileTags.id(.konachan)
+        let record = try #require(try Booru.konachan.json("/post.json?tags=id:\(id)").children.first)
+        let digest = try #require(record["md5"]?.string)
+        let url = try #require(record["file_url"]?.string)
+        #expect(url.hasPrefix("https://konachan.net/image/\(digest)/Konachan.com%20-%20\(id)%20"))
+        #expect(url.split(separator: "/", omittingEmptySubsequences: false).count == 6, "no slash of a tag")
+        let plain = PostLandmark.plain.id(.yandere)
+        let other = try #require(try booru.json("/post.json?tags=id:\(plain)").children.first)
+        #expect(other["file_url"]?.string?.hasPrefix("https://files.yande.re/image/") == true)
+        #expect(other["preview_url"]?.string?.hasPrefix("https://assets.yande.re/data/preview/") == true)
+        #expect(booru.get("/post/show/\(plain)").status == 404)
+    }
+}
