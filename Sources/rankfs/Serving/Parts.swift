@@ -107,7 +107,8 @@ final class Parts: Sendable {
         do throws(HTTPError) {
             return try CurlTransport(
                 CurlTransport.Configuration(
-                    connections: min(settings.connections, access.connections ?? .max), userAgent: settings.userAgent ?? access.userAgent,
+                    connections: min(settings.connections, access.connections ?? .max),
+                    userAgent: settings.userAgent ?? access.userAgent,
                     proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
                     connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                     certificates: settings.certificates))
