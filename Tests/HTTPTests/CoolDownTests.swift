@@ -59,6 +59,25 @@ struct HostCoolDownTests {
         #expect(host.wake(now: after(2).now, wall: wall) == nil)
     }
 
+    /// What was sent again counts from then on, and nobody is looked at for one who left.
+    @Test func whatWasSentAgainCountsAnew() {
+        var host = host(4, patience: 600)
+        #expect(next(&host).count == 4)
+        #expect(settle(&host, 0, .limited(seconds: 1, told: true)) == wall + 1)
+        for id in 1..<4 { _ = settle(&host, id, .unknown) }
+        for id in 0..<4 { host.join(id, priority: .reader, deadline: start + .seconds(600)) }
+        #expect(next(&host, 1) == [.send(0)])
+        #expect(settle(&host, 0, .fine, 1) == nil)
+        #expect(next(&host, 1) == [.send(1), .send(2), .send(3)])
+        for id in 1..<4 { #expect(settle(&host, id, .fine, 1) == nil) }
+        host.join(9, priority: .reader, deadline: start + .seconds(3))
+        host.leave(9)
+        for id in 10..<40 { host.join(id, priority: .reader, deadline: start + .seconds(600)) }
+        #expect(next(&host, 2).count == 12)
+        #expect(host.wake(now: after(2).now, wall: after(2).wall) == start + .seconds(3))
+        #expect(next(&host, 3).count == 12)
+    }
+
     @Test func aRefusalMakesTheNextBurstBeginWithAFew() {
         var host = host(40)
         for id in 0..<4 { #expect(next(&host).isEmpty == (id > 0)) }

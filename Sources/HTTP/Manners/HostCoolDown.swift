@@ -15,21 +15,12 @@ struct HostCoolDown {
     }
 
     private struct Item {
-        var id: Int
         var priority: TransferPriority
         var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
 
-        /// Whether it goes before one that comes later.
-        func goesBefore(_ later: Item) -> Bool {
-            if priority != later.priority { return priority > later.priority }
-            return priority == .reader || transferClass == .bulk || later.transferClass == .metadata
-        }
-    }
-
-    private struct Sent {
-        var ticket: GateTicket
-        var time: ContinuousClock.Instant
+        /// Who goes first: readers, then of what nobody waits for bodies before small answers.
+        var rank: Int { priority == .reader ? 0 : transferClass == .bulk ? 1 : 2 }
     }
 
     /// Requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
@@ -46,9 +37,19 @@ struct HostCoolDown {
     static let answerTime = Duration.milliseconds(500)
 
     private var coolDown: CoolDown
-    /// By priority, of what nobody waits for bodies before small answers, then by arrival.
-    private var waiting: [Item] = []
-    private var underWay: [Int: Sent] = [:]
+    private var line = WaitingLine(ranks: 3)
+    private var waiting: [Int: Item] = [:]
+    private var arrivals = 0
+    /// The same by their deadlines, as nanoseconds after that of the first who ever came.
+    private var deadlines = WaitingLine(ranks: 1)
+    private var firstDeadline: ContinuousClock.Instant?
+    private var earliest: ContinuousClock.Instant?
+    private var underWay: [Int: GateTicket] = [:]
+    /// When those under way that count were sent, and all that did, in order.
+    private var counted: [Int: ContinuousClock.Instant] = [:]
+    private var sent: [(id: Int, time: ContinuousClock.Instant)] = []
+    /// Where the first one of these is that may still count.
+    private var firstSent = 0
     /// How many may be under way, by the good answers of this burst.
     private var allowance = few
     /// The last good answer.
@@ -78,33 +79,41 @@ struct HostCoolDown {
         _ id: Int, priority: TransferPriority, transferClass: TransferClass = .metadata,
         deadline: ContinuousClock.Instant
     ) {
-        let item = Item(id: id, priority: priority, transferClass: transferClass, deadline: deadline)
-        // Nearly always the last place: look from the end.
-        let place = waiting.lastIndex { $0.goesBefore(item) }.map { $0 + 1 } ?? 0
-        waiting.insert(item, at: place)
+        let item = Item(priority: priority, transferClass: transferClass, deadline: deadline)
+        waiting[id] = item
+        arrivals += 1
+        line.insert(id, rank: item.rank, number: arrivals)
+        let first = firstDeadline ?? deadline
+        firstDeadline = first
+        deadlines.insert(id, rank: 0, number: Self.nanoseconds(deadline - first))
+        earliest = deadlines.first().flatMap { waiting[$0]?.deadline }
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> Int {
+        Int(max(-1e18, min(1e18, duration / .nanoseconds(1))))
     }
 
     /// Changes the priority of one that waits.
     mutating func setPriority(_ id: Int, _ priority: TransferPriority) {
-        guard let place = waiting.firstIndex(where: { $0.id == id }), waiting[place].priority != priority else {
-            return
-        }
-        let item = waiting.remove(at: place)
+        guard let item = waiting[id], item.priority != priority else { return }
         join(id, priority: priority, transferClass: item.transferClass, deadline: item.deadline)
     }
 
     /// Takes one out that waits; false if it does not.
+    @discardableResult
     mutating func leave(_ id: Int) -> Bool {
-        guard let place = waiting.firstIndex(where: { $0.id == id }) else { return false }
-        waiting.remove(at: place)
-        return true
+        line.remove(id)
+        deadlines.remove(id)
+        earliest = deadlines.first().flatMap { waiting[$0]?.deadline }
+        return waiting.removeValue(forKey: id) != nil
     }
 
     /// Takes in what came of a request under way; a second time is without effect.
     ///
     /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
     mutating func settle(_ id: Int, _ verdict: GateVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
-        guard let sent = underWay.removeValue(forKey: id) else { return nil }
+        guard let ticket = underWay.removeValue(forKey: id) else { return nil }
+        counted[id] = nil
         switch verdict {
         case .fine:
             allowance = min(allowance(now) + Self.growth, Self.most)
@@ -112,30 +121,39 @@ struct HostCoolDown {
         case .limited: allowance = Self.few
         case .unknown: break
         }
-        return coolDown.settle(sent.ticket, verdict, wall: wall)
+        return coolDown.settle(ticket, verdict, wall: wall)
     }
 
     /// What may go, or must end, now.
     mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
-        var actions: [Action] = []
         let left = coolDown.secondsLeft(wall)
-        waiting.removeAll { item in
-            if item.deadline <= now {
-                actions.append(.late(item.id))
-            } else if left > 0, item.deadline < now + .seconds(left) + Self.answerTime {
-                actions.append(.refuse(item.id, seconds: left))
+        var actions = expire(now, left)
+        forgetPatient(now)
+        guard left == 0, !waiting.isEmpty else { return actions }
+        for _ in 0..<free(now) {
+            guard let id = line.first() else { break }
+            leave(id)
+            underWay[id] = coolDown.letGo(id)
+            counted[id] = now
+            sent.append((id, now))
+            actions.append(.send(id))
+        }
+        return actions
+    }
+
+    /// Ends what cannot be answered in time; who has time is not looked at.
+    private mutating func expire(_ now: ContinuousClock.Instant, _ left: Int64) -> [Action] {
+        var actions: [Action] = []
+        while let earliest, let id = deadlines.first() {
+            if earliest <= now {
+                actions.append(.late(id))
+            } else if left > 0, earliest < now + .seconds(left) + Self.answerTime {
+                actions.append(.refuse(id, seconds: left))
             } else {
-                return false
+                break
             }
-            return true
+            leave(id)
         }
-        guard left == 0 else { return actions }
-        let free = min(waiting.count, free(now))
-        for item in waiting[..<free] {
-            underWay[item.id] = Sent(ticket: coolDown.letGo(item.id), time: now)
-            actions.append(.send(item.id))
-        }
-        waiting.removeFirst(free)
         return actions
     }
 
@@ -144,7 +162,23 @@ struct HostCoolDown {
         switch coolDown.trust {
         case .probing: 0
         case .nobodyYet: 1
-        case .everybody: max(0, allowance(now) - underWay.values.count { now - $0.time < Self.patience })
+        case .everybody: max(0, allowance(now) - counted.count)
+        }
+    }
+
+    /// What was sent too long ago counts no more; each is looked at once.
+    private mutating func forgetPatient(_ now: ContinuousClock.Instant) {
+        while firstSent < sent.count {
+            let (id, time) = sent[firstSent]
+            if counted[id] == time {
+                guard now - time >= Self.patience else { break }
+                counted[id] = nil
+            }
+            firstSent += 1
+        }
+        if firstSent == sent.count || firstSent > Self.most {
+            sent.removeFirst(firstSent)
+            firstSent = 0
         }
     }
 
@@ -155,11 +189,11 @@ struct HostCoolDown {
 
     /// When to ask `next` again if nothing else happens; nil if nobody waits.
     func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
-        guard let earliest = waiting.map(\.deadline).min() else { return nil }
+        guard let earliest else { return nil }
         let left = coolDown.secondsLeft(wall)
         if left > 0 { return min(earliest, now + .seconds(left)) }
         // Who waits for a place has it as soon as one of those under way does not count any more.
-        let places = underWay.values.map { $0.time + Self.patience }.filter { $0 > now }
-        return min(earliest, places.min() ?? earliest)
+        let place = sent[firstSent...].first { counted[$0.id] == $0.time && $0.time + Self.patience > now }
+        return min(earliest, place.map { $0.time + Self.patience } ?? earliest)
     }
 }
