@@ -3,8 +3,8 @@ package import Rankings
 
 /// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
 ///
-/// What it answers is read by `ImageAnswer`; what it asks for (cool-downs) is obeyed by the transport that this is given, which
-/// also keeps the one account of its slots.
+/// What it answers is read by `ImageAnswer`; what it asks for (cool-downs) is obeyed by the transport that this is given. The
+/// slots are shared out by the cache of pictures, whose own `ImageHost` others are given.
 ///
 /// ## Concurrency
 ///
@@ -31,11 +31,14 @@ package struct ImageHost: Sendable {
     }
 
     /// What may be under way at once.
-    package var slots: TransferSlots { client.transport.slots }
+    package var slots: TransferSlots { transport.slots }
+
+    /// The way to the network.
+    package var transport: any Transport { client.transport }
 
     /// Connections to be made before pictures are asked for.
     package func connections(to location: PictureLocation) -> WarmConnections {
-        WarmConnections(client.transport, to: location.url, headers: location.headers)
+        WarmConnections(transport, to: location.url, headers: location.headers)
     }
 
     // MARK: - Sizes
@@ -124,7 +127,7 @@ package struct ImageHost: Sendable {
     /// - Returns: The request under way.
     package func segment(_ segment: PictureSegment, sink: any ResponseSink) -> any Transfer {
         let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
-        return client.transport.start(
+        return transport.start(
             HTTPRequest(
                 url: segment.location.url, headers: segment.location.headers, range: range, ifRange: segment.version,
                 priority: segment.priority, transferClass: .bulk, deadline: segment.deadline,

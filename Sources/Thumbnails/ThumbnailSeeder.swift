@@ -30,7 +30,7 @@ package actor ThumbnailSeeder {
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
-    /// Previews asked for at once: one less than what nobody reads may take, so that a preload need not wait for all of them.
+    /// Previews asked for at once: as many as may ever be under way; which of them are, is not decided here.
     let atOnce: Int
     private let maker: ThumbnailMaker
     private let time: TimeSource
@@ -62,7 +62,7 @@ package actor ThumbnailSeeder {
         report: @escaping @Sendable (String) -> Void
     ) {
         self.maker = maker
-        atOnce = max(1, maker.slots.ahead - 1)
+        atOnce = maker.slots.ahead
         self.time = time
         self.mayAsk = mayAsk
         self.report = report

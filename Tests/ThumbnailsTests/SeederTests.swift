@@ -11,7 +11,7 @@ import Testing
 @testable import Thumbnails
 
 /// What a transport with eight slots leaves to previews.
-private let previewsAtOnce = TransferSlots(all: 8).ahead - 1
+private let previewsAtOnce = TransferSlots(all: 8).ahead
 
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {

@@ -45,9 +45,9 @@ final class CurlLoop {
         _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
         ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt
     ) {
-        let limits = TransferQueue.Limits(bulk: configuration.slots)
+        let limits = TransferQueue.Limits(bulk: configuration.slots.all)
         // Those of one host.
-        idleConnections = transferClass == .bulk ? limits.bulk.all : limits.metadata
+        idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
         guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
         self.transferClass = transferClass
@@ -140,13 +140,8 @@ final class CurlLoop {
     // MARK: - Exchanges
 
     private func launch() {
-        for action in queue.next() {
-            switch action {
-            case .start(let id):
-                if let flight = flights[id] { begin(flight) }
-            case .preempt(let id):
-                if let flight = flights[id] { preempt(flight) }
-            }
+        for id in queue.next() {
+            if let flight = flights[id] { begin(flight) }
         }
     }
 
@@ -199,17 +194,6 @@ final class CurlLoop {
         guard let trouble else { return begin(flight) }
         let isProxy = name != flight.target.host
         finish(flight, .failure(CurlFailure.error(trouble, name: name, isProxy: isProxy)))
-    }
-
-    /// Gives the slot to a reader.
-    ///
-    /// What the sink has not seen begins again later; otherwise the owner may resume by range.
-    private func preempt(_ flight: CurlExchange) {
-        guard flight.headDelivered else {
-            if flight.easy != nil { ledger.count(flight.request.purpose) { $0.failed(.cancelled) } }
-            return again(flight)
-        }
-        finish(flight, .failure(.broken("\(flight.target.host): preempted by a more urgent transfer.")))
     }
 
     /// Begins a flight again that the sink has seen nothing of.

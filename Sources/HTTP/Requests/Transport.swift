@@ -34,10 +34,9 @@ package protocol ResponseSink: AnyObject, Sendable {
     func finish(_ result: Result<Void, HTTPError>)
 }
 
-/// Who waits for a transfer; more urgent ones go first and keep connections free of less urgent ones.
+/// Who waits for a transfer; of those that wait for a slot, more urgent ones go first.
 ///
-/// A reader never waits for a preload: if no slot is free, the preload that started last gives its own up. One whose head was
-/// not delivered begins again unseen; another ends with `.broken`, and its owner may resume it by range.
+/// What is under way stays so: who asks for bodies that nobody waits for ends some of them when a reader comes.
 package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
     /// Nobody waits yet.
     case preload = 0

@@ -1,15 +1,9 @@
-/// Which transfer may go now: slots per host and class, readers before preloads, first come first served among equals.
+/// Which transfer may go now: slots per host and class, by priority, first come first served among equals.
 ///
-/// The rule, which holds for each lane (one origin, one class) by itself:
+/// Each lane (one origin, one class) has slots of its own. Of small answers those that nobody waits for leave one slot free.
+/// Which bodies are asked for, and which gives its slot to a reader, is decided by who asks: what is here beyond the slots waits.
 ///
-/// 1. At most `slots.all` transfers are under way.
-/// 2. Preloads start only while fewer than `slots.ahead` preloads are under way, and never before a waiting reader.
-/// 3. A reader that finds no slot free takes that of the preload that started last, which is *preempted*.
-///
-/// So a reader waits for readers only, whatever the number of slots; rule 2 makes rule 3 rare, because a preempted transfer
-/// throws its HTTP/1.1 connection away.
-///
-/// Pure: the caller performs the actions. A preempted transfer is out of the queue; enqueue it again to let it go on.
+/// Pure: the caller starts what may go.
 struct TransferQueue {
     /// What shares slots.
     struct Lane: Hashable, Sendable {
@@ -17,16 +11,10 @@ struct TransferQueue {
         var transferClass: TransferClass
     }
 
-    /// What the caller has to do, in order.
-    enum Action: Equatable {
-        case start(Int)
-        case preempt(Int)
-    }
-
     /// Slots of a lane by what it carries.
     struct Limits {
         /// Bulk transfers, each on a connection of its own.
-        var bulk: TransferSlots
+        var bulk: Int
         /// Metadata on connections of their own, as long as the origin has not been seen to speak HTTP/2.
         var metadata = 32
         /// Metadata as streams of one connection: nginx's limit, which the image host has.
@@ -40,28 +28,27 @@ struct TransferQueue {
         var lane: Lane
         var priority: TransferPriority
         var order: Int
-        /// When it started, as a count; nil while it waits.
-        var started: Int?
+        var isRunning = false
     }
 
     private struct LaneState {
-        /// Sorted by priority, then order.
-        var waiting: [Int] = []
-        var running: Set<Int> = []
+        var waiting = WaitingLine(ranks: TransferPriority.allCases.count)
+        var running = 0
+        /// Those of them that nobody waits for.
+        var preloads = 0
     }
 
     private let limits: Limits
     private var items: [Int: Item] = [:]
     private var lanes: [Lane: LaneState] = [:]
     private var multiplexedOrigins: Set<String> = []
-    private var starts = 0
 
     init(limits: Limits) {
         self.limits = limits
     }
 
     /// Transfers that were started and not removed.
-    var activeCount: Int { lanes.values.reduce(0) { $0 + $1.running.count } }
+    var activeCount: Int { lanes.values.reduce(0) { $0 + $1.running } }
 
     /// Transfers that wait.
     var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.waiting.count } }
@@ -69,28 +56,31 @@ struct TransferQueue {
     /// Adds a waiting transfer; a lower `order` goes first among equal priorities, and one that is there already stays there.
     mutating func enqueue(_ id: Int, lane: Lane, priority: TransferPriority, order: Int) {
         guard items[id] == nil else { return }
-        items[id] = Item(lane: lane, priority: priority, order: order, started: nil)
-        insertWaiting(id, lane: lane)
+        items[id] = Item(lane: lane, priority: priority, order: order)
+        lanes[lane, default: LaneState()].waiting.insert(id, rank: Self.rank(priority), number: order)
     }
 
     /// Changes the priority of a transfer that waits or is under way; an unknown one is ignored.
     mutating func setPriority(_ id: Int, _ priority: TransferPriority) {
         guard let item = items[id], item.priority != priority else { return }
         items[id]?.priority = priority
-        guard item.started == nil else { return }
-        lanes[item.lane]?.waiting.removeAll { $0 == id }
-        insertWaiting(id, lane: item.lane)
+        if item.isRunning {
+            lanes[item.lane]?.preloads += priority == .preload ? 1 : -1
+        } else {
+            lanes[item.lane]?.waiting.insert(id, rank: Self.rank(priority), number: item.order)
+        }
     }
 
     /// Takes a transfer out, whether it waits or is under way; an unknown one is ignored.
     mutating func remove(_ id: Int) {
         guard let item = items.removeValue(forKey: id) else { return }
-        if item.started == nil {
-            lanes[item.lane]?.waiting.removeAll { $0 == id }
+        if item.isRunning {
+            lanes[item.lane]?.running -= 1
+            if item.priority == .preload { lanes[item.lane]?.preloads -= 1 }
         } else {
-            lanes[item.lane]?.running.remove(id)
+            lanes[item.lane]?.waiting.remove(id)
         }
-        if let state = lanes[item.lane], state.waiting.isEmpty, state.running.isEmpty { lanes[item.lane] = nil }
+        if let state = lanes[item.lane], state.waiting.isEmpty, state.running == 0 { lanes[item.lane] = nil }
     }
 
     /// Notes that this origin speaks HTTP/2, so that its metadata is worth more slots.
@@ -98,57 +88,32 @@ struct TransferQueue {
         multiplexedOrigins.insert(origin)
     }
 
-    /// Everything that may start now, with the preemptions that make room for it.
-    mutating func next() -> [Action] {
-        var actions: [Action] = []
+    /// Those that start now, in order.
+    mutating func next() -> [Int] {
+        var started: [Int] = []
         for lane in lanes.keys where lanes[lane]?.waiting.isEmpty == false {
-            fill(lane, &actions)
+            let slots = slots(of: lane)
+            while let running = lanes[lane]?.running, running < slots.all, let id = lanes[lane]?.waiting.first() {
+                let isPreload = items[id]?.priority == .preload
+                if isPreload, lanes[lane]?.preloads ?? 0 >= slots.preloads { break }
+                items[id]?.isRunning = true
+                lanes[lane]?.waiting.remove(id)
+                lanes[lane]?.running += 1
+                if isPreload { lanes[lane]?.preloads += 1 }
+                started.append(id)
+            }
         }
-        return actions
+        return started
     }
 
-    private func slots(of lane: Lane) -> (all: Int, ahead: Int) {
+    private func slots(of lane: Lane) -> (all: Int, preloads: Int) {
         switch lane.transferClass {
-        case .bulk: return (limits.bulk.all, limits.bulk.ahead)
+        case .bulk: return (limits.bulk, limits.bulk)
         case .metadata:
             let all = multiplexedOrigins.contains(lane.origin) ? limits.multiplexed : limits.metadata
             return (all, max(1, all - 1))
         }
     }
 
-    private mutating func fill(_ lane: Lane, _ actions: inout [Action]) {
-        let slots = slots(of: lane)
-        while let id = lanes[lane]?.waiting.first, let item = items[id], let state = lanes[lane] {
-            let preloads = state.running.filter { items[$0]?.priority == .preload }
-            if state.running.count >= slots.all {
-                guard item.priority > .preload, let victim = preloads.max(by: startedEarlier) else { return }
-                remove(victim)
-                actions.append(.preempt(victim))
-            } else if item.priority == .preload, preloads.count >= slots.ahead {
-                return
-            }
-            starts += 1
-            items[id]?.started = starts
-            lanes[lane]?.waiting.removeFirst()
-            lanes[lane]?.running.insert(id)
-            actions.append(.start(id))
-        }
-    }
-
-    private func startedEarlier(_ left: Int, _ right: Int) -> Bool {
-        (items[left]?.started ?? 0) < (items[right]?.started ?? 0)
-    }
-
-    private mutating func insertWaiting(_ id: Int, lane: Lane) {
-        var waiting = lanes[lane, default: LaneState()].waiting
-        // Nearly always the last place: look from the end.
-        let index = waiting.lastIndex { goesBefore($0, id) }.map { $0 + 1 } ?? 0
-        waiting.insert(id, at: index)
-        lanes[lane, default: LaneState()].waiting = waiting
-    }
-
-    private func goesBefore(_ left: Int, _ right: Int) -> Bool {
-        guard let left = items[left], let right = items[right] else { return false }
-        return left.priority == right.priority ? left.order < right.order : left.priority > right.priority
-    }
+    private static func rank(_ priority: TransferPriority) -> Int { priority == .reader ? 0 : 1 }
 }

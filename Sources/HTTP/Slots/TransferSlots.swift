@@ -1,4 +1,4 @@
-/// How many bodies a transport carries from one host at once, each on a connection of its own.
+/// How many bodies a transport carries from one host at once, each on a connection of its own; who asks for bodies shares them out.
 package struct TransferSlots: Hashable, Sendable {
     /// For whoever waits.
     package let all: Int

@@ -9,9 +9,15 @@ extension Core {
         reviewWishes(now: now)
         while true {
             let wishes = budget.isStoring ? scheduler.ready(now: now) : 0
-            guard let order = scheduler.next(downloads.demands, wishes: wishes) else { return }
+            guard let order = scheduler.next(downloads.demands, others: others.account, wishes: wishes) else { return }
             switch order {
             case .request(let key, let piece): request(piece, of: key, now: now)
+            case .giveUp(let key, let id): apply(downloads[key]?.download.giveUp(id), to: key, now: now)
+            case .takeBack(let id):
+                if let request = others.takeBack(id) { effects.append(.takeBack(request, id)) }
+            case .grant:
+                let id = makeID()
+                if let request = others.grant(id) { effects.append(.send(request, id)) }
             case .begin: beginWish(now: now)
             }
         }

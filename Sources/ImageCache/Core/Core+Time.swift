@@ -1,3 +1,5 @@
+internal import HTTP
+
 extension Core {
     /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
     mutating func tick(now: ContinuousClock.Instant) {
@@ -12,6 +14,7 @@ extension Core {
                 release(key, now: now)
             }
         }
+        for request in others.expire(now: now) { effects.append(.refuse(request, .timedOut)) }
         for directory in preload.rested(now: now) { endWalk(directory, now: now) }
         pump(now: now)
     }
@@ -31,6 +34,7 @@ extension Core {
     mutating func shutDown(now: ContinuousClock.Instant) {
         isClosed = true
         scheduler.dropWishes()
+        for request in others.removeWaiting() { effects.append(.refuse(request, .cancelled)) }
         for waiter in downloads.removeWaiters(where: { _ in true }) {
             effects.append(.resume(waiter.wait, .failed(.cancelled)))
         }

@@ -18,6 +18,7 @@ struct Core: Sendable {
     let spare = SpareMemory()
     var pictures = OpenPictures()
     var downloads = Downloads()
+    var others = OtherRequests()
     var scheduler: DownloadScheduler
     var preload: PreloadPolicy
     var index: StoredIndex
@@ -43,6 +44,9 @@ struct Core: Sendable {
         self.index = index
         budget = Budget(limit: configuration.budget, freeFloor: configuration.freeFloor, parked: parked)
     }
+
+    /// Whether anything waits for a deadline.
+    var isBusy: Bool { !downloads.isEmpty || others.isWaiting }
 
     mutating func makeID() -> UInt64 {
         defer { nextID += 1 }

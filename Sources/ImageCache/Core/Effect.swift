@@ -8,6 +8,11 @@ enum Effect: Sendable {
     case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
     case cancel(any Transfer)
     case setPriority(any Transfer, TransferPriority)
+    /// Let a request go that is no download's, or take its slot back.
+    case send(OtherRequest, UInt64)
+    case takeBack(OtherRequest, UInt64)
+    /// It ends without having been sent.
+    case refuse(OtherRequest, HTTPError)
     case resume(Wait, WaitResult)
     /// Look at the partial file of an earlier download.
     case reopen(FileKey, PartialFile)

@@ -11,7 +11,7 @@ extension ImageCache {
     func run<Value: Sendable>(_ decide: (inout Core) -> Value) -> Value {
         let (value, effects, isBusy) = core.withLock { core in
             let value = decide(&core)
-            return (value, core.takeEffects(), !core.downloads.isEmpty)
+            return (value, core.takeEffects(), core.isBusy)
         }
         for effect in effects { perform(effect) }
         if isBusy { startTicking() }
@@ -25,6 +25,9 @@ extension ImageCache {
             transfer.follow(sent, sentWith: segment.priority)
         case .cancel(let transfer): transfer.cancel()
         case .setPriority(let transfer, let priority): transfer.setPriority(priority)
+        case .send(let request, let id): request.send(as: id)
+        case .takeBack(let request, let id): request.takeBack(id)
+        case .refuse(let request, let error): request.refuse(error)
         case .resume(let wait, let result): wait.answer(result)
         case .reopen(let key, let file):
             let found = file.resume()
@@ -92,11 +95,11 @@ extension ImageCache {
     private func scheduleTick() {
         disk.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
             tick()
-            let isBusy = core.withLock { !$0.downloads.isEmpty }
+            let isBusy = core.withLock { $0.isBusy }
             if isBusy { return scheduleTick() }
             isTicking.withLock { $0 = false }
-            // A download may have begun between the two; it saw the timer running.
-            if core.withLock({ !$0.downloads.isEmpty }) { startTicking() }
+            // Something may have begun between the two; it saw the timer running.
+            if core.withLock({ $0.isBusy }) { startTicking() }
         }
     }
 

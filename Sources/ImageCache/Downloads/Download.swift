@@ -278,6 +278,14 @@ struct Download: Sendable {
         return DownloadChange(cancel: abandonSegments(), outcome: .restart)
     }
 
+    /// Gives a request up, of a download that nobody reads, so that a reader has its slot; the rest is asked for again later.
+    mutating func giveUp(_ id: UInt64) -> DownloadChange {
+        guard segments.removeValue(forKey: id) != nil else { return DownloadChange() }
+        // Without a name for its version, what is there cannot be continued safely.
+        let isLost = validator == nil && !present.ranges.isEmpty && segments.isEmpty
+        return DownloadChange(cancel: [id], outcome: isLost ? .restart : nil)
+    }
+
     /// Gives every request up; returns them.
     mutating func abandonSegments() -> [UInt64] {
         defer { segments = [:] }

@@ -2,8 +2,9 @@ extension Download {
     /// What the scheduler is told of it.
     func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {
         DownloadScheduler.Demand(
-            key: key, number: number, requests: segments.values.map(load), isRead: isRead, isAwaited: !waiters.isEmpty,
-            hasAnswer: hasAnswer, awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
+            key: key, number: number, requests: segments.values.map(load),
+            newest: segments.keys.max() ?? 0, isRead: isRead, isAwaited: !waiters.isEmpty, hasAnswer: hasAnswer,
+            awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
     }
 
     /// What a request still has to bring, as the scheduler counts it.

@@ -1,18 +1,19 @@
 internal import HTTP
 
-/// Turns waiting readers, downloads, wishes to preload and free slots into requests; nothing else decides what is asked for
-/// next, nor how much of it one request brings.
+/// Turns waiting readers, downloads, previews, wishes to preload and free slots into requests; nothing else decides which
+/// pictures are asked for next, how much of one a request brings, and whose request gives its slot to another.
 ///
 /// In this order, over and over until nothing is left to do:
 ///
-/// 1. A read that waits for bytes which nothing under way brings gets a request, whether or not a slot is free: the transport
-///    lets it go as soon as one is, before whatever nobody waits for.
+/// 1. A read that waits for bytes which nothing under way brings gets a request. If no slot is free, what was begun last of all
+///    that nobody reads is given up for it, at the price of a connection; if there is none, the request waits in the transport.
 /// 2. Of what else readers want, each picture gets one request, then the free slots are theirs: first the pictures that somebody
 ///    waits for, then those with the fewest requests, then those that lack most. Until its first answer a picture has a quarter
 ///    of what others leave, for those who come at the same moment. One request brings so much that it ends when all would end
 ///    if what readers want were spread evenly over all slots.
-/// 3. Those that preloads may use fetch the pictures begun before, in parts, then begin the next wish: what is there in part is
-///    worth more to who comes than the beginning of what lies behind it.
+/// 3. Those that may be used ahead of readers fetch the pictures begun before, in parts: what is there in part is worth more to
+///    who comes than the beginning of what lies behind it. Then go the requests of others (previews, connections made ahead),
+///    which leave a slot to preloads, then the next wish is begun.
 ///
 /// Pure: it keeps the wishes, is told what there is and returns one order at a time, which the caller carries out before it asks again.
 struct DownloadScheduler: Sendable {
@@ -24,6 +25,8 @@ struct DownloadScheduler: Sendable {
         /// What each request that is under way or waits for a slot still has to bring, in bytes; what it takes before its first
         /// byte is counted as `latency`.
         var requests: [Int64] = []
+        /// The number of the request that was begun last.
+        var newest: UInt64 = 0
         /// Whether a reader has it open or waits.
         var isRead = false
         /// Whether somebody waits for bytes or for the length.
@@ -40,10 +43,24 @@ struct DownloadScheduler: Sendable {
         var total: Int64?
     }
 
+    /// What takes slots without being a download's and without anybody who waits: previews, and connections made ahead.
+    struct Others: Sendable {
+        /// How many wait for a slot.
+        var waiting = 0
+        /// Those that have one, by the numbers of their requests.
+        var running: [UInt64] = []
+    }
+
     /// What to do next.
     enum Order: Equatable, Sendable {
         /// Ask for all of this piece.
         case request(FileKey, Piece)
+        /// End this request of a download that nobody reads: a reader needs its slot.
+        case giveUp(FileKey, UInt64)
+        /// Likewise of what is no download's.
+        case takeBack(UInt64)
+        /// Give a slot to the first of the others.
+        case grant
         /// Begin a download for the first wish.
         case begin
     }
@@ -85,16 +102,21 @@ struct DownloadScheduler: Sendable {
     ///
     /// - Parameters:
     ///   - downloads: All of them, in any order.
+    ///   - others: What takes slots besides.
     ///   - wishes: Pictures that wait to be preloaded.
     /// - Returns: Nil while everything is under way that should be.
-    func next(_ downloads: [Demand], wishes: Int) -> Order? {
+    func next(_ downloads: [Demand], others: Others = Others(), wishes: Int) -> Order? {
         let order = downloads.sorted { ($0.isAwaited ? 0 : 1, $0.number) < ($1.isAwaited ? 0 : 1, $1.number) }
-        let free = slots.all - downloads.reduce(0) { $0 + $1.requests.count }
-        lazy var level = self.level(downloads, free: free)
+        let free = slots.all - others.running.count - downloads.reduce(0) { $0 + $1.requests.count }
+        lazy var level = self.level(downloads, others, free: free)
+        // Readers' requests wait in the transport; what nobody reads any more may have a slot meanwhile.
+        if free < 0, order.first?.isAwaited == true, let way = way(downloads, others) { return way }
         for download in order {
-            guard let piece = download.awaited else { continue }
+            guard let piece = download.awaited ?? (download.isLeftWaiting ? download.wanted : nil) else { continue }
+            if free <= 0, let way = way(downloads, others) { return way }
             return .request(download.key, share(of: piece, for: download, level))
         }
+        guard free > 0 else { return nil }
         for download in order where download.isRead && download.requests.isEmpty {
             guard let piece = download.wanted else { continue }
             return .request(download.key, share(of: piece, for: download, level))
@@ -103,14 +125,30 @@ struct DownloadScheduler: Sendable {
         if let download = read.min(by: needsMore), let piece = download.useful {
             return .request(download.key, share(of: piece, for: download, level))
         }
-        let unread = downloads.reduce(0) { $0 + ($1.isRead ? 0 : $1.requests.count) }
+        return ahead(order, others, wishes: wishes, free: free)
+    }
+
+    /// What to do in the slots that may be used for what nobody waits for.
+    private func ahead(_ order: [Demand], _ others: Others, wishes: Int, free: Int) -> Order? {
+        let unread = order.reduce(others.running.count) { $0 + ($1.isRead ? 0 : $1.requests.count) }
         let idle = min(free, slots.ahead - unread)
         guard idle > 0 else { return nil }
         for download in order where !download.isRead {
-            guard let piece = download.wanted ?? (idle > wishes ? download.spare : nil) else { continue }
+            guard let piece = download.wanted ?? (idle > wishes + others.waiting ? download.spare : nil) else {
+                continue
+            }
             return .request(download.key, part(of: piece))
         }
+        let forOthers = wishes > 0 ? slots.ahead - 1 : max(1, slots.ahead - 1)
+        if others.waiting > 0, others.running.count < forOthers { return .grant }
         return wishes > 0 ? .begin : nil
+    }
+
+    /// Makes room for a reader: ends what was begun last of all that nobody waits for; nil if there is nothing of the kind.
+    private func way(_ downloads: [Demand], _ others: Others) -> Order? {
+        let preload = downloads.filter { !$0.isRead && !$0.requests.isEmpty }.max { $0.newest < $1.newest }
+        if let other = others.running.max(), other > preload?.newest ?? 0 { return .takeBack(other) }
+        return preload.map { .giveUp($0.key, $0.newest) }
     }
 
     /// How many requests more a picture that is read may have.
@@ -131,11 +169,13 @@ struct DownloadScheduler: Sendable {
     /// What each slot would have to bring if all that readers want were spread so that all slots end at once.
     ///
     /// In bytes, latencies included: what is under way counts as well, and slots that are busy for longer get nothing.
-    private func level(_ downloads: [Demand], free: Int) -> Int64 {
+    private func level(_ downloads: [Demand], _ others: Others, free: Int) -> Int64 {
         var sum = downloads.reduce(0) { $0 + ($1.isRead ? $1.useful?.length ?? 0 : 0) }
         let idle = Array(repeating: Int64(0), count: max(1, free))
+        // A preview is smaller than what its request costs in time.
+        let busy = downloads.flatMap(\.requests) + others.running.map { _ in Self.latency }
         var level = Int64.max
-        for (count, load) in (idle + downloads.flatMap(\.requests).sorted()).enumerated() {
+        for (count, load) in (idle + busy.sorted()).enumerated() {
             if level <= load + Self.latency { break }
             sum += load + Self.latency
             level = sum / Int64(count + 1)
@@ -167,4 +207,7 @@ struct DownloadScheduler: Sendable {
 extension DownloadScheduler.Demand {
     /// What one more request of a picture that is read would bring.
     fileprivate var useful: Piece? { wanted ?? spare }
+
+    /// Whether somebody waits for it, and nothing of it is under way.
+    fileprivate var isLeftWaiting: Bool { isAwaited && requests.isEmpty }
 }

@@ -20,7 +20,7 @@ final class Parts: Sendable {
     let imageHosts: CoolDownTransport
     /// What requests go through: the door, or nothing where none may leave.
     let network: any Transport
-    /// Where pictures, previews and sizes are asked for.
+    /// Where previews and sizes are asked for, in the slots that the cache leaves.
     let images: ImageHost
     /// What keeps hosts from being asked.
     let health: HostHealth
@@ -73,7 +73,6 @@ final class Parts: Sendable {
             log.imageHostClosed(for: seconds)
         }
         network = isOffline ? OfflineNetwork() : imageHosts
-        images = ImageHost(network)
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
         gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
             log.serviceClosed(until: $0)
@@ -86,7 +85,9 @@ final class Parts: Sendable {
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
         cache = try Self.openCache(
-            settings, source: name, place: place, network: bound, host: images, mayPreload: maySpend, log: log)
+            settings, source: name, place: place, network: bound, host: ImageHost(network), mayPreload: maySpend,
+            log: log)
+        images = cache.otherRequests
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: bound, source: source, selection: SourceChoices.text(choices, of: name),

@@ -1,0 +1,198 @@
+import HTTP
+import Testing
+
+@testable import ImageCache
+
+/// Who has the slots, and who gives one up: the scheduler's orders carried out on a model of what is under way.
+@Suite struct SlotSharingTests {
+    typealias Demand = DownloadScheduler.Demand
+
+    /// What is under way, as the cache and the transport keep it.
+    struct Model {
+        let scheduler: DownloadScheduler
+        var downloads: [UInt64: Demand] = [:]
+        /// The numbers of each download's requests.
+        var requests: [UInt64: [UInt64]] = [:]
+        var others = DownloadScheduler.Others()
+        var wishes = 0
+        var nextNumber: UInt64 = 1
+        /// Orders that took a slot away, in order.
+        var taken: [DownloadScheduler.Order] = []
+
+        init(slots: Int) { scheduler = DownloadScheduler(slots: TransferSlots(all: slots)) }
+
+        var slots: TransferSlots { scheduler.slots }
+        var count: Int { others.running.count + requests.values.reduce(0) { $0 + $1.count } }
+        var unread: Int {
+            others.running.count + requests.reduce(0) { $0 + (downloads[$1.key]?.isRead == false ? $1.value.count : 0) }
+        }
+        /// Whether somebody waits for a picture of which nothing is under way.
+        var isAnybodyLeft: Bool { downloads.values.contains { $0.isAwaited && $0.requests.isEmpty } }
+
+        mutating func add(_ number: UInt64, isRead: Bool = false, isAwaited: Bool = false) {
+            downloads[number] = DownloadSchedulerTests.download(
+                number, total: 1 << 18, isRead: isRead, isAwaited: isAwaited)
+            requests[number] = []
+        }
+
+        /// Carries orders out until nothing is left to do.
+        mutating func pump() {
+            for _ in 0..<1000 {
+                for (number, list) in requests {
+                    downloads[number]?.requests = list.map { _ in 1 << 18 }
+                    downloads[number]?.newest = list.max() ?? 0
+                    downloads[number]?.wanted = list.isEmpty ? Piece(gap: 0..<1 << 18) : nil
+                }
+                guard let order = scheduler.next(Array(downloads.values), others: others, wishes: wishes) else {
+                    return
+                }
+                nextNumber += 1
+                switch order {
+                case .request(let key, _): requests[key.low]?.append(nextNumber)
+                case .giveUp(let key, let number): requests[key.low]?.removeAll { $0 == number }
+                case .takeBack(let number): others.running.removeAll { $0 == number }
+                case .grant:
+                    others.waiting -= 1
+                    others.running.append(nextNumber)
+                case .begin:
+                    wishes -= 1
+                    add(1000 + nextNumber)
+                }
+                switch order {
+                case .giveUp, .takeBack: taken.append(order)
+                default: break
+                }
+            }
+            Issue.record("it does not end")
+        }
+    }
+
+    @Test(arguments: [(1, 1), (2, 1), (3, 2), (4, 3), (8, 7), (16, 12)])
+    func preloadsLeaveSlotsFree(slots: Int, preloads: Int) {
+        var model = Model(slots: slots)
+        for number in 1...20 as ClosedRange<UInt64> { model.add(number) }
+        model.pump()
+        #expect(model.count == preloads)
+    }
+
+    @Test(arguments: 1...8) func readersNeverWaitForPreloads(slots: Int) {
+        var model = Model(slots: slots)
+        for number in 1...20 as ClosedRange<UInt64> { model.add(number) }
+        model.pump()
+        let preloads = model.requests.values.flatMap(\.self).sorted()
+        for number in 101...(100 + UInt64(slots)) { model.add(number, isAwaited: true) }
+        model.pump()
+        #expect(model.count == slots && model.unread == 0)
+        // The youngest goes first, and all of them in the end.
+        let given = model.taken.compactMap { if case .giveUp(_, let number) = $0 { number } else { nil } }
+        #expect(given == preloads.reversed())
+        // What comes beyond the slots waits in the transport, and takes nothing from other readers.
+        model.add(200, isAwaited: true)
+        model.pump()
+        #expect(model.count == slots + 1 && model.taken.count == preloads.count)
+    }
+
+    /// Giving way costs a connection: who has the picture open without waiting for it takes none.
+    @Test func whoDoesNotWaitTakesNobodysSlot() {
+        var model = Model(slots: 1)
+        model.add(1)
+        model.pump()
+        model.add(2, isRead: true)
+        model.pump()
+        #expect(model.taken.isEmpty && model.requests[2] == [])
+        model.downloads[2]?.isAwaited = true
+        model.pump()
+        #expect(model.taken.count == 1 && model.requests[2]?.count == 1)
+    }
+
+    /// One that somebody waited for, who left: it gives way to those who wait in the transport.
+    @Test func whatIsReadNoMoreGivesWayToo() {
+        var model = Model(slots: 1)
+        model.add(1, isAwaited: true)
+        model.add(2, isAwaited: true)
+        model.pump()
+        #expect(model.count == 2)
+        model.downloads[1]?.isAwaited = false
+        model.downloads[1]?.isRead = false
+        model.pump()
+        #expect(model.count == 1 && model.requests[1] == [])
+        // Nobody waits: what has a slot keeps it.
+        model.add(3, isAwaited: true)
+        model.pump()
+        for number in [2, 3] as [UInt64] {
+            model.downloads[number]?.isAwaited = false
+            model.downloads[number]?.isRead = false
+        }
+        model.pump()
+        #expect(model.count == 2)
+    }
+
+    @Test(arguments: [(1, 1), (2, 1), (4, 2), (8, 6), (16, 11)])
+    func previewsLeaveASlotToPreloads(slots: Int, previews: Int) {
+        var model = Model(slots: slots)
+        model.others.waiting = 40
+        model.pump()
+        #expect(model.others.running.count == previews)
+        model.wishes = 5
+        model.pump()
+        #expect(model.unread == model.slots.ahead && model.count <= slots)
+        // What was begun goes on before previews are sent, and previews before anything is begun.
+        model = Model(slots: slots)
+        model.add(1)
+        (model.others.waiting, model.wishes) = (40, 5)
+        model.pump()
+        #expect(model.requests[1]?.count == 1 && model.unread == model.slots.ahead)
+        #expect(model.others.running.count == max(0, model.slots.ahead - 1))
+    }
+
+    @Test func previewsGiveWayToReadersByTheirAge() {
+        var model = Model(slots: 4)
+        model.others.waiting = 1
+        model.pump()
+        model.add(1)
+        model.pump()
+        model.others.waiting = 1
+        model.pump()
+        #expect(model.unread == 3)
+        let newest = model.others.running.max() ?? 0
+        for number in 10...12 as ClosedRange<UInt64> { model.add(number, isAwaited: true) }
+        model.pump()
+        #expect(model.taken.first == .takeBack(newest))
+        #expect(model.taken.count == 2 && model.requests[1] == [] && model.others.running.count == 1)
+    }
+
+    /// Whatever happens in whatever order: it ends, no reader waits while somebody else has a slot, and the slots are kept to.
+    @Test(arguments: 0..<60) func boundsHoldForAnyOrderOfEvents(seed: Int) {
+        var dice = DownloadStateTests.Dice(state: UInt64(seed))
+        var model = Model(slots: Int.random(in: 1...9, using: &dice))
+        for number in 1...60 as ClosedRange<UInt64> {
+            let chosen = model.downloads.keys.sorted().randomElement(using: &dice)
+            switch Int.random(in: 0...6, using: &dice) {
+            case 0: model.add(number)
+            case 1: model.add(number, isAwaited: true)
+            case 2: model.others.waiting += Int.random(in: 1...5, using: &dice)
+            case 3: model.wishes += 2
+            case 4:
+                if let other = model.others.running.randomElement(using: &dice) {
+                    model.others.running.removeAll { $0 == other }
+                }
+            case 5:
+                guard let chosen else { continue }
+                (model.downloads[chosen], model.requests[chosen]) = (nil, nil)
+            default:
+                guard let chosen else { continue }
+                let isAwaited = Bool.random(using: &dice)
+                model.downloads[chosen]?.isAwaited = isAwaited
+                model.downloads[chosen]?.isRead = isAwaited || Bool.random(using: &dice)
+            }
+            let (before, unreadBefore) = (model.taken.count, model.unread)
+            let mayTake = model.downloads.values.contains(where: \.isAwaited)
+            model.pump()
+            #expect(!model.isAnybodyLeft)
+            #expect(model.taken.count == before || mayTake)
+            let isAwaited = model.downloads.values.contains(where: \.isAwaited)
+            #expect(model.count <= model.slots.all || !isAwaited || model.unread == 0)
+            #expect(model.unread <= max(model.slots.ahead, unreadBefore))
+        }
+    }
+}
