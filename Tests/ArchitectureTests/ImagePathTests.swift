@@ -23,8 +23,8 @@ import Testing
     }
 
     @Test func oneSchedulerDecidesWhatIsAskedFor() throws {
-        #expect(try files(with: ["download.begin("], in: ["ImageCache"]) == ["Core+Requests.swift"])
-        #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core+Requests.swift"])
+        #expect(try files(with: ["download.begin("], in: ["ImageCache"]) == ["Core.swift"])
+        #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core.swift"])
     }
 
     /// The books of the cache's core know nothing of it, so each can be read by itself.

@@ -6,13 +6,15 @@ final class Bench: Sendable {
     let transport: CurlTransport
 
     init(
-        connections: Int = 4, stall: Duration = .seconds(20), hosts: Set<String> = [], trust: Bool = true
+        connections: Int = 4, stall: Duration = .seconds(20), hosts: Set<String> = [], trust: Bool = true,
+        observer: (any TransferObserver)? = nil
     ) throws {
         server = try ScriptedServer()
         transport = try CurlTransport(
             CurlTransport.Configuration(
                 connections: connections, userAgent: "rankfs-test", proxy: nil, hosts: hosts,
-                trustedOrigins: trust ? [server.origin] : [], connectTimeout: .seconds(5), stallTimeout: stall))
+                trustedOrigins: trust ? [server.origin] : [], connectTimeout: .seconds(5), stallTimeout: stall),
+            observer: observer)
     }
 
     deinit {

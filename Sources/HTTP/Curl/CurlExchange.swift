@@ -51,9 +51,15 @@ final class CurlExchange {
     /// Whether libcurl ever worked for it: what never left the queue was never sent.
     private(set) var wasSent = false
     private let ledger: RequestLedger
+    private let observer: (any TransferObserver)?
+    private let taken = ContinuousClock.now
+    /// What the sink was given.
+    private var status: Int?
+    private var bodyBytes: Int64 = 0
 
     init(
-        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, ledger: RequestLedger
+        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, ledger: RequestLedger,
+        observer: (any TransferObserver)? = nil
     ) {
         self.id = id
         self.request = request
@@ -61,6 +67,7 @@ final class CurlExchange {
         self.target = target
         meter = PaceMeter(window: .zero, now: begun)
         self.ledger = ledger
+        self.observer = observer
         priority = request.priority
         headers = request.headers
         check = AnswerCheck(request, host: target.host)
@@ -103,7 +110,9 @@ final class CurlExchange {
                 self.location = location
             case .head(let head):
                 headDelivered = true
+                status = head.status
                 ledger.count(request.purpose) { $0.answered(head.status) }
+                observer?.answered(request)
                 guard sink.head(head) else { throw .cancelled }
             }
             return true
@@ -123,6 +132,7 @@ final class CurlExchange {
         do throws(HTTPError) {
             guard check.headSeen else { throw .invalidAnswer("\(target.host): a body came without headers.") }
             try check.body(bytes.count)
+            bodyBytes += Int64(bytes.count)
             ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
             guard unsafe sink.body(bytes) else { throw .cancelled }
             return true
@@ -176,6 +186,18 @@ final class CurlExchange {
     }
 
     // MARK: - The end
+
+    /// Tells the end, the last thing that is heard of it.
+    func finish(_ result: Result<Void, HTTPError>) {
+        if let observer {
+            let failure: HTTPError? = if case .failure(let error) = result { error } else { nil }
+            observer.ended(
+                request,
+                TransferOutcome(
+                    status: status, bytes: bodyBytes, duration: ContinuousClock.now - taken, failure: failure))
+        }
+        sink.finish(result)
+    }
 
     /// Whether this address may be connected to.
     func mayConnect(to address: UnsafePointer<sockaddr>) -> Bool {

@@ -31,6 +31,7 @@ final class CurlLoop {
     private let names: NameNeeds
     private let resolver: NameResolver
     private let doubt: ConnectionDoubt
+    private let observer: (any TransferObserver)?
     private let options: CurlOptions
     private let stallTimeout: Duration
     private var queue: TransferQueue
@@ -43,7 +44,7 @@ final class CurlLoop {
     /// A loop that is not running yet, nil if memory or descriptors are exhausted.
     init?(
         _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
-        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt
+        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
     ) {
         let limits = TransferQueue.Limits(bulk: configuration.slots.all)
         // Those of one host.
@@ -56,6 +57,7 @@ final class CurlLoop {
         self.ledger = ledger
         self.resolver = resolver
         self.doubt = doubt
+        self.observer = observer
         options = CurlOptions(
             userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
             connectTimeout: configuration.connectTimeout, certificates: configuration.certificates)
@@ -122,11 +124,13 @@ final class CurlLoop {
         do throws(HTTPError) {
             try RequestRule.check(request)
             let target = try book.target(request.url)
-            let flight = CurlExchange(id: id, request: request, sink: sink, target: target, ledger: ledger)
+            let flight = CurlExchange(
+                id: id, request: request, sink: sink, target: target, ledger: ledger, observer: observer)
             flights[id] = flight
             nextCheck = min(nextCheck, request.deadline)
             enqueue(flight)
         } catch {
+            observer?.ended(request, TransferOutcome(failure: error))
             sink.finish(.failure(error))
         }
     }
@@ -225,7 +229,7 @@ final class CurlLoop {
         if case .failure(let error) = result, flight.wasSent {
             ledger.count(flight.request.purpose) { $0.failed(error) }
         }
-        flight.sink.finish(result)
+        flight.finish(result)
     }
 
     private func complete(_ flight: CurlExchange, _ code: CURLcode) {

@@ -1,3 +1,7 @@
+import CCurl
+import Glibc
+import Synchronization
+
 /// The transport over libcurl: two threads, each with multi handles of its own.
 ///
 /// One carries bodies on connections that speak HTTP/1.1 only, the other small answers on connections that may speak HTTP/2.
@@ -60,14 +64,21 @@ package final class CurlTransport: Transport {
 
     /// Starts the transport's threads.
     ///
+    /// - Parameters:
+    ///   - configuration: Limits and rules.
+    ///   - observer: Told of every request.
     /// - Throws: `.refused` if an origin does not parse, or if libcurl or a thread cannot be started; `.untrusted` if the
     ///   file of certificates cannot be read or holds none.
-    package convenience init(_ configuration: Configuration) throws(HTTPError) {
-        try self.init(configuration, resolver: NameResolver())
+    package convenience init(
+        _ configuration: Configuration, observer: (any TransferObserver)? = nil
+    ) throws(HTTPError) {
+        try self.init(configuration, resolver: NameResolver(), observer: observer)
     }
 
     /// A transport with a resolver of its own, for tests.
-    init(_ configuration: Configuration, resolver: NameResolver) throws(HTTPError) {
+    init(
+        _ configuration: Configuration, resolver: NameResolver, observer: (any TransferObserver)? = nil
+    ) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
         slots = configuration.slots
@@ -75,7 +86,7 @@ package final class CurlTransport: Transport {
         func worker(_ transferClass: TransferClass) throws(HTTPError) -> CurlWorker {
             try CurlWorker(
                 transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
-                doubt: doubt)
+                doubt: doubt, observer: observer)
         }
         bulk = try worker(.bulk)
         do throws(HTTPError) {
@@ -125,6 +136,188 @@ package final class CurlTransport: Transport {
         switch transferClass {
         case .bulk: bulk
         case .metadata: metadata
+        }
+    }
+}
+
+/// A loop, its thread and the way in: what carries the transfers of one class.
+///
+/// ## Concurrency
+///
+/// Any thread may call. The thread runs from `init` to `shutdown`.
+final class CurlWorker: Sendable {
+    /// libcurl's global set-up, done once in the process (curl_global_init(3)).
+    private static let isCurlReady: Bool = rankfs_curl_global_init() == CURLE_OK
+
+    private let mailbox: CurlMailbox
+    /// Nil once joined.
+    private let thread: Mutex<pthread_t?>
+
+    /// Starts the thread.
+    ///
+    /// - Throws: `.refused` if libcurl or the thread cannot be started.
+    init(
+        _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
+        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
+    ) throws(HTTPError) {
+        guard Self.isCurlReady,
+            let loop = CurlLoop(
+                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
+                doubt: doubt, observer: observer)
+        else {
+            throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
+        }
+        let mailbox = loop.mailbox
+        guard let thread = OwnThread.startJoinable({ loop.run() }) else {
+            throw .refused("No thread can be started for the network; is the limit of processes reached?")
+        }
+        self.mailbox = mailbox
+        self.thread = Mutex(thread)
+    }
+
+    /// Hands a request to the loop.
+    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+        let id = mailbox.makeID()
+        if !mailbox.post(.start(id, request, sink)) { sink.finish(.failure(.cancelled)) }
+        return CurlTransfer(id: id, mailbox: mailbox)
+    }
+
+    /// What the loop last told about itself.
+    var counts: (active: Int, queued: Int) { mailbox.counts }
+
+    /// Calls back from the loop's thread; never after the shutdown.
+    func echo(_ answer: @escaping @Sendable () -> Void) {
+        _ = mailbox.post(.echo(answer))
+    }
+
+    /// Whether the caller is the loop's thread, within a sink.
+    var isCurrentThread: Bool {
+        thread.withLock { thread in thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// Cancels everything and wakes the loop; a second time is nothing.
+    ///
+    /// - Parameter waits: Whether to return only once the thread has ended; not from within a sink.
+    func shutdown(waits: Bool = true) {
+        let running = thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }
+        guard let running else { return }
+        _ = mailbox.post(.shutdown)
+        if waits {
+            pthread_join(running, nil)
+        } else {
+            pthread_detach(running)
+        }
+    }
+}
+
+/// A transfer as its owner sees it: a number that the loop knows.
+private final class CurlTransfer: Transfer {
+    let id: Int
+    let mailbox: CurlMailbox
+
+    init(id: Int, mailbox: CurlMailbox) {
+        self.id = id
+        self.mailbox = mailbox
+    }
+
+    func setPriority(_ priority: TransferPriority) {
+        _ = mailbox.post(.setPriority(id, priority))
+    }
+
+    func cancel() {
+        _ = mailbox.post(.cancel(id))
+    }
+}
+
+/// What other threads ask of the loop.
+enum CurlCommand: Sendable {
+    case start(Int, HTTPRequest, any ResponseSink)
+    case setPriority(Int, TransferPriority)
+    case cancel(Int)
+    /// A name that a transfer needs has been looked up, in vain if there is trouble.
+    case resolved(Int, String, NameTrouble?)
+    /// Tell that the loop goes round.
+    case echo(@Sendable () -> Void)
+    case shutdown
+}
+
+/// The one way to the loop's thread: a list of commands, and libcurl's wake-up.
+///
+/// ## Concurrency
+///
+/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`,
+/// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
+/// safe because it only writes to a non-blocking socket.
+final class CurlMailbox: Sendable {
+    private struct State {
+        var commands: [CurlCommand] = []
+        /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
+        var multi: UInt?
+        var nextID = 0
+        var counts: (active: Int, queued: Int) = (0, 0)
+    }
+
+    private let state: Mutex<State>
+
+    init(wakes pool: CurlPool) {
+        // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
+        state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
+    }
+
+    /// Names the pool that the loop waits for from now on; for the loop only.
+    func wakes(_ pool: CurlPool) {
+        let multi = unsafe UInt(bitPattern: pool.multi)
+        state.withLock { state in
+            state.multi = multi
+            // Who posted since the last look woke the old one.
+            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+        }
+    }
+
+    /// What the loop last told about itself.
+    var counts: (active: Int, queued: Int) { state.withLock { $0.counts } }
+
+    /// A number for a new transfer, greater than all before.
+    func makeID() -> Int {
+        state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+    }
+
+    /// Hands a command to the loop; false if the loop has ended.
+    func post(_ command: CurlCommand) -> Bool {
+        state.withLock { state in
+            guard let multi = state.multi else { return false }
+            state.commands.append(command)
+            if state.commands.count == 1 { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+            return true
+        }
+    }
+
+    /// All commands since the last time; for the loop only.
+    func take() -> [CurlCommand] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Tells the numbers for status displays; for the loop only.
+    func publish(active: Int, queued: Int) {
+        state.withLock { $0.counts = (active, queued) }
+    }
+
+    /// Refuses further commands and returns the last ones; for the loop only.
+    func close() -> [CurlCommand] {
+        state.withLock { state in
+            state.multi = nil
+            state.counts = (0, 0)
+            defer { state.commands = [] }
+            return state.commands
         }
     }
 }

@@ -34,6 +34,38 @@ package protocol ResponseSink: AnyObject, Sendable {
     func finish(_ result: Result<Void, HTTPError>)
 }
 
+/// Hears what becomes of requests besides their sinks: for displays and logs, without standing between.
+///
+/// ## Concurrency
+///
+/// Called on the transport's threads, before the sink is; must not block.
+package protocol TransferObserver: Sendable {
+    /// The head of a final answer has come.
+    func answered(_ request: HTTPRequest)
+
+    /// A request that the transport had taken has ended.
+    func ended(_ request: HTTPRequest, _ outcome: TransferOutcome)
+}
+
+/// What became of a request.
+package struct TransferOutcome: Sendable {
+    /// The status of its answer; nil without one.
+    package var status: Int?
+    /// Bytes of the body.
+    package var bytes: Int64
+    /// From when the transport took it.
+    package var duration: Duration
+    /// Nil if it went well.
+    package var failure: HTTPError?
+
+    package init(status: Int? = nil, bytes: Int64 = 0, duration: Duration = .zero, failure: HTTPError? = nil) {
+        self.status = status
+        self.bytes = bytes
+        self.duration = duration
+        self.failure = failure
+    }
+}
+
 /// Who waits for a transfer; of those that wait for a slot, more urgent ones go first.
 ///
 /// What is under way stays so: who asks for bodies that nobody waits for ends some of them when a reader comes.
@@ -147,4 +179,48 @@ package enum HTTPError: Error, Hashable, Sendable {
     /// Requests are switched off.
     case offline
     case cancelled
+}
+
+/// How many bodies a transport carries from one host at once, each on a connection of its own; who asks for bodies shares them out.
+package struct TransferSlots: Hashable, Sendable {
+    /// For whoever waits.
+    package let all: Int
+    /// Those of them that requests may take which nobody waits for.
+    package let ahead: Int
+
+    /// Leaves a quarter of many slots, and one of few, to whoever comes and waits; of a single one others have what is left.
+    package init(all: Int) {
+        self.all = max(1, all)
+        ahead = max(1, min(self.all - 1, max(Self.usefulAhead, self.all * 3 / 4)))
+    }
+
+    /// So many connections carry what a person at a viewer reads ahead: at 4 MiB/s each, twenty pictures a second.
+    private static let usefulAhead = 7
+}
+
+/// What a request itself must fulfil before anything is done for it.
+enum RequestRule {
+    /// Headers that say nothing of the user and may follow a redirect to another host.
+    private static let harmless: Set<String> = ["accept", "accept-language"]
+
+    /// Throws `.refused` for lines that would end a header early, and for ranges that are none.
+    static func check(_ request: HTTPRequest) throws(HTTPError) {
+        for line in request.headers + (request.ifRange.map { ["If-Range: \($0)"] } ?? []) {
+            guard line.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }), line.utf8.contains(0x3A) else {
+                throw .refused("A header line of the request is malformed; control characters are not allowed.")
+            }
+        }
+        if let range = request.range {
+            guard range.first >= 0, range.last.map({ $0 >= range.first }) ?? true else {
+                throw .refused("The range of the request is empty or negative.")
+            }
+        }
+    }
+
+    /// The lines that may go to another host than the one they were meant for.
+    static func headersForAnotherHost(_ lines: [String]) -> [String] {
+        lines.filter { line in
+            harmless.contains(line.prefix { $0 != ":" }.lowercased())
+        }
+    }
 }

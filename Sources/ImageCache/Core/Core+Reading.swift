@@ -155,4 +155,130 @@ extension Core {
         release(handle.key, now: now)
         trim()
     }
+
+    // MARK: - Waiting for what the network brings
+
+    /// Looks for bytes; lets the reader wait if they are not there, with a download begun if there is none.
+    mutating func read(
+        _ id: UInt64, offset: Int64, count: Int, waiter: UInt64, _ wait: Wait, now: ContinuousClock.Instant
+    ) -> Found {
+        let found = find(id, offset: offset, count: count, now: now)
+        guard case .wait = found else { return found }
+        guard let handle = pictures[id], !isClosed else { return .failed(.cancelled) }
+        if downloads[handle.key] == nil, let error = begin(handle.picture, now: now) { return .failed(error) }
+        if let mismatch = join(id, now: now) { return .failed(mismatch) }
+        let range = offset..<max(offset, offset &+ Int64(count))
+        let total = downloads[handle.key]?.download.total ?? .max
+        downloads.add(
+            Downloads.Waiter(
+                key: handle.key, handle: id, range: range, deadline: now + configuration.timeout, wait: wait),
+            as: waiter, for: .bytes(range.clamped(to: 0..<total)), now: now)
+        downloads[handle.key]?.download.noteNeed(range)
+        // Who copies wants all of it.
+        if handle.neighbours?.isBulk == true { downloads[handle.key]?.download.isDemanded = true }
+        pump(now: now)
+        return .wait
+    }
+
+    /// Lets somebody wait for a picture's length.
+    mutating func waitForLength(
+        of picture: PictureRequest, waiter: UInt64, _ wait: Wait, now: ContinuousClock.Instant
+    ) {
+        let key = FileKey(picture.id)
+        if let entry = index[key] { return effects.append(.resume(wait, .length(entry.length))) }
+        if failures.failure(of: key, now: now) == .gone {
+            return effects.append(.resume(wait, .failed(.gone)))
+        }
+        guard !isClosed else { return effects.append(.resume(wait, .failed(.cancelled))) }
+        if downloads[key] == nil, let error = begin(picture, now: now) {
+            return effects.append(.resume(wait, .failed(error)))
+        }
+        if let download = downloads[key]?.download, download.phase == .complete, let total = download.total {
+            return effects.append(.resume(wait, .length(total)))
+        }
+        downloads.add(
+            Downloads.Waiter(
+                key: key, handle: nil, range: 0..<0, deadline: now + configuration.timeout, wait: wait),
+            as: waiter, for: .length, now: now)
+        updatePriority(key)
+        pump(now: now)
+    }
+
+    /// A waiter gives up; the last one ends a download that nothing else wants.
+    mutating func leave(_ waiterID: UInt64, now: ContinuousClock.Instant) {
+        guard let waiter = downloads.removeWaiter(waiterID) else { return }
+        effects.append(.resume(waiter.wait, .failed(.cancelled)))
+        // An interrupted reader rarely comes back: its download ends although it still has the picture open.
+        if let handle = waiter.handle, let download = downloads[waiter.key]?.download, download.waiters.isEmpty,
+            download.handles == [handle]
+        {
+            downloads[waiter.key]?.download.handles = []
+        }
+        release(waiter.key, now: now)
+    }
+
+    // MARK: - What is stored
+
+    /// The version that an open picture has bytes of or would be given now; nil if only an answer can tell.
+    mutating func version(of id: UInt64) -> PictureVersion? {
+        guard let handle = pictures[id] else { return nil }
+        if let version = handle.version { return version }
+        if let download = downloads[handle.key]?.download { return download.received > 0 ? download.version : nil }
+        if !handle.avoidsStore, let version = storedVersion(of: handle.key) { return version }
+        return pictures.keptVersion(of: handle.key)
+    }
+
+    /// The version that is stored, which gets a name when somebody asks for it first.
+    mutating func storedVersion(of key: FileKey) -> PictureVersion? {
+        guard let entry = index[key] else { return nil }
+        if let version = entry.version { return version }
+        let version = PictureVersion(token: makeID())
+        index.setVersion(version, of: key)
+        return version
+    }
+
+    /// What opening a stored file gave.
+    mutating func opened(_ id: UInt64, _ result: PictureStore.Opened) -> ImageCacheError? {
+        guard let handle = pictures[id] else { return .cancelled }
+        switch result {
+        case .file(let file, let length):
+            if let size = handle.picture.size, size != length {
+                forgetStored(handle.key)
+                effects.append(
+                    .report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)")))
+                return nil
+            }
+            if index[handle.key]?.length != length { index.remove(handle.key) }
+            if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
+            let version = storedVersion(of: handle.key)
+            if let mismatch = handle.mismatch(with: version) { return mismatch }
+            touch(handle.key)
+            pictures[id]?.file = file
+            pictures[id]?.length = length
+            pictures[id]?.version = handle.version ?? version
+        case .missing:
+            forgetStored(handle.key)
+        case .broken(let reason):
+            forgetStored(handle.key)
+            effects.append(.report(.removedBroken(handle.picture.id, reason: reason)))
+        case .failed(let error):
+            // It may be good: what is wrong may be the number of open files.
+            pictures[id]?.avoidsStore = true
+            refused("a stored picture cannot be opened (\(error.text))")
+        }
+        return nil
+    }
+
+    /// Takes note of a use; many are written at once, and few after a while.
+    private mutating func touch(_ key: FileKey) {
+        index.touch(key, now: configuration.now())
+        touches += 1
+        if touches == 1 { effects.append(.writeIndexLater) }
+        if touches == Self.touchesTogether { effects.append(.writeIndex) }
+    }
+
+    private mutating func forgetStored(_ key: FileKey) {
+        guard index.remove(key) != nil else { return }
+        effects.append(.remove([key]))
+    }
 }

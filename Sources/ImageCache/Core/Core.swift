@@ -1,5 +1,7 @@
 internal import HTTP
+internal import ImageHost
 internal import Rankings
+internal import Synchronization
 
 /// Everything that the cache knows, behind one lock: what is open, what is downloaded, what is stored and what is to be fetched.
 ///
@@ -89,5 +91,170 @@ struct Core: Sendable {
     mutating func diskHas(free: Int64) {
         let isEnough = account { budget, index, inUse in budget.diskHas(free: free, index: &index, inUse: inUse) }
         if !isEnough { scheduler.dropWishes() }
+    }
+
+    // MARK: - What is asked for
+
+    /// Carries out what the scheduler orders until nothing is left to do.
+    mutating func pump(now: ContinuousClock.Instant) {
+        guard !isClosed else { return }
+        reviewWishes(now: now)
+        while true {
+            let wishes = budget.isStoring ? scheduler.ready(now: now) : 0
+            guard let order = scheduler.next(downloads.demands, others: others.account, wishes: wishes) else { return }
+            switch order {
+            case .request(let key, let piece): request(piece, of: key, now: now)
+            case .giveUp(let key, let id): apply(downloads[key]?.download.giveUp(id), to: key, now: now)
+            case .takeBack(let id):
+                if let request = others.takeBack(id) { effects.append(.takeBack(request, id)) }
+            case .grant:
+                let id = makeID()
+                if let request = others.grant(id) { effects.append(.send(request, id)) }
+            case .begin: beginWish(now: now)
+            }
+        }
+    }
+
+    private mutating func request(_ piece: Piece, of key: FileKey, now: ContinuousClock.Instant) {
+        let id = makeID()
+        guard let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else { return }
+        let transfer = StartedTransfer(entry.priority)
+        downloads[key]?.transfers[start.id] = transfer
+        effects.append(
+            .start(
+                key, start.id,
+                PictureSegment(
+                    location: entry.picture.location, range: start.asked, version: start.ifRange,
+                    priority: entry.priority, deadline: now + DownloadLimits.requestDeadline),
+                transfer, entry.file))
+    }
+
+    /// Tells the transport who waits for a download's requests.
+    mutating func updatePriority(_ key: FileKey) {
+        guard let entry = downloads[key] else { return }
+        let priority: TransferPriority = entry.download.isRead ? .reader : .preload
+        guard priority != entry.priority else { return }
+        downloads[key]?.priority = priority
+        for transfer in entry.transfers.values { effects.append(.setPriority(transfer, priority)) }
+    }
+
+    // MARK: - Wishes
+
+    /// Carries out what the preload policy decided.
+    mutating func follow(_ decision: PreloadPolicy.Decision, _ neighbours: Neighbours) {
+        switch decision {
+        case .nothing: break
+        case .drop: scheduler.dropWishes(of: neighbours.directory)
+        case .plan(let places): effects.append(.planPreloads(neighbours, places))
+        }
+    }
+
+    /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
+    ///
+    /// - Returns: Those of them that are stored: the disk may read them ahead.
+    @discardableResult
+    mutating func wish(
+        _ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant
+    ) -> [FileKey] {
+        scheduler.wish(pictures, directory: directory)
+        pump(now: now)
+        return pictures.map { FileKey($0.id) }.filter { index[$0] != nil }
+    }
+
+    /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
+    private mutating func reviewWishes(now: ContinuousClock.Instant) {
+        guard !scheduler.wishes.isEmpty else { return }
+        guard configuration.mayPreload() else { return scheduler.dropWishes() }
+        let (index, downloads, failures) = (index, downloads, failures)
+        scheduler.dropWishes { wish in
+            let key = FileKey(wish.picture.id)
+            return index[key] != nil || downloads[key] != nil || failures.failure(of: key, now: now) != nil
+        }
+    }
+
+    /// Begins a download for the first wish, unless there is no room for it.
+    private mutating func beginWish(now: ContinuousClock.Instant) {
+        // Another directory may have wished for the same one.
+        guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
+        let bytes = wish.picture.size ?? Self.assumedLength
+        let hasRoom = account { budget, index, inUse in
+            budget.makeRoom(for: bytes, isPreload: true, in: &index, inUse: inUse)
+        }
+        if hasRoom { _ = begin(wish.picture, walk: wish.directory, now: now) }
+    }
+}
+
+/// Something to do outside the lock, in order.
+enum Effect: Sendable {
+    /// Make a request for a part of a picture.
+    case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
+    case cancel(any Transfer)
+    case setPriority(any Transfer, TransferPriority)
+    /// Let a request go that is no download's, or take its slot back.
+    case send(OtherRequest, UInt64)
+    case takeBack(OtherRequest, UInt64)
+    /// It ends without having been sent.
+    case refuse(OtherRequest, HTTPError)
+    case resume(Wait, WaitResult)
+    /// Look at the partial file of an earlier download.
+    case reopen(FileKey, PartialFile)
+    /// Keep a partial file for later.
+    case park(PartialFile, total: Int64?, validator: String?, present: RangeSet)
+    case discard(PartialFile)
+    /// Write what changed in the index: now, or with what else changes in the next seconds.
+    case writeIndex
+    case writeIndexLater
+    /// Keep the bytes only for those who have them open.
+    case unlink(PartialFile)
+    case removePartial(FileKey)
+    /// A download has ended, or what it was told is void.
+    case settled([CheckedContinuation<Void, Never>])
+    /// Compute the digest of all bytes and tell it.
+    case check(FileKey, PartialFile, length: Int64)
+    /// Move a whole picture to its place.
+    case commit(FileKey, PartialFile, length: Int64)
+    /// Compare the free disk with its floor.
+    case checkDisk
+    /// Remove stored files and their rows.
+    case remove([FileKey])
+    /// Ask the neighbours for the pictures at these places and queue them.
+    case planPreloads(Neighbours, [Int])
+    case report(ImageCacheEvent)
+    /// A picture is really read; its opener wants to know.
+    case tell(@Sendable () -> Void)
+}
+
+/// What a waiter is told.
+enum WaitResult: Sendable {
+    /// What was read, and the version that the reader has from now on.
+    case bytes(PictureBytes, PictureVersion?)
+    case length(Int64)
+    /// Things changed: look again.
+    case again
+    case failed(ImageCacheError)
+}
+
+/// The one lock that the cache's decisions are made under.
+///
+/// ## Concurrency
+///
+/// Any thread may call; nothing that is called under it may take it again, wait, or call what is outside the cache.
+final class CoreLock: Sendable {
+    private let core: Mutex<Core>
+    #if DEBUG
+    /// How often it was taken, for tests: whoever reads waits for everybody who decides something.
+    let taken = Atomic(0)
+    #endif
+
+    init(_ core: consuming sending Core) {
+        self.core = Mutex(core)
+    }
+
+    /// Decides something.
+    func withLock<Result: Sendable>(_ decide: (inout Core) -> Result) -> Result {
+        #if DEBUG
+        taken.add(1, ordering: .relaxed)
+        #endif
+        return core.withLock { decide(&$0) }
     }
 }

@@ -1,3 +1,4 @@
+internal import HTTP
 internal import Rankings
 
 /// What is open, and which version of its picture each has bytes of: no other one may follow.
@@ -108,5 +109,66 @@ struct OpenPictures: Sendable {
     /// Whoever has seen bytes of a version that was not right must not be given another one.
     mutating func fail(_ ids: Set<UInt64>, _ error: ImageCacheError) {
         for id in ids where handles[id]?.version != nil { handles[id]?.failure = error }
+    }
+}
+
+/// Tells reading from looking, for one open picture: the one place that does.
+///
+/// Type sniffers and previewers look at the beginning, some at the end; only who goes further reads. What is really read is
+/// listed in `recent/` and begins a walk for the preloads; of what is gone through, by its bytes, the rest is fetched as well.
+struct ReadMeasure: Sendable {
+    /// Reads up to here are a look at the beginning, in pictures of more than twice the size.
+    static let beginning: Int64 = 128 << 10
+    /// Reads from here to the end are a look at the end.
+    static let end: Int64 = 64 << 10
+
+    /// Bytes read so far.
+    private(set) var bytes: Int64 = 0
+    /// Whether it is really read.
+    private(set) var isReal = false
+    /// Whether so much of it was read that its reader goes through all of it.
+    private(set) var isThrough = false
+
+    /// Takes note of a read.
+    ///
+    /// - Parameters:
+    ///   - range: Bytes of the picture, at least one.
+    ///   - length: Of the whole picture.
+    mutating func note(_ range: Range<Int64>, of length: Int64) {
+        bytes += Int64(range.count)
+        // The kernel reads on behind a look; half of a small picture may be no more than that.
+        let beginning = min(Self.beginning, max(length / 2, DownloadLimits.look))
+        if bytes > beginning || bytes >= length { isThrough = true }
+        let isLookAtEnd = range.lowerBound >= length - Self.end && range.lowerBound > 0
+        if isThrough || range.upperBound > beginning && !isLookAtEnd { isReal = true }
+    }
+}
+
+/// Which bytes something holds of a picture that may change at the source.
+///
+/// Only equality that can be proved counts: the same download or file, or the same name of a version (ETag,
+/// Last-Modified: RFC 9110 section 8.8) at the same length. Known in this process only, as are the kernel's pages.
+package struct PictureVersion: Sendable {
+    /// Names the download that brought the bytes, or the stored file.
+    let token: UInt64
+    /// A hash of validator and length; 0 if the source names no versions.
+    var tag: UInt64 = 0
+
+    /// Whether bytes of both may be put together.
+    package func isSame(as other: PictureVersion) -> Bool {
+        token == other.token || tag != 0 && tag == other.tag
+    }
+
+    static func tag(_ validator: String, length: Int64) -> UInt64 {
+        ByteHash.of(Array("\(length) \(validator)".utf8))
+    }
+}
+
+extension Download {
+    /// What its bytes are, once an answer has told.
+    var version: PictureVersion {
+        var version = PictureVersion(token: token)
+        if let validator, let total { version.tag = PictureVersion.tag(validator, length: total) }
+        return version
     }
 }

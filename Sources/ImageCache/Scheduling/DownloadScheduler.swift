@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Rankings
 
 /// Turns waiting readers, downloads, previews, wishes to preload and free slots into requests; nothing else decides which
 /// pictures are asked for next, how much of one a request brings, and whose request gives its slot to another.
@@ -210,4 +211,60 @@ extension DownloadScheduler.Demand {
 
     /// Whether somebody waits for it, and nothing of it is under way.
     fileprivate var isLeftWaiting: Bool { isAwaited && requests.isEmpty }
+}
+
+extension DownloadScheduler {
+    /// A picture to download ahead of somebody's walk.
+    struct Wish: Sendable {
+        let directory: UInt64
+        let picture: PictureRequest
+    }
+
+    /// How many wishes may be begun now.
+    func ready(now: ContinuousClock.Instant) -> Int {
+        restsUntil.map { $0 > now } ?? false ? 0 : wishes.count
+    }
+
+    /// Takes wishes, the first one next, in place of what was wished for that directory.
+    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) {
+        dropWishes(of: directory)
+        wishes += pictures.map { Wish(directory: directory, picture: $0) }
+    }
+
+    /// Takes the first wish out.
+    mutating func takeWish() -> Wish? { wishes.isEmpty ? nil : wishes.removeFirst() }
+
+    /// Forgets all wishes.
+    mutating func dropWishes() { wishes = [] }
+
+    /// Forgets a directory's wishes.
+    mutating func dropWishes(of directory: UInt64) { wishes.removeAll { $0.directory == directory } }
+
+    /// Forgets the wishes that are void.
+    mutating func dropWishes(where isVoid: (Wish) -> Bool) { wishes.removeAll(where: isVoid) }
+
+    /// The network failed: forgets all wishes and begins no new ones for a while.
+    mutating func rest(until end: ContinuousClock.Instant) {
+        restsUntil = end
+        dropWishes()
+    }
+
+    /// The network works again.
+    mutating func goOn() { restsUntil = nil }
+}
+
+extension Download {
+    /// What the scheduler is told of it.
+    func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {
+        DownloadScheduler.Demand(
+            key: key, number: number, requests: segments.values.map(load),
+            newest: segments.keys.max() ?? 0, isRead: isRead, isAwaited: !waiters.isEmpty, hasAnswer: hasAnswer,
+            awaited: awaitedPiece, wanted: wantedPiece, spare: sparePiece, total: total)
+    }
+
+    /// What a request still has to bring, as the scheduler counts it.
+    private func load(_ segment: Segment) -> Int64 {
+        let end = min(segment.end, total ?? segment.next + Core.assumedLength)
+        return max(0, end - segment.next) + (segment.hasAnswer ? 0 : DownloadScheduler.latency)
+    }
 }

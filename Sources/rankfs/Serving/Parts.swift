@@ -54,7 +54,10 @@ final class Parts: Sendable {
             name.isDemo && settings.apiURL == nil
             ? try EmbeddedOrigin(service: name.description.name) : nil
         let bound = min(Self.networkBound, settings.timeout / 2)
-        transport = try Self.makeTransport(settings, source: name, origin: origin?.url, network: bound)
+        health = HostHealth(proxy: settings.proxy?.authority, now: WallClock.now) { log.record($0) }
+        transport = try Self.makeTransport(
+            settings, source: name, origin: origin?.url, network: bound,
+            observer: RequestObservers(health: health, log: RequestLog(log)))
         isOffline = settings.isOffline
         renderer = Renderer(.standard)
         let meter = MeteredNetwork(settings.metered) { isMetered in
@@ -63,11 +66,8 @@ final class Parts: Sendable {
         }
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
-        health = HostHealth(
-            LoggedTransport(transport, log: log), proxy: settings.proxy?.authority, now: WallClock.now
-        ) { log.record($0) }
         imageHosts = CoolDownTransport(
-            health, closedUntil: place.storedHostCoolDowns(), wallClock: WallClock.now
+            transport, closedUntil: place.storedHostCoolDowns(), wallClock: WallClock.now
         ) { _, seconds, ends in
             place.store(hostCoolDowns: ends)
             log.imageHostClosed(for: seconds)
@@ -102,7 +102,8 @@ final class Parts: Sendable {
 
     /// The way to the network, to the hosts of the source and the settings.
     static func makeTransport(
-        _ settings: Settings, source: SourceName, origin: String?, network: Duration
+        _ settings: Settings, source: SourceName, origin: String?, network: Duration,
+        observer: (any TransferObserver)? = nil
     ) throws(ProgramError) -> CurlTransport {
         let access = source.description.access
         do throws(HTTPError) {
@@ -112,7 +113,7 @@ final class Parts: Sendable {
                     userAgent: settings.userAgent ?? access.userAgent,
                     proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
                     connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
-                    certificates: settings.certificates))
+                    certificates: settings.certificates), observer: observer)
         } catch .untrusted(let reason) {
             throw ProgramError(.configuration, "ca_file: \(reason)")
         } catch {

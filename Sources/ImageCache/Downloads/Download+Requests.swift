@@ -1,0 +1,353 @@
+internal import HTTP
+internal import ImageHost
+
+/// Bytes that a download lacks, as it names them to the scheduler: who says how many of them one request brings.
+struct Piece: Equatable, Sendable {
+    /// Neither there nor under way, in one stretch.
+    var gap: Range<Int64>
+    /// Whether several requests may bring it.
+    var isDivisible = true
+    /// The request under way that reaches into the gap, and is to end where the gap begins.
+    var cut: UInt64?
+
+    /// Bytes of it; a guess where nobody told the length.
+    var length: Int64 { gap.upperBound == .max ? Core.assumedLength : Int64(gap.count) }
+
+    /// So much of it.
+    func prefix(_ length: Int64) -> Piece {
+        var piece = self
+        piece.gap = gap.lowerBound..<gap.lowerBound + min(Int64(gap.count), max(1, length))
+        return piece
+    }
+}
+
+extension Download {
+    /// The bytes that a waiting read needs and that nothing under way brings soon.
+    var awaitedPiece: Piece? {
+        guard mayAsk else { return nil }
+        return waitingRanges.lazy.compactMap { self.piece(for: $0) }.first
+    }
+
+    /// The next bytes of a picture that is wanted whole.
+    var wantedPiece: Piece? {
+        guard mayAsk, wantsWhole, let gap = gap(from: 0) else { return nil }
+        return Piece(gap: gap, isDivisible: isDivisible)
+    }
+
+    /// The end of a large picture that one plain request, made before its length was known, is to bring as a whole: idle
+    /// connections may have it, at the price of that request's.
+    var sparePiece: Piece? {
+        guard mayAsk, wantsWhole, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil,
+            let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
+        else { return nil }
+        let end = min(plain.end, total)
+        let kept = plain.next + DownloadScheduler.keptOfPlain
+        guard end - plain.next > DownloadScheduler.longestPlain, kept < end else { return nil }
+        return Piece(gap: kept..<end, cut: id)
+    }
+
+    private var mayAsk: Bool { phase == .running && retryAt == nil && isWanted }
+
+    /// Whether parts of it can be asked for and put together.
+    private var isDivisible: Bool { total != nil && !ignoresRanges }
+
+    private var waitingRanges: [Range<Int64>] {
+        waiters.values.compactMap { need in
+            if case .bytes(let range) = need { range } else { nil }
+        }.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    private func piece(for range: Range<Int64>) -> Piece? {
+        let missing = present.firstMissing(from: range.lowerBound)
+        guard missing < range.upperBound else { return nil }
+        if let (id, running) = segments.first(where: { $0.value.written <= missing && missing < $0.value.end }) {
+            if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
+            let seek = seekRange(for: range, missing, in: running.next..<min(running.end, total ?? running.end))
+            // A walk backwards asks from before what is read: its own request is already the best one.
+            guard seek.lowerBound > running.next else { return nil }
+            return Piece(gap: seek, isDivisible: false, cut: id)
+        }
+        guard let gap = gap(from: missing, containing: true) else { return nil }
+        let before = missing - gap.lowerBound
+        guard isSmall || ignoresRanges || before <= DownloadLimits.near else {
+            let seek = seekRange(for: range, missing, in: gap)
+            return Piece(gap: seek, isDivisible: false)
+        }
+        guard !wantsWhole, isDivisible, range.lowerBound < DownloadLimits.head || !isSmall else {
+            return Piece(gap: gap, isDivisible: wantsWhole && isDivisible)
+        }
+        // A look at the beginning costs what it needs; a request that is bounded keeps its connection.
+        let needed = min(range.upperBound, gap.upperBound)
+        let bounded = max(needed - gap.lowerBound, DownloadLimits.head)
+        let isNearlyAll = Int64(gap.count) - bounded <= DownloadLimits.worthFinishing
+        return Piece(gap: gap, isDivisible: false).prefix(isNearlyAll ? Int64(gap.count) : bounded)
+    }
+
+    /// Of small pictures what is asked for other than their beginning comes with the rest, whatever order they are read in.
+    private var isSmall: Bool { total.map { $0 <= DownloadLimits.alwaysWhole } ?? true }
+
+    /// A bounded range for a read far from everything under way.
+    ///
+    /// A read that ends where bytes begin which are there is a walk backwards: it takes a larger step down.
+    private func seekRange(for range: Range<Int64>, _ missing: Int64, in gap: Range<Int64>) -> Range<Int64> {
+        let page = DownloadLimits.page
+        let isBackwards = gap.upperBound < (total ?? .max) && gap.upperBound - missing <= DownloadLimits.near
+        let start = isBackwards ? missing - DownloadLimits.stepBack : missing
+        let lower = max(gap.lowerBound, start / page * page)
+        let upper = isBackwards ? gap.upperBound : max(lower + DownloadLimits.seekWindow, range.upperBound)
+        return lower..<min(gap.upperBound, upper)
+    }
+
+    /// The first stretch that is neither there nor under way, at or after `offset`, or the one around it.
+    private func gap(from offset: Int64, containing: Bool = false) -> Range<Int64>? {
+        var covered = present
+        for segment in segments.values { covered.insert(segment.written..<max(segment.next, segment.end)) }
+        let gaps = covered.gaps(in: 0..<(total ?? .max))
+        return gaps.first { containing ? $0.contains(offset) : $0.upperBound > offset }
+    }
+
+    /// Begins a request for all of a piece's gap; its bytes count as under way from now on.
+    mutating func begin(_ piece: Piece, id: UInt64) -> SegmentStart {
+        let range = piece.gap
+        if let cut = piece.cut { segments[cut]?.end = range.lowerBound }
+        // A whole picture needs no range, and servers that know none are plenty.
+        let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
+        let asked = isWhole || ignoresRanges ? nil : range
+        let first = asked?.lowerBound ?? 0
+        let ifRange = asked == nil ? nil : validator
+        segments[id] = Segment(
+            asked: asked, isConditional: ifRange != nil, next: first, written: first,
+            end: asked?.upperBound ?? total ?? .max)
+        return SegmentStart(id: id, asked: asked, ifRange: ifRange)
+    }
+
+    // MARK: - Readers that go on
+
+    /// Takes note of what a reader waits for, which may show that it wants more than the first bytes.
+    ///
+    /// Only who reads in larger steps asks for more than the kernel's read-ahead at once.
+    mutating func noteNeed(_ range: Range<Int64>) {
+        let asksForMuch = range.lowerBound == 0 && range.count > DownloadLimits.look
+        let goesOn = range.lowerBound >= DownloadLimits.head && present.contains(0..<range.lowerBound)
+        if asksForMuch || goesOn { isDemanded = true }
+    }
+
+    // MARK: - Answers
+
+    /// Checks the head of an answer; an outcome means that its body must not be taken.
+    mutating func answered(_ head: HTTPHead, to id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
+        guard let segment = segments[id], phase == .running else { return DownloadChange() }
+        lastProgress = now
+        let expectation = SegmentCheck.Expectation(
+            asked: segment.asked, isConditional: segment.isConditional, total: total, version: validator, format: format
+        )
+        switch SegmentCheck.check(ImageAnswer(head), expectation) {
+        case .success(let answer): return take(answer, for: id)
+        case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
+        case .failure(.changed(let error)): return changed(error)
+        case .failure(.passing(let error, let after)):
+            segments[id] = nil
+            var change = pause(after: after.map { .seconds($0) }, or: error, now: now)
+            change.cancel.append(id)
+            return change
+        }
+    }
+
+    private mutating func take(_ answer: CheckedAnswer, for id: UInt64) -> DownloadChange {
+        guard var segment = segments[id] else { return DownloadChange() }
+        segment.hasAnswer = true
+        let isPart = segment.asked != nil && !answer.ignoredRange
+        if validator == nil, answer.validator == nil {
+            // Nothing would tell that two answers belong together: all of it comes in one.
+            ignoresRanges = true
+            if isPart { return DownloadChange(cancel: abandonSegments(), outcome: .restart) }
+        }
+        validator = validator ?? answer.validator
+        if let told = answer.total {
+            if total == nil { edges.learned(total: told) }
+            total = told
+        }
+        var change = DownloadChange()
+        if answer.ignoredRange { ignoresRanges = true }
+        if !isPart, ignoresRanges {
+            // The whole comes from its first byte; further ranges would each bring the whole again.
+            change.cancel = segments.keys.filter { $0 != id }.sorted()
+            segments = [:]
+            (segment.next, segment.written) = (0, 0)
+            segment.end = answer.end ?? .max
+        } else {
+            (segment.next, segment.written) = (answer.start, answer.start)
+            segment.end = min(segment.end, answer.end ?? .max)
+        }
+        segments[id] = segment
+        return change
+    }
+
+    /// A request has ended.
+    mutating func finished(
+        _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
+    ) -> DownloadChange {
+        guard let segment = segments.removeValue(forKey: id), phase == .running else { return DownloadChange() }
+        switch result {
+        case .success where total == nil && segment.hasAnswer:
+            total = segment.next
+            edges.learned(total: segment.next)
+            return settle()
+        case .success:
+            guard segment.next < segment.end else { return DownloadChange() }
+            if let shown = total, segment.asked == nil, edges.endsWhole(format, at: segment.next) {
+                return fail(.lengthContradicts(told: segment.next, shown: shown))
+            }
+            return broke(.broken("the picture ended early"), now: now)
+        case .failure(let error):
+            return segment.next >= segment.end ? DownloadChange() : broke(error, now: now)
+        }
+    }
+
+    /// A request failed on the way: goes on where it stopped if that promises anything.
+    private mutating func broke(_ error: HTTPError, now: ContinuousClock.Instant) -> DownloadChange {
+        switch error {
+        case .unreachable(let reason): return pause(after: nil, or: .unreachable(reason), now: now)
+        case .timedOut: return pause(after: nil, or: .timedOut, now: now)
+        case .broken(let reason): return pause(after: nil, or: .broken("the download broke off: \(reason)"), now: now)
+        case .cancelled: return pause(after: nil, or: .unreachable("the download was ended"), now: now)
+        case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
+        case .offline: return fail(.offline, keepsPartial: validator != nil)
+        case .invalidAnswer(let reason): return changed(.broken("the answer contradicts itself: \(reason)"))
+        case .tooLarge: return fail(.broken("the answer is longer than any picture may be"))
+        case .redirectRefused(let reason), .untrusted(let reason):
+            return fail(.untrusted(reason), keepsPartial: validator != nil)
+        case .refused(let reason): return fail(.broken(reason), keepsPartial: validator != nil)
+        }
+    }
+
+    /// Whether what is there may be gone on with although an answer was refused with this error.
+    func keepsPartial(after error: ImageCacheError) -> Bool {
+        switch error {
+        case .gone, .damaged, .lengthContradicts: false
+        default: validator != nil
+        }
+    }
+
+    /// Waits for another try, or gives up with `error` if there were enough.
+    private mutating func pause(
+        after wait: Duration?, or error: ImageCacheError, now: ContinuousClock.Instant
+    ) -> DownloadChange {
+        failures += 1
+        failuresInRow += 1
+        guard failuresInRow <= DownloadLimits.triesWithoutProgress, failures <= DownloadLimits.triesInAll else {
+            return fail(error, keepsPartial: validator != nil)
+        }
+        // Without a name for its version, what is there cannot be continued safely.
+        if validator == nil, !present.ranges.isEmpty, segments.isEmpty {
+            return changed(.broken("the download broke off and the source does not say which version it serves"))
+        }
+        // The first failure after progress is tried again at once: a connection that the server closed.
+        let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
+        retryAt = now + (wait ?? pause)
+        return DownloadChange()
+    }
+
+    /// Lets requests go again once the pause is over.
+    mutating func wake(now: ContinuousClock.Instant) -> Bool {
+        guard let retryAt, retryAt <= now else { return false }
+        self.retryAt = nil
+        return true
+    }
+}
+
+/// The numbers that a shared download is shaped by.
+enum DownloadLimits {
+    /// A read this close behind a running segment waits for it: 64 ms at 4 MiB/s, as long as a request of its own takes.
+    static let near: Int64 = 256 << 10
+    /// What a look at the beginning is given at least: type sniffers and previewers read so much, and then know enough.
+    static let head: Int64 = 64 << 10
+    /// What the kernel asks for at most for such a look; who wants more goes through the picture.
+    ///
+    /// The read-ahead that `Fuse` agrees on with the kernel, in bytes.
+    static let look: Int64 = 80 << 10
+    /// Pictures up to here come whole if they are read anywhere but at their beginning, whatever order they are read in.
+    static let alwaysWhole: Int64 = 1 << 20
+    /// What is fetched at once for a reader that goes backwards.
+    static let stepBack: Int64 = 1 << 19
+    /// What a far seek asks for at once, bounded so that a look at the end costs what it needs.
+    static let seekWindow: Int64 = 512 << 10
+    /// Ranges begin at pages, as the kernel's reads do.
+    static let page: Int64 = 4096
+    /// The largest picture taken when nobody told its length.
+    static let largestUnknown: Int64 = 64 << 20
+    /// A download this near its end is finished although its last reader left.
+    static let worthFinishing: Int64 = 64 << 10
+    /// Failed requests in a row, without a byte in between, before the readers hear of it.
+    static let triesWithoutProgress = 3
+    /// Failed requests in all; bounds servers that send one byte at a time.
+    static let triesInAll = 8
+    /// The pause before the second try; doubled each time.
+    static let firstPause: Duration = .milliseconds(200)
+    /// When one request must have ended: a picture of 64 MiB at 128 KiB/s.
+    ///
+    /// Stalls are cut by the transport long before.
+    static let requestDeadline: Duration = .seconds(600)
+}
+
+/// One request of a download: the bytes from `written` on are its business alone.
+struct Segment: Equatable, Sendable {
+    /// The range asked for; nil for the whole picture by a plain GET.
+    let asked: Range<Int64>?
+    /// Whether it was asked for only if the version is still the one that is there.
+    var isConditional = false
+    /// The next byte of the picture that its body will bring.
+    var next: Int64
+    /// Where the bytes begin that its body brought and that are still being written; `next` when there are none.
+    var written: Int64
+    /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
+    var end: Int64
+    var hasAnswer = false
+}
+
+/// A request that a download wants made.
+struct SegmentStart: Equatable, Sendable {
+    let id: UInt64
+    let asked: Range<Int64>?
+    let ifRange: String?
+}
+
+/// What somebody waits for.
+enum Need: Equatable, Sendable {
+    case bytes(Range<Int64>)
+    /// The length of a picture that no header tells.
+    case length
+}
+
+/// What became of a download through one event; to be acted on outside the lock.
+struct DownloadChange: Equatable, Sendable {
+    /// Waiters whose bytes are there.
+    var ready: [UInt64] = []
+    /// Requests to end.
+    var cancel: [UInt64] = []
+    var outcome: DownloadOutcome?
+}
+
+/// A download's turning points.
+enum DownloadOutcome: Equatable, Sendable {
+    /// Every byte is there: compute their digest and tell it.
+    case check(String, length: Int64)
+    /// Every byte is there and was found right as far as can be known.
+    case complete(length: Int64)
+    /// Given up; `keepsPartial` tells whether what is there may be resumed.
+    case failed(ImageCacheError, keepsPartial: Bool)
+    /// What is there belongs to another version: throw it away and begin again.
+    case restart
+}
+
+/// Bytes to write and whether more may follow.
+struct Acceptance: Equatable, Sendable {
+    /// Parts of the picture to write from this body, in order.
+    var writes: [Range<Int64>]
+    /// Where in the picture the body begins.
+    var offset: Int64
+    /// False ends the request: the rest is there already, is too much, or nobody wants it.
+    var goesOn: Bool
+    /// Set if the body is longer than promised.
+    var isTooLong: Bool
+}

@@ -1,0 +1,49 @@
+import HTTP
+import Synchronization
+import Testing
+
+@testable import rankfs
+
+/// The debug lines of requests.
+@Suite struct RequestLogTests {
+    private static func request(_ url: String) -> HTTPRequest {
+        HTTPRequest(
+            method: .get, url: url, headers: ["Cookie: PHPSESSID=1_secret"], transferClass: .bulk,
+            deadline: .now + .seconds(60), bodyLimit: 1 << 20, purpose: .picture)
+    }
+
+    @Test func eachEndIsALineWhileTheyAreWanted() {
+        let lines = LineLog()
+        let log = RequestLog(isOn: { lines.isOn.withLock { $0 } }, write: { lines.add($0) })
+        let first = Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2")
+        log.answered(first)
+        #expect(lines.all.isEmpty, "nothing has ended")
+        log.ended(first, TransferOutcome(status: 200, bytes: 3, duration: .milliseconds(12)))
+        #expect(lines.all == ["picture GET i.example/a/1_p0.jpg?p=2: 200, 3 B in 12 ms"])
+        log.ended(Self.request("https://i.example/b"), TransferOutcome(failure: .timedOut))
+        #expect(lines.all.last == "picture GET i.example/b: timed out, 0 B in 0 ms")
+        #expect(!lines.all.joined().contains("secret"))
+        lines.isOn.withLock { $0 = false }
+        log.ended(Self.request("https://i.example/c"), TransferOutcome(status: 200, bytes: 1))
+        #expect(lines.all.count == 2)
+    }
+
+    private final class LineLog: Sendable {
+        let isOn = Mutex(true)
+        private let lines = Mutex<[String]>([])
+        var all: [String] { lines.withLock { $0 } }
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+
+    @Test(arguments: [
+        (
+            "https://www.pixiv.net/ranking.php?format=json&mode=daily&date=20240501&p=1",
+            "www.pixiv.net/ranking.php?mode=daily&date=20240501&p=1"
+        ),
+        ("http://u:secret@127.0.0.1:8080/x?PHPSESSID=secret#p=secret", "127.0.0.1:8080/x"),
+        ("https://h", "h"), ("https://h?mode=daily", "h?mode=daily"), ("https://h/a@b", "h/a@b"), ("", ""),
+    ])
+    func addressesTellNoSecrets(_ url: String, shown: String) {
+        #expect(RequestLog.shown(url) == shown)
+    }
+}
