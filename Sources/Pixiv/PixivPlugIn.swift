@@ -11,7 +11,7 @@ package struct PixivPlugIn: SourcePlugIn {
         PixivSource(means, session: SessionKeeper(following: means.sessions))
     }
 
-    package var accounts: (any AccountDesk)? { PixivAccounts() }
+    package var accounts: (any AccountService)? { PixivAccounts() }
 
     package var plainRequest: String { PixivSource.plainRanking }
 
@@ -57,7 +57,7 @@ extension PixivSource {
 }
 
 /// Signing in to pixiv with the cookie of a browser.
-struct PixivAccounts: AccountDesk {
+struct PixivAccounts: AccountService {
     var host: String { PixivSource.apiHost }
 
     var question: String {

@@ -64,13 +64,14 @@ package struct PacedAPI: Sendable {
         do {
             let asked = time.now()
             let ticket = try await gate.pass(
-                Errand.isNobodys ? .unasked : priority,
-                deadline: Errand.isNobodys ? deadline.advanced(by: Self.unaskedPatience) : deadline)
+                RequestUrgency.isBackground ? .unasked : priority,
+                deadline: RequestUrgency.isBackground ? deadline.advanced(by: Self.unaskedPatience) : deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             // What waited for others to go first has its time from now on.
             let deadline =
-                Errand.isNobodys ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
+                RequestUrgency.isBackground
+                ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
             response = try await send(
                 HTTPRequest(
                     url: url, headers: headers, priority: .reader, transferClass: .metadata, deadline: deadline,

@@ -13,7 +13,7 @@ package protocol SourcePlugIn: Sendable {
     func source(_ means: SourceMeans) -> any RankingSource
 
     /// Where users sign in; nil for a source without accounts.
-    var accounts: (any AccountDesk)? { get }
+    var accounts: (any AccountService)? { get }
 
     /// A request for something that everybody may see, by which one finds out whether the API answers: path and query.
     var plainRequest: String { get }
@@ -29,7 +29,7 @@ package protocol SourcePlugIn: Sendable {
 }
 
 extension SourcePlugIn {
-    package var accounts: (any AccountDesk)? { nil }
+    package var accounts: (any AccountService)? { nil }
     package var headers: [String] { [] }
 
     package func examine(_ means: ExaminationMeans) async -> [Assumption]? { nil }

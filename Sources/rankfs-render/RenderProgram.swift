@@ -18,7 +18,7 @@ struct RenderProgram {
             exit(64)
         }
         // What libraries look up when they are first used is looked up while that is possible.
-        Workshop.warmUp()
+        RenderWorker.warmUp()
         let protection = Confinement.begin()
         do throws(Channel.Failure) {
             try channel.send(protection.greeting)
@@ -26,7 +26,7 @@ struct RenderProgram {
                 let (message, passed) = try channel.receiveWithDescriptor(upTo: RenderJob.longest)
                 defer { if let passed { close(passed) } }
                 guard let job = RenderJob(message: message) else { return }
-                try channel.send(Workshop.perform(job, on: passed).message)
+                try channel.send(RenderWorker.perform(job, on: passed).message)
             }
         } catch {
             // Nobody is there any more who could be told.

@@ -43,7 +43,7 @@ import Testing
         #expect(request.headers == ["Accept: application/json"] && request.method == .get && request.range == nil)
         #expect(request.transferClass == .metadata && request.purpose == .api && request.deadline == deadline)
         #expect(board.turns == [.opening, .continuation] && board.verdicts == [.fine, .fine])
-        _ = try? await Errand.$isNobodys.withValue(true) {
+        _ = try? await RequestUrgency.$isBackground.withValue(true) {
             try await source.searchPage("a", page: 1, deadline: deadline)
         }
         #expect(board.turns.last == .unasked && board.verdicts.last == .unknown)

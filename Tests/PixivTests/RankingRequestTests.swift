@@ -25,7 +25,7 @@ struct RankingRequestTests {
     func turns() async throws {
         let service = FakeService(ranking(page: 2, next: "3"), ranking())
         _ = try await service.source().rankingPage(.daily, day: day, page: 2, deadline: deadline)
-        _ = try await Errand.$isNobodys.withValue(true) {
+        _ = try await RequestUrgency.$isBackground.withValue(true) {
             try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
         }
         let turns = service.events.filter { if case .passed = $0 { true } else { false } }

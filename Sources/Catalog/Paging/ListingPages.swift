@@ -58,7 +58,7 @@ struct RankingPages: ListingPages {
     }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        if number == 1, !Errand.isNobodys { onOpening() }
+        if number == 1, !RequestUrgency.isBackground { onOpening() }
         let page = try await source.rankingPage(mode, day: day, page: number, deadline: timeout.deadline)
         return try content(of: page, number: number)
     }

@@ -72,7 +72,7 @@ final class PictureSizes: Sendable {
         let (isWalk, isNobodys) = walks.withLock { ($0.askedSize(in: listing.key), $0.isNobodys(listing.key)) }
         do throws(CatalogError) {
             // A walk over sizes asks for all pages of the listing.
-            let told = await Errand.$isNobodys.withValue(isNobodys) {
+            let told = await RequestUrgency.$isBackground.withValue(isNobodys) {
                 // Typed errors do not pass through.
                 do throws(CatalogError) {
                     return Result<Int64, CatalogError>.success(

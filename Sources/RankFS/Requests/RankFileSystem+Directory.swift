@@ -51,7 +51,7 @@ extension RankFileSystem {
             return open(view, reply)
         }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            let found = await Errand.$isNobodys.withValue(look.isNobodys) {
+            let found = await RequestUrgency.$isBackground.withValue(look.isNobodys) {
                 // Typed errors do not pass through.
                 do throws(Failure) {
                     return Result<Listing?, Failure>.success(try await directory.currentListing(in: self.tree))

@@ -59,7 +59,7 @@ extension RankFileSystem {
 
     /// Waits for an entry of a listing.
     private func askOn(_ listing: Listing, _ index: Int, isNobodys: Bool) async throws(Failure) {
-        let failure: CatalogError? = await Errand.$isNobodys.withValue(isNobodys) {
+        let failure: CatalogError? = await RequestUrgency.$isBackground.withValue(isNobodys) {
             // Typed errors do not pass through.
             do throws(CatalogError) {
                 _ = try await listing.entries(reaching: index)

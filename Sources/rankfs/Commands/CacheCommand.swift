@@ -111,7 +111,7 @@ struct CacheCommand {
                 Output.complain("the cache may not grow further: \(reason).", as: "rankfs")
             }
         }
-        Patience.wait {
+        BlockingCall.wait {
             await cache.prune()
             await cache.close()
         }

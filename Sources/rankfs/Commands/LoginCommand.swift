@@ -37,7 +37,7 @@ enum LoginCommand {
     // MARK: Taking
 
     private static func session(
-        from file: String?, _ accounts: any AccountDesk, host: String
+        from file: String?, _ accounts: any AccountService, host: String
     ) throws(ProgramError) -> any SourceSession {
         guard let file else { return try asked(accounts) }
         // Its name is not repeated: somebody may have given the cookie in its place.
@@ -67,7 +67,7 @@ enum LoginCommand {
         Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
 
-    private static func asked(_ accounts: any AccountDesk) throws(ProgramError) -> any SourceSession {
+    private static func asked(_ accounts: any AccountService) throws(ProgramError) -> any SourceSession {
         guard isatty(0) == 1 else {
             throw ProgramError(
                 .usage,
@@ -91,7 +91,7 @@ enum LoginCommand {
     // MARK: Checking
 
     private static func check(
-        _ session: any SourceSession, _ accounts: any AccountDesk, source: SourceName, settings: Settings, home: Home
+        _ session: any SourceSession, _ accounts: any AccountService, source: SourceName, settings: Settings, home: Home
     ) throws(ProgramError) -> UserID {
         let place = try CachePlace(settings, source: source, home: home)
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: patience)
@@ -102,7 +102,7 @@ enum LoginCommand {
             apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
             wallClock: WallClock.now)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
-        Patience.wait {
+        BlockingCall.wait {
             let deadline = MonotonicClock.now.advanced(by: patience)
             do throws(SourceError) {
                 let check = try await accounts.check(session, means, deadline: deadline)

@@ -82,7 +82,7 @@ enum StatusCommand {
 
     /// The text of a mount's status, or why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
-        let result = Patience.run(within: patience) {
+        let result = BlockingCall.run(within: patience) {
             Result { () throws(LocalFiles.Failure) in
                 try LocalFiles.read("\(mountPoint)/\(documentPath)", limit: longest)
             }

@@ -11,15 +11,15 @@ enum CacheProbe {
 
     static func findings(_ place: CachePlace, _ settings: Settings) -> [Finding] {
         let path = place.directory
-        let look = Patience.run(within: patience) { directory(path) } ?? .silent
+        let look = BlockingCall.run(within: patience) { directory(path) } ?? .silent
         var findings = Finding.directory(path, look)
         guard case .usable = look else { return findings }
-        if let space = Patience.run(within: patience, { space(path, settings) }) { findings.append(.space(space)) }
+        if let space = BlockingCall.run(within: patience, { space(path, settings) }) { findings.append(.space(space)) }
         for (name, path) in [("the index of pictures", place.index), ("the catalog", place.catalogDatabase)] {
-            let look = Patience.run(within: databasePatience) { database(path) } ?? .unfinished
+            let look = BlockingCall.run(within: databasePatience) { database(path) } ?? .unfinished
             if let finding = Finding.database(name, look) { findings.append(finding) }
         }
-        if let look = Patience.run(within: patience, { leftovers(place) }) { findings += Finding.leftovers(look) }
+        if let look = BlockingCall.run(within: patience, { leftovers(place) }) { findings += Finding.leftovers(look) }
         return findings
     }
 

@@ -48,7 +48,7 @@ struct NetworkProbe {
         once.tries = 1
         let client = HTTPClient(
             transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
-        Patience.wait { [plugIn = source.plugIn] in
+        BlockingCall.wait { [plugIn = source.plugIn] in
             async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
             async let second = Self.send(.head, image + "/", plugIn.headers, client)
             let answers = await (first, second)
@@ -105,7 +105,7 @@ struct NetworkProbe {
 
     /// Whether the system knows an address of a name.
     private static func isResolved(_ host: String) -> Bool {
-        Patience.run(within: .seconds(3)) {
+        BlockingCall.run(within: .seconds(3)) {
             var found: UnsafeMutablePointer<addrinfo>?
             guard unsafe getaddrinfo(host, nil, nil, &found) == 0 else { return false }
             unsafe freeaddrinfo(found)

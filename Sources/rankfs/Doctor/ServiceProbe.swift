@@ -44,7 +44,7 @@ struct ServiceProbe {
             imageURL: imageURL,
             now: WallClock.now(), patience: Self.patience)
         let found = Found()
-        Patience.wait { [plugIn = source.plugIn] in
+        BlockingCall.wait { [plugIn = source.plugIn] in
             let assumptions = await plugIn.examine(means)
             found.assumptions.withLock { $0 = assumptions ?? [] }
         }

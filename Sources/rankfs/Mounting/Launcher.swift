@@ -79,7 +79,7 @@ enum Launcher {
 
     /// Asks for the root through the kernel, as everybody after us will.
     private static func waitUntilAnswering(_ mountPoint: String, process: pid_t) throws(ProgramError) {
-        let code = Patience.run(within: answerPatience) { () -> Int32 in
+        let code = BlockingCall.run(within: answerPatience) { () -> Int32 in
             var statistics = statvfs()
             var status = stat()
             guard unsafe statvfs(mountPoint, &statistics) == 0, unsafe stat(mountPoint, &status) == 0 else {

@@ -103,7 +103,7 @@ struct MountPoint: Hashable, Sendable {
         let listing = mounts.last?.type != "autofs"
         // The attributes of a dead mount's root may be cached, so stat(2) alone can succeed; statfs(2) always asks.
         let asksMount = mounts.last?.isOwn == true
-        return Patience.run(within: patience) {
+        return BlockingCall.run(within: patience) {
             do throws(LocalFiles.Failure) {
                 if asksMount {
                     var statistics = statvfs()

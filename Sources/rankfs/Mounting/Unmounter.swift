@@ -22,7 +22,7 @@ enum Unmounter {
     /// Its device number may be that of a new mount by now, behind which there is somebody. Blocks for two seconds at most.
     static func hasLeft(_ mount: MountTable.Mount, at path: String) -> Bool {
         guard isListed(mount, in: MountTable.current().stack(at: path)) else { return false }
-        return Patience.run(within: .seconds(2)) { MountTable.isStale(path) } ?? false
+        return BlockingCall.run(within: .seconds(2)) { MountTable.isStale(path) } ?? false
     }
 
     /// Whether the mount that is seen at a path is this one.

@@ -48,7 +48,7 @@ struct MountService {
         raiseDescriptorLimit()
         FuseLog.send { log.info("libfuse: \($0)") }
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.
-        Patience.wait {}
+        BlockingCall.wait {}
 
         let stopper = Stopper(mountPoint: mountPoint) {
             log.info("stopping")
@@ -82,7 +82,7 @@ struct MountService {
         heartbeat.stop()
         guardian?.release()
         stopper.sessionEnded()
-        Patience.wait { await thumbnails?.close() }
+        BlockingCall.wait { await thumbnails?.close() }
         parts.close()
         fileSystem.tellCounts()
         if case .failure(let error) = outcome { throw ProgramError(.unavailable, error.message) }

@@ -222,7 +222,7 @@ final class Parts: Sendable {
     ///
     /// Blocks; not for tasks.
     func close() {
-        Patience.wait { [catalog, cache] in
+        BlockingCall.wait { [catalog, cache] in
             await catalog.close()
             await cache.close()
         }

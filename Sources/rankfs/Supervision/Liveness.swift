@@ -17,7 +17,7 @@ enum Liveness {
     static func check(_ mountPoint: String, status: StatusSource, parts: Parts) -> Bool {
         _ = status.document()
         // A task that runs shows that not all threads of tasks are blocked.
-        Patience.wait {}
+        BlockingCall.wait {}
         let goesRound = DispatchSemaphore(value: 0)
         parts.transport.echo { goesRound.signal() }
         goesRound.wait()

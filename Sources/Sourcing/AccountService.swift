@@ -1,7 +1,7 @@
 package import Rankings
 
 /// How users of a service sign in: with a secret that a browser has, stored in a file that mounts follow.
-package protocol AccountDesk: Sendable {
+package protocol AccountService: Sendable {
     /// The host whose secrets are taken, unless the API is elsewhere.
     var host: String { get }
 

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Runs a call that may hang (anything on a mount) on a thread of its own and stops waiting for it.
-enum Patience {
+enum BlockingCall {
     /// The result, or nil if it did not come in time; then the thread is left behind until the kernel lets it go.
     ///
     /// Blocks the calling thread; not for tasks.

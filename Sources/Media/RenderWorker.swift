@@ -6,7 +6,7 @@ package import Render
 /// ## Concurrency
 ///
 /// One job at a time keeps its thread busy until it is done.
-package enum Workshop {
+package enum RenderWorker {
     /// Pixels of a preview that is decoded: twice those of the largest that the service makes.
     private static let mostPixels = 1 << 20
 
