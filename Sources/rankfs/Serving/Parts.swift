@@ -57,7 +57,7 @@ final class Parts: Sendable {
         health = HostHealth(proxy: settings.proxy?.authority, now: WallClock.now) { log.record($0) }
         transport = try Self.makeTransport(
             settings, source: name, origin: origin?.url, network: bound,
-            observer: RequestObservers(health: health, log: RequestLog(log)))
+            observer: RequestObservers(health: health, log: TransferLog(log)))
         isOffline = settings.isOffline
         renderer = Renderer(.standard)
         let meter = MeteredNetwork(settings.metered) { isMetered in

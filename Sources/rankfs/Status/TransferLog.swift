@@ -3,7 +3,7 @@ import HTTP
 /// What hears of the requests of a mount: the log, and who keeps the table of hosts in trouble.
 struct RequestObservers: TransferObserver {
     let health: HostHealth
-    let log: RequestLog
+    let log: TransferLog
 
     func answered(_ request: HTTPRequest) { health.answered(request) }
 
@@ -14,7 +14,7 @@ struct RequestObservers: TransferObserver {
 }
 
 /// Writes a debug line for each request that has ended, while debug lines are on.
-struct RequestLog: TransferObserver {
+struct TransferLog: TransferObserver {
     private let isOn: @Sendable () -> Bool
     private let write: @Sendable (String) -> Void
 

@@ -5,7 +5,7 @@ import Testing
 @testable import rankfs
 
 /// The debug lines of requests.
-@Suite struct RequestLogTests {
+@Suite struct TransferLogTests {
     private static func request(_ url: String) -> HTTPRequest {
         HTTPRequest(
             method: .get, url: url, headers: ["Cookie: PHPSESSID=1_secret"], transferClass: .bulk,
@@ -14,7 +14,7 @@ import Testing
 
     @Test func eachEndIsALineWhileTheyAreWanted() {
         let lines = LineLog()
-        let log = RequestLog(isOn: { lines.isOn.withLock { $0 } }, write: { lines.add($0) })
+        let log = TransferLog(isOn: { lines.isOn.withLock { $0 } }, write: { lines.add($0) })
         let first = Self.request("https://i.example/a/1_p0.jpg?token=secret&p=2")
         log.answered(first)
         #expect(lines.all.isEmpty, "nothing has ended")
@@ -44,6 +44,6 @@ import Testing
         ("https://h", "h"), ("https://h?mode=daily", "h?mode=daily"), ("https://h/a@b", "h/a@b"), ("", ""),
     ])
     func addressesTellNoSecrets(_ url: String, shown: String) {
-        #expect(RequestLog.shown(url) == shown)
+        #expect(TransferLog.shown(url) == shown)
     }
 }
