@@ -16,7 +16,7 @@ import Testing
             let facts = plugIn.description
             #expect(
                 facts === plugIn.description && facts.tellsSizes && plugIn.headers.isEmpty && plugIn.accounts == nil)
-            #expect(facts.abilities == [.artists, .works, .search])
+            #expect(facts.abilities == [.artists, .origins, .works, .search])
             #expect(facts.renditions.map(\.rendition) == [.original, .regular, .small])
             #expect(facts.fileExtensions == ["jpg", "png", "gif", "webp", "avif", "mp4", "webm", "zip"])
             #expect(facts.access.rate == 1 && facts.access.burst == 10)

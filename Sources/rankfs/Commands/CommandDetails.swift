@@ -15,6 +15,10 @@ enum CommandDetails {
 
         \(optionLines)
 
+        What the sources differ in, the default first:
+
+        \(SourceTable.help)
+
         Also, behind -o, allow_other, allow_root, auto_unmount, max_read=BYTES; uid=NUMBER, gid=NUMBER, umask=OCTAL for
         the files; setuid=USER, who serves the mount if root makes it. A mount is always
         ro,nosuid,nodev,noexec,default_permissions. Signals: SIGTERM and SIGINT unmount, SIGHUP drops listings from

@@ -99,8 +99,8 @@ enum OptionTable {
 
     private static let contents: [OptionDefinition] = [
         OptionDefinition(
-            "images", "WORD", standard: OptionTexts.rendition,
-            help: OptionTexts.renditions,
+            "images", "WORD", standard: OptionTexts.bySource,
+            help: "which rendition listings show: regular, small or original",
             words: [("regular", .regular), ("small", .small), ("original", .original)], of: \.rendition),
         OptionDefinition(
             "pages", "WORD", standard: "first", help: "first: a work is one entry; all: each of its pages is",
@@ -177,13 +177,13 @@ enum OptionTable {
                 ? nil : try OriginURL(text, schemes: ["http", "https", "socks5h", "socks5", "socks4a", "socks4"])
         },
         OptionDefinition(
-            "user_agent", "TEXT", standard: OptionTexts.userAgent, help: "the User-Agent of every request"
+            "user_agent", "TEXT", standard: OptionTexts.bySource, help: "the User-Agent of every request"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.userAgent = try ValueParsers.headerText(text)
         },
         OptionDefinition(
-            "rate", "NUMBER", standard: OptionTexts.rate,
-            help: "API requests a second after a burst of \(OptionTexts.burst)"
+            "rate", "NUMBER", standard: OptionTexts.bySource,
+            help: "API requests a second once a burst is spent"
         ) { settings, text, _ throws(ExpectedValue) in
             settings.rate = try ValueParsers.rate(text, in: 0.01...1000)
         },
@@ -200,13 +200,13 @@ enum OptionTable {
             settings.timeout = try ValueParsers.seconds(text, in: 2...110)
         },
         OptionDefinition(
-            "api_url", "URL", standard: OptionTexts.apiURL, help: "an origin of your own for listings",
+            "api_url", "URL", standard: OptionTexts.bySource, help: "an origin of your own for listings",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.apiURL = try plainOrigin(text)
         },
         OptionDefinition(
-            "image_url", "URL", standard: OptionTexts.imageURL, help: "an origin of your own for pictures",
+            "image_url", "URL", standard: OptionTexts.bySource, help: "an origin of your own for pictures",
             mayHoldSecret: true
         ) { settings, text, _ throws(ExpectedValue) in
             settings.imageURL = try plainOrigin(text)

@@ -7,8 +7,8 @@ enum SourceChoices {
     static let definitions: [OptionDefinition] = names.map { name in
         let words = SourceRegistry.all.flatMap { choice(name, of: $0.description)?.words ?? [] }
         return OptionDefinition(
-            name, "WORD", standard: text { choice(name, of: $0)?.words.first },
-            help: text { choice(name, of: $0)?.help },
+            name, "WORD", standard: OptionTexts.bySource,
+            help: SourceRegistry.all.lazy.compactMap { choice(name, of: $0.description)?.help }.first ?? "",
             words: unique(words).map { ($0, Optional($0)) }, of: \.choices[name])
     }
 
@@ -42,18 +42,6 @@ enum SourceChoices {
 
     private static func choice(_ name: String, of source: SourceDescription) -> SourceChoice? {
         source.choices.first { $0.name == name }
-    }
-
-    /// What is to be said of an option: once where all sources that have it agree, else with their names.
-    static func text(_ word: (SourceDescription) -> String?) -> String {
-        let told = SourceRegistry.all.compactMap { source in
-            word(source.description).map { (name: source.description.name, word: $0) }
-        }
-        let words = unique(told.map(\.word))
-        guard words.count > 1 else { return words.first ?? "" }
-        return words.map { word in
-            "\(word) (\(told.filter { $0.word == word }.map(\.name).joined(separator: ", ")))"
-        }.joined(separator: ", ")
     }
 
     private static func unique(_ words: [String]) -> [String] {

@@ -13,6 +13,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("top", "10", "0", { $0.top == 10 }),
     ("days", "30", "0", { $0.days == 30 }),
     ("prefetch", "8", "9", { $0.preload == 8 }),
+    ("rating", "sensitive", "x", { $0.choices == ["rating": "sensitive"] }),
     ("ai", "hide", "maybe", { $0.filter.generated == .hide }),
     (
         "tags", "風景;-cat dog", " ",

@@ -21,6 +21,20 @@ import Testing
         for source in SourceName.all { #expect(text.contains(".Cm \(source.rawValue)")) }
     }
 
+    /// The page of the documentation is made of the descriptions; help names what differs.
+    @Test func theDocumentationHasTheTableOfSources() throws {
+        let page = try String(
+            contentsOf: Self.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
+        #expect(page.contains("\n\(SourceTable.markdown)\n"), "write this:\n\(SourceTable.markdown)")
+        let help = CommandDetails.mount
+        for source in SourceRegistry.all.map(\.description) {
+            #expect(help.contains("\n  \(source.name) "), "\(source.name)")
+            for choice in source.choices {
+                #expect(help.contains("\(choice.name)=\(choice.words.joined(separator: "|"))"))
+            }
+        }
+    }
+
     /// Operators who look for a program in their logs find which one it was.
     @Test func theProgramsOwnNameHasItsVersion() {
         #expect(OwnAgent.text.hasPrefix("rankfs/\(Version.text) (+"))
