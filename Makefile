@@ -49,18 +49,21 @@ RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --gc-s
 build: setup
 	swift build $(RELEASE)
 
+# So many tests at once: each more would wait for a processor while the time of those that talk to real servers runs out.
+TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
+
 # Mounts are those of the optimised programs, as people run them. A hang is a failure: the limit lies far above what the
 # tests take. What was skipped, and why, is said at the end.
 test: setup-test build
 	swift build --build-tests
 	@log=$$(mktemp); set -o pipefail; \
-	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --skip-build 2>&1 | tee $$log; status=$$?; \
+	$(TESTS_AT_ONCE) TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --skip-build 2>&1 | tee $$log; status=$$?; \
 	sed -nE 's/^.*(Test|Suite) (.*) skipped(.*)$$/skipped: \2\3/p' $$log | sort -u; rm -f $$log; exit $$status
 
 check: setup
 	swift format lint --strict --recursive Sources Tests Package.swift
 	swift build --build-tests
-	timeout -k 10 600 swift test --skip-build --skip MountTests --skip FuseTests
+	timeout -k 10 600 $(TESTS_AT_ONCE) swift test --skip-build --skip MountTests --skip FuseTests
 	FUZZ_SECONDS=60 Tests/FuzzTests/run
 
 # libFuzzer comes with the toolchain; what it builds is in .build/fuzz.
@@ -70,11 +73,11 @@ fuzz: setup
 model: setup-test build
 	swift build --build-tests
 	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
-	    swift test --skip-build --filter ModelTests
+	    $(TESTS_AT_ONCE) swift test --skip-build --filter ModelTests
 
 # The mount tests run other processes, which this cannot see into; what decodes pictures has no room for a sanitizer.
 tsan: build
-	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 $(TESTS_AT_ONCE) swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
 
 clients: setup-test build
 	Tests/Clients/run

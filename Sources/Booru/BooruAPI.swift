@@ -25,6 +25,7 @@ struct BooruAPI: Sendable {
     func answer(_ path: String, page: Int = 1, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
         var api = api
         api.priority = page > 1 ? .continuation : .opening
+        api.finalStatuses = engine.finalStatuses
         let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) { response in
             engine.verdict(on: response, limit: api.limit(response.head))
         }

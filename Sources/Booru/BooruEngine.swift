@@ -37,6 +37,9 @@ package protocol BooruEngine: Sendable {
         in answer: JSON, hosts: PictureHosts
     ) throws(SourceError) -> (entry: PostEntry, fields: PostFields)
 
+    /// Statuses of a server in trouble that mean a refusal here.
+    var finalStatuses: Set<Int> { get }
+
     /// What an answer of any status tells the gate: `limit` if it asks for a pause.
     func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict
 

@@ -36,6 +36,9 @@ package struct DanbooruEngine: BooruEngine {
         (DanbooruPost.entry(answer, hosts: hosts), DanbooruPost.fields(answer))
     }
 
+    /// A query over the time limit; it would take as long again.
+    package var finalStatuses: Set<Int> { [500] }
+
     package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
         switch response.head.status {
         case 429: limit

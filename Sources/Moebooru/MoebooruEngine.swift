@@ -70,6 +70,9 @@ package struct MoebooruEngine: BooruEngine {
     /// The numbers that mean the same on every site (`config/init_config.rb`).
     private static let usual: [Int64: TagKind] = [0: .general, 1: .artist, 3: .copyright, 4: .character]
 
+    /// One is "accessing too quickly", it says then.
+    package var finalStatuses: Set<Int> { [503] }
+
     package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
         switch response.head.status {
         // "Accessing too quickly" comes with the last two.

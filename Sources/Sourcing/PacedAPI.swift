@@ -20,6 +20,8 @@ package struct PacedAPI: Sendable {
     package let wallClock: @Sendable () -> Int64
     /// Its place among those who wait for the gate.
     package var priority = GatePriority.opening
+    /// Statuses of the server's troubles with which this service refuses, so that asking again at once would be rude.
+    package var finalStatuses: Set<Int> = []
 
     /// Bytes of an answer; the largest seen has 1 MB, a list of 100,000 numbers 2 MB.
     package static let answerBytes: Int64 = 16 << 20
@@ -72,10 +74,11 @@ package struct PacedAPI: Sendable {
             let deadline =
                 RequestUrgency.isBackground
                 ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
-            response = try await send(
-                HTTPRequest(
-                    url: url, headers: headers, priority: .reader, transferClass: .metadata, deadline: deadline,
-                    bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api))
+            var request = HTTPRequest(
+                url: url, headers: headers, priority: .reader, transferClass: .metadata, deadline: deadline,
+                bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api)
+            request.finalStatuses = finalStatuses
+            response = try await send(request)
             outcome = judge(response)
             verdict = outcome
         } catch {

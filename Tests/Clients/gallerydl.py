@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs gallery-dl against the embedded origin as Danbooru, yande.re and konachan, and holds what it saved against the lists.
+"""Runs gallery-dl against the embedded origin as Danbooru, yande.re and konachan, and holds what it lists and saves against the
+lists of the origin and against a mount.
 
-usage: gallerydl.py PYTHON ORIGIN WORK
+usage: gallerydl.py PYTHON PROGRAMS WORK
 
-PYTHON has gallery-dl (pip install gallery-dl), ORIGIN is the program rankfs-origin, WORK an empty directory. Nothing but loopback
+PYTHON has gallery-dl (pip install gallery-dl), PROGRAMS is where rankfs and its companions are, WORK an empty directory. Nothing but loopback
 is used: `root` of gallery-dl's categories is the origin, and the addresses of pictures, which are those of the real hosts, are
 led there by a proxy within this script.
 """
@@ -36,7 +37,7 @@ TIMEOUT = 240
 def start(program, service, work):
     """The origin of a service, and its address."""
     process = subprocess.Popen(
-        [program, "--service", service, "--now", str(NOW), "--log", os.path.join(work, service + ".log")],
+        [os.path.join(program, "rankfs-origin"), "--service", service, "--now", str(NOW), "--log", os.path.join(work, service + ".log")],
         stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline().split()[-1]
 
@@ -113,6 +114,42 @@ def run(python, config, work, arguments):
     return done.stdout
 
 
+class Mount:
+    """A mount of the origin's service, as long as the block lasts."""
+
+    def __init__(self, programs, service, origin, work):
+        self.path = os.path.join(work, "mount-" + service)
+        self.cache = os.path.join(work, "cache-" + service)
+        self.program = os.path.join(programs, "rankfs")
+        self.arguments = [service, self.path, "-o", f"api_url={origin},image_url={origin},cache_dir={self.cache},rate=1000"]
+
+    def __enter__(self):
+        os.makedirs(self.path)
+        subprocess.run([self.program, "mount", *self.arguments], check=True, timeout=60)
+        return os.path.join(self.path, "ranking/day", DAY)
+
+    def __exit__(self, *_):
+        subprocess.run([self.program, "unmount", self.path], check=True, timeout=60)
+
+
+def compare(day, posts, saved, service, copy):
+    """What a mount's day has otherwise than gallery-dl: the numbers in order, and the bytes of those saved."""
+    names = sorted(os.listdir(day))
+    shown = [name for name in names if os.stat(os.path.join(day, name)).st_size > 0]
+    ids = [int(os.getxattr(os.path.join(day, name), "user.rankfs.work")) for name in shown]
+    failures = []
+    if ids != posts:
+        failures.append(f"{service}: the mount lists {len(ids)} posts, not the {len(posts)} of gallery-dl, or in another order")
+    os.makedirs(copy)
+    wanted = [(name, number) for name, number in zip(shown, ids) if number in saved]
+    subprocess.run(["cp", "-r", *[os.path.join(day, name) for name, _ in wanted], copy], check=True, timeout=TIMEOUT)
+    for name, number in wanted:
+        with open(os.path.join(copy, name), "rb") as mine, open(saved[number], "rb") as theirs:
+            if mine.read() != theirs.read():
+                failures.append(f"{service}: the mount's {name} is not what gallery-dl saved")
+    return failures, len(wanted)
+
+
 def check(python, program, service, work):
     """The failures of one service, and a line about what was compared."""
     base, category, address, tags, wanted = SERVICES[service]
@@ -137,7 +174,7 @@ def check(python, program, service, work):
         if found != [post["id"] for post in visible]:
             failures.append(f"{service}: gallery-dl lists {len(found)} posts, not the {len(visible)} served, or in another order")
         run(python, config, work, ["--range", f"1-{wanted}", "--filename", "{id}.bin", "--directory", os.path.join(folder, "files"), url])
-        saved = 0
+        saved = {}
         for post in visible[:wanted]:
             path = os.path.join(folder, "files", f"{post['id']}.bin")
             if not os.path.exists(path):
@@ -145,11 +182,15 @@ def check(python, program, service, work):
                 continue
             with open(path, "rb") as file:
                 data = file.read()
-            saved += 1
+            saved[post["id"]] = path
             if hashlib.md5(data).hexdigest() != post["md5"] or len(data) != post["file_size"]:
                 failures.append(f"{service}: the file of {post['id']} is not the one listed")
         kinds = sorted({urllib.parse.urlsplit(post["file_url"]).path.rsplit(".")[-1] for post in visible[:wanted]})
-        return failures, f"{service}: {len(found)} of {len(posts)} posts listed, {saved} files saved ({', '.join(kinds)})"
+        with Mount(program, service, origin, work) as day:
+            others, equal = compare(day, found, saved, service, os.path.join(work, "copy-" + service))
+        return failures + others, (
+            f"{service}: {len(found)} of {len(posts)} posts listed, {len(saved)} files saved ({', '.join(kinds)}), "
+            f"{equal} compared with cp -r from the mount")
     finally:
         server.shutdown()
         process.terminate()

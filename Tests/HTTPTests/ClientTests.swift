@@ -49,6 +49,16 @@ struct ClientTests {
         #expect(clock.sleeperCount == 0)
     }
 
+    /// A service that refuses with the status of a server in trouble is not asked again.
+    @Test func statusesThatTheRequestCallsFinalAreReturnedAtOnce() async throws {
+        var request = request()
+        request.finalStatuses = [500]
+        let task = send(client(), request)
+        await transport.waitForRequest(at: 0).respond(status: 500)
+        #expect(try await task.value.get().head.status == 500)
+        #expect(clock.sleeperCount == 0)
+    }
+
     @Test(arguments: [HTTPError.timedOut, .tooLarge, .untrusted("x"), .redirectRefused("x")])
     func errorsThatArePermanentAreThrownAtOnce(_ error: HTTPError) async throws {
         let task = send(client(), request())

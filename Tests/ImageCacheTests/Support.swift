@@ -15,6 +15,7 @@ final class Scratch: Sendable {
     init() {
         path = NSTemporaryDirectory() + "rankfs-cache-\(UUID().uuidString)"
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        LeftAtExit.remove(path)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -26,6 +26,10 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
 
+    init() {
+        for path in [directory.path, ledger.path] { LeftAtExit.remove(path) }
+    }
+
     deinit {
         renderer.close()
         for path in [directory.path, ledger.path] { try? FileManager.default.removeItem(atPath: path) }

@@ -53,7 +53,7 @@ package struct HTTPClient: Sendable {
             let result = await once(request, urgency)
             triesMade += 1
             let remaining = request.deadline - time.now()
-            guard
+            guard !request.isFinal(result),
                 let wait = policy.delay(
                     after: outcome(result), triesMade: triesMade, remaining: remaining, random: random())
             else { return try result.get() }
@@ -89,6 +89,13 @@ package struct HTTPClient: Sendable {
         } onCancel: {
             collector.cancel()
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether an answer means what it says, so that the request is not sent again.
+    fileprivate func isFinal(_ result: Result<HTTPResponse, HTTPError>) -> Bool {
+        if case .success(let response) = result { finalStatuses.contains(response.head.status) } else { false }
     }
 }
 

@@ -113,6 +113,8 @@ package struct HTTPRequest: Sendable {
     package var acceptsCompression: Bool
     /// What it is counted as.
     package var purpose: RequestPurpose
+    /// Statuses that mean what they say: an answer with one of them is not asked for again.
+    package var finalStatuses: Set<Int> = []
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,

@@ -15,11 +15,11 @@ enum SourceTable {
         ),
         (
             "`\(TreePath.users.text)/<id>/`",
-            { $0.can(.authors) ? "works" + ($0.can(.profiles) ? ", profile, portrait" : "") : nil }
+            { $0.can(.authors) ? "all works" + ($0.can(.profiles) ? ", profile, portrait" : "") : nil }
         ),
-        ("`\(TreePath.artists.text)/<name>/`", { $0.can(.artists) ? "works" : nil }),
+        ("`\(TreePath.artists.text)/<name>/`", { $0.can(.artists) ? "all works" : nil }),
         (
-            "`works/<id>/`",
+            "`\(TreePath.works.text)/<id>/`",
             {
                 $0.can(.works)
                     ? ($0.can(.animations) ? "pages, animations, record" : "original, sample, record") : nil

@@ -28,6 +28,7 @@ struct Certificates: Sendable {
     private init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        LeftAtExit.remove(directory.path)
         for name in ["authority", "stranger"] {
             try openssl(
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
