@@ -63,7 +63,7 @@ test: setup-test build
 check: setup
 	swift format lint --strict --recursive Sources Tests Package.swift
 	swift build --build-tests
-	timeout -k 10 600 $(TESTS_AT_ONCE) swift test --skip-build --skip MountTests --skip FuseTests
+	$(TESTS_AT_ONCE) timeout -k 10 600 swift test --skip-build --skip MountTests --skip FuseTests
 	FUZZ_SECONDS=60 Tests/FuzzTests/run
 
 # libFuzzer comes with the toolchain; what it builds is in .build/fuzz.
@@ -77,7 +77,7 @@ model: setup-test build
 
 # The mount tests run other processes, which this cannot see into; what decodes pictures has no room for a sanitizer.
 tsan: build
-	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 $(TESTS_AT_ONCE) swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) $(TESTS_AT_ONCE) timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
 
 clients: setup-test build
 	Tests/Clients/run
