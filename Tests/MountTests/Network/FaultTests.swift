@@ -32,7 +32,7 @@ extension MountSuite {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
-                #expect(try workplace.run("ls", "-l", mount.day(service.daily)).status == 0)
+                #expect(try workplace.run("ls", "-l", mount.day(service.long.mode, service.long.day)).status == 0)
                 let told = Service.boards.contains(service) ? FaultKind.digests : []
                 let loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
                     $0.shows(on: wire) && !$0.closesTheHost
@@ -173,7 +173,7 @@ extension MountSuite {
             _ workplace: Workplace
         ) throws -> [Case] {
             let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
-            let day = mount.day(origin.service.daily)
+            let day = mount.day(origin.service.long.mode, origin.service.long.day)
             let chosen = try zip(mount.names(day), pictures(of: origin))
                 .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)
             try #require(chosen.count == pairs.count)
@@ -185,10 +185,13 @@ extension MountSuite {
             }
         }
 
-        /// The paths of a day's pictures by rank; nil for what the service withholds.
+        /// The paths of a day's pictures by rank; nil for what the service withholds, or is not fit.
         private func pictures(of origin: OriginProcess) throws -> [String?] {
             guard origin.service != .pixiv else { return try origin.ranking().map { $0.isWithheld ? nil : $0.picture } }
-            return try origin.posts().filter { $0.fileExtension != "swf" }.map(\.picture)
+            // What comes in pieces of 150 KB comes in as many as a download has tries.
+            return try origin.posts(origin.service.long.days).filter { $0.fileExtension != "swf" }.map {
+                $0.size < 1_000_000 ? $0.picture : nil
+            }
         }
 
         private func outcomes(_ cases: [Case]) -> [Outcome] {

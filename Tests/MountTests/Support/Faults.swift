@@ -3,7 +3,7 @@ import Synchronization
 
 /// A way for the origin's answers to go wrong, and what a reader may meet then.
 ///
-/// Other bytes of the right length between a right beginning and a right end (`digests`) are no kind where the service gives no
+/// Other bytes of the right length between a right beginning and a right end (`digests`, `rangebytes`) are no kind where the service gives no
 /// digest: nobody can know.
 struct FaultKind: Sendable, CustomStringConvertible {
     enum Reading: Sendable {
@@ -84,7 +84,7 @@ extension FaultKind {
         }
 
     /// Other bytes of the right length between right ends, which only a digest tells.
-    static let digests: [FaultKind] = [FaultKind("flip"), FaultKind("rangebytes")]
+    static let digests: [FaultKind] = [FaultKind("flip")]
 
     /// Whether it is a wish to be left alone, which concerns every request to the host.
     var closesTheHost: Bool { name == "503/1" }

@@ -12,6 +12,11 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// The ranking of a day.
     var daily: String { self == .pixiv ? "daily" : "day" }
 
+    /// A ranking that is long enough for a picture for each fault, by its name, its day, and the days that it ranks.
+    var long: (mode: String, day: String, days: String) {
+        self == .yandere ? ("week", "2024-04-29", "2024-04-29..2024-05-05") : (daily, Mount.day, Mount.day)
+    }
+
     /// Options of the origin that speaks for it.
     var originOptions: [String] { ["--service", rawValue] }
 
