@@ -17,11 +17,12 @@ extension MountSuite {
         /// Short, so that what says nothing costs little time.
         private static let options = ["prefetch=1", "timeout=3", "connections=32", "cache_size=32M", "cache_free=0"]
 
-        @Test(arguments: ModelAmount.wires) func everyOperationIsRightOrExcused(wire: Wire) async throws {
+        @Test(arguments: ModelAmount.wires, Service.allCases)
+        func everyOperationIsRightOrExcused(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let run = ModelRun()
                 let begun = Date()
-                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire)
+                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
                 var mount = try Mount(workplace, of: origin, options: Self.options)
                 let world = try ModelWorld(origin, mount, workplace, pictures: 60, works: 5)
                 var random = Random(seed: ModelAmount.seed)

@@ -20,14 +20,16 @@ struct ModelWorld: Sendable {
     ///
     /// It is the bytes of so many `pictures` of the day, and of the pages of so many `works` in original quality.
     init(_ origin: OriginProcess, _ mount: Mount, _ workplace: Workplace, pictures: Int, works: Int) throws {
-        let day = "ranking/daily/\(Mount.day)"
+        let day = "ranking/\(origin.service.long.mode)/\(origin.service.long.day)"
         let names = try mount.names("\(mount.path)/\(day)")
-        let told = try origin.ranking()
+        let told = try origin.pictures()
         guard names.count == told.count else { throw Failure("\(names.count) names for \(told.count) entries") }
-        let shown = zip(names, told).filter { !$1.isWithheld }.prefix(pictures)
-        var places = shown.map { (path: "\(day)/\($0)", source: $1.picture) }
+        let shown = zip(names, told).compactMap { name, picture in picture.map { (name, $0) } }.prefix(pictures)
+        var places = shown.map { (path: "\(day)/\($0)", source: $1) }
         var directories = [(path: day, names: names.sorted())]
-        for (_, entry) in shown.prefix(works) {
+        // Works of boards have no further pages.
+        let entries = origin.service == .pixiv ? try origin.ranking().filter { !$0.isWithheld } : []
+        for entry in entries.prefix(works) {
             let answer = try JSONSerialization.jsonObject(with: origin.fetch("/ajax/illust/\(entry.work)/pages"))
             let pages = ((answer as? [String: Any])?["body"] as? [[String: Any]] ?? []).compactMap { page in
                 ((page["urls"] as? [String: Any])?["original"] as? String).flatMap { URL(string: $0)?.path }

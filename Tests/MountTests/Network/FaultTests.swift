@@ -27,7 +27,7 @@ extension MountSuite {
             func size() -> Int64? { (try? status(of: path)).map { Int64($0.st_size) } }
         }
 
-        @Test(arguments: [(Wire.tls, Service.pixiv), (.plain, .pixiv), (.tls, .danbooru), (.tls, .yandere)])
+        @Test(arguments: Service.reached)
         func everyFaultGivesTheRightBytesOrAnError(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
@@ -174,7 +174,7 @@ extension MountSuite {
         ) throws -> [Case] {
             let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
             let day = mount.day(origin.service.long.mode, origin.service.long.day)
-            let chosen = try zip(mount.names(day), pictures(of: origin))
+            let chosen = try zip(mount.names(day), origin.pictures())
                 .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)
             try #require(chosen.count == pairs.count)
             let bytes = try origin.fetch(chosen.map(\.picture), in: workplace)
@@ -182,15 +182,6 @@ extension MountSuite {
                 Case(
                     kind: pair.0, order: pair.1, path: "\(day)/\(picture.0.name)", source: picture.0.picture,
                     bytes: picture.1)
-            }
-        }
-
-        /// The paths of a day's pictures by rank; nil for what the service withholds, or is not fit.
-        private func pictures(of origin: OriginProcess) throws -> [String?] {
-            guard origin.service != .pixiv else { return try origin.ranking().map { $0.isWithheld ? nil : $0.picture } }
-            // What comes in pieces of 150 KB comes in as many as a download has tries.
-            return try origin.posts(origin.service.long.days).filter { $0.fileExtension != "swf" }.map {
-                $0.size < 1_000_000 ? $0.picture : nil
             }
         }
 

@@ -5,11 +5,12 @@ import Testing
 extension MountSuite {
     /// Semantics: "Nothing hangs".
     @Suite struct HangTests {
-        @Test(arguments: Wire.allCases) func aReaderOfASilentOriginCanBeInterrupted(wire: Wire) async throws {
+        @Test(arguments: Service.reached)
+        func aReaderOfASilentOriginCanBeInterrupted(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire)
+                let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin)
-                let names = try mount.names(mount.day())
+                let names = try mount.readable(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 origin.freeze()
                 defer { origin.thaw() }
@@ -26,11 +27,12 @@ extension MountSuite {
             }
         }
 
-        @Test func aHundredWaitingReadersDoNotKeepItMounted() async throws {
+        @Test(arguments: [Service.pixiv, .danbooru])
+        func aHundredWaitingReadersDoNotKeepItMounted(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin)
-                let names = try mount.names(mount.day())
+                let names = try mount.readable(mount.day())
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 origin.freeze()
                 defer { origin.thaw() }

@@ -7,12 +7,14 @@ final class Mount {
     let cache: String
     let child: Child
     private let workplace: Workplace
+    private let service: Service
 
     init(
         _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",
         environment: [String: String]? = nil
     ) throws {
         self.workplace = workplace
+        service = origin.service
         path = try workplace.folder(name)
         cache = workplace.directory.appending(path: origin.service == .pixiv ? "cache" : "cache-\(origin.service)").path
         workplace.willMount(at: path)
@@ -50,7 +52,14 @@ final class Mount {
     /// The published day that all tests look at: far in the past, so frozen.
     static let day = "2024-05-01"
 
-    func day(_ mode: String = "daily", _ day: String = Mount.day) -> String { "\(path)/ranking/\(mode)/\(day)" }
+    func day(_ mode: String? = nil, _ day: String = Mount.day) -> String {
+        "\(path)/ranking/\(mode ?? service.daily)/\(day)"
+    }
+
+    /// The names in a directory of the pictures that are not withheld, which have a size.
+    func readable(_ directory: String) throws -> [String] {
+        try names(directory).filter { name in try MountTests.status(of: "\(directory)/\(name)").st_size > 0 }
+    }
 
     func names(_ directory: String) throws -> [String] {
         let output = try workplace.run("ls", "-U", directory)

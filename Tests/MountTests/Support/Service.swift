@@ -4,6 +4,9 @@ import Foundation
 enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     case pixiv, danbooru, yandere
 
+    /// Each as it is reached for good, and pixiv without TLS too.
+    static let reached: [(Wire, Service)] = [(.tls, .pixiv), (.plain, .pixiv), (.tls, .danbooru), (.tls, .yandere)]
+
     /// Those whose listings tell sizes and digests.
     static let boards: [Service] = [.danbooru, .yandere]
 
@@ -66,5 +69,14 @@ extension OriginProcess {
             posts += answer.compactMap(OriginPost.init)
         }
         return posts
+    }
+
+    /// The paths of a long day's pictures by rank; nil for what the service withholds, or is not fit for tests of downloads.
+    func pictures() throws -> [String?] {
+        guard service != .pixiv else { return try ranking().map { $0.isWithheld ? nil : $0.picture } }
+        // What comes in pieces of 150 KB comes in as many as a download has tries.
+        return try posts(service.long.days).filter { $0.fileExtension != "swf" }.map {
+            $0.size < 1_000_000 ? $0.picture : nil
+        }
     }
 }
