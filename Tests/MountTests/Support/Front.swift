@@ -110,6 +110,9 @@ final class Front {
 private func listeningSocket() throws -> (FileHandle, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // What nginx has ended keeps the port for a minute (TIME_WAIT): who listens again after it may have it nevertheless.
+    var reuses: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
