@@ -111,7 +111,9 @@ extension Failure {
         case .modeNeedsSignIn: "only signed-in users see this ranking; sign in with `rankfs login`"
         case .ownersOnly: "it is its owner's own; mount with share=all to show it to other users"
         case .commandIsOwners: "only the mount's owner and root give commands; mount with share=all to let others"
-        case .withheld: "the service withholds this picture; sign in with `rankfs login` if it is for members"
+        case .withheld:
+            "the service withholds this picture, and user.rankfs.withheld names the reason; where a service has accounts, "
+                + "`rankfs login` opens what is for members"
         case .unlocated: "the source does not tell where this picture is; report it with the work's number"
         case .catalog(let error): Self.explanation(of: error)
         case .picture(let error): Self.explanation(of: error)

@@ -37,6 +37,7 @@ final class EmbeddedOrigin: Sendable {
         }
         do throws(SystemError) {
             defer { close(ends[1]) }
+            // Of every rating: what is shown of them, the mount asks for.
             process = try ChildProcess.start(
                 path, [Self.program, "--parent", "3", "--service", service, "--unsafe"], inheriting: [ends[1]])
         } catch {
