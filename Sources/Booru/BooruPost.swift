@@ -45,6 +45,35 @@ package struct BooruPost: Hashable, Sendable {
             withheld: isHidden ? withheld ?? Withholding.restricted : nil, isAI: isAI, origin: origin)
     }
 
+    /// The entry that the post makes with what its record says of its files.
+    ///
+    /// - Parameters:
+    ///   - address: Where the original is; nil for a post that is withheld.
+    ///   - size: Bytes of the original, if told.
+    ///   - hosts: Where pictures may be.
+    ///   - withheld: Why there is no address.
+    ///   - files: All files of the post, for its original.
+    /// - Returns: `.unreadable` for an original of an unknown format.
+    package func entry(
+        original address: String?, size: Int64?, hosts: PictureHosts, withheld: @autoclosure () -> String,
+        files: (PostFile) -> PostFiles
+    ) -> PostEntry {
+        var post = self
+        guard let address else {
+            post.withheld = withheld()
+            return .post(post)
+        }
+        guard let fileExtension = post.fileExtension, PostFormat.all.contains(fileExtension) else {
+            return .unreadable
+        }
+        guard let place = hosts.place(address) else {
+            post.withheld = Withholding.elsewhere
+            return .post(post)
+        }
+        post.files = files(PostFile(place: place, fileExtension: fileExtension, size: size))
+        return .post(post)
+    }
+
     /// The score, which is negative for a post that more people refuse than like; without one the favourites.
     private var ratings: Int? {
         score.map { Int(min(max($0, 0), AnswerBounds.counts.upperBound)) } ?? favourites

@@ -61,7 +61,7 @@ package struct PostFiles: Hashable, Sendable {
         original: PostFile, md5: String?, sample: PostFile? = nil, still: PostFile? = nil, small: PostFile? = nil
     ) {
         self.original = original
-        self.md5 = md5.flatMap { Self.isDigest($0) ? $0 : nil }
+        self.md5 = md5.map { $0.lowercased() }.flatMap { Self.isDigest($0) ? $0 : nil }
         self.sample = sample
         self.still = still
         self.small = small

@@ -24,18 +24,10 @@ package enum DanbooruPost {
         post.pixivWork = record["pixiv_id"].number
         // Posts made with AI must have the tag by the service's rules.
         post.isAI = post.tags.contains("ai-generated")
-        guard let address = record["file_url"].words else {
-            post.withheld = withholding(of: record)
-            return .post(post)
-        }
-        guard let fileExtension, PostFormat.all.contains(fileExtension) else { return .unreadable }
-        guard let place = hosts.place(address) else {
-            post.withheld = Withholding.elsewhere
-            return .post(post)
-        }
-        let original = PostFile(place: place, fileExtension: fileExtension, size: record["file_size"].number)
-        post.files = files(of: record, original: original, hosts: hosts)
-        return .post(post)
+        return post.entry(
+            original: record["file_url"].words, size: record["file_size"].number, hosts: hosts,
+            withheld: withholding(of: record)
+        ) { files(of: record, original: $0, hosts: hosts) }
     }
 
     /// Why there are no addresses: the service does not say it, but for what its flags tell.

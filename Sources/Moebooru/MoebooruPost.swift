@@ -31,21 +31,14 @@ package struct MoebooruPost {
         post.uploaded = post.created ?? 0
         post.score = record["score"].number
         post.source = record["source"].text ?? ""
-        guard let address else {
-            post.withheld = withholding(of: record)
-            return .post(post)
+        return post.entry(
+            original: address, size: record["file_size"].number, hosts: hosts, withheld: withholding(of: record)
+        ) { original in
+            var files = PostFiles(original: original, md5: record["md5"].text)
+            files.sample = sample(of: record, original: original)
+            files.small = picture(record["preview_url"], size: nil).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
+            return files
         }
-        guard let fileExtension, PostFormat.all.contains(fileExtension) else { return .unreadable }
-        guard let place = hosts.place(address) else {
-            post.withheld = Withholding.elsewhere
-            return .post(post)
-        }
-        let original = PostFile(place: place, fileExtension: fileExtension, size: record["file_size"].number)
-        var files = PostFiles(original: original, md5: record["md5"].text)
-        files.sample = sample(of: record, original: original)
-        files.small = picture(record["preview_url"], size: nil).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
-        post.files = files
-        return .post(post)
     }
 
     private func withholding(of record: JSON) -> String {

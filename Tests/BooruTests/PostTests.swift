@@ -98,9 +98,12 @@ import Testing
             return source.location(of: work.id, picture: work.picture, page: 0, rendition: .original)
         }
         for size in [0, -1, Int.max, "x"] as [Any] { #expect(try original(["file_size": size])?.size == nil) }
-        for md5 in ["", "xyz", String(repeating: "A", count: 32), 5] as [Any] {
+        for md5 in ["", "xyz", String(repeating: "g", count: 32), String(repeating: "a", count: 31), 5] as [Any] {
             #expect(try original(["md5": md5])?.digest == nil)
         }
+        // Of capital letters it proves as much.
+        #expect(
+            try original(["md5": String(repeating: "A", count: 32)])?.digest == String(repeating: "a", count: 32))
         #expect(try danbooruWork(["score": -7]).ratings == 0)
         #expect(try danbooruWork(["score": Missing()]).ratings == 4)
         #expect(try danbooruWork(["score": Int.max]).ratings == 1_000_000_000)

@@ -1,44 +1,24 @@
 package import Rankings
 
-/// The pages of a search.
-struct SearchPages: ListingPages {
-    let words: String
-    let source: any RankingSource
-    let timeout: AnswerLimit
+/// The pages of a list of works that is asked for by a text, newest first: a search, an artist's works by name.
+struct NewestFirstPages: ListingPages {
+    let perPage: Int
+    /// Whether a list without works is that of nothing: of a name that nobody has.
+    var isOfAName = false
+    let ask: @Sendable (_ page: Int) async throws(SourceError) -> WorkPage
 
-    var window: PageWindow { .unranked(perPage: source.worksPerSearchPage) }
+    var window: PageWindow { .unranked(perPage: perPage) }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.searchPage(words, page: number, deadline: timeout.deadline)
+        let page = try await ask(number)
+        if isOfAName, number == 1, page.works.isEmpty, page.unreadable == 0 { throw .notFound }
         return try PageContent(page, number: number)
     }
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
 
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
-        // Newest first: only older works are still to come.
-        number < last?.picture.work.rawValue ?? .max
-    }
-}
-
-/// The pages of an artist who is known by name alone.
-struct ArtistPages: ListingPages {
-    let artist: String
-    let source: any RankingSource
-    let timeout: AnswerLimit
-
-    var window: PageWindow { .unranked(perPage: source.worksPerArtistPage) }
-
-    func page(_ number: Int) async throws(SourceError) -> PageContent {
-        let page = try await source.artistPage(artist, page: number, deadline: timeout.deadline)
-        // A name that nobody has and one without works are the same to the service.
-        guard number > 1 || !page.works.isEmpty || page.unreadable > 0 else { throw .notFound }
-        return try PageContent(page, number: number)
-    }
-
-    func remaining(from nextPage: Int) -> [WorkID] { [] }
-
-    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        // Only older works are still to come.
         number < last?.picture.work.rawValue ?? .max
     }
 }

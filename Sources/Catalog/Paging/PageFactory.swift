@@ -24,8 +24,15 @@ struct PageFactory: Sendable {
             switch key {
             case .ranking(let mode, let day): rankingPages(mode, day, timeout)
             case .author(let author): AuthorPages(author: author, works: works, source: source, timeout: timeout)
-            case .artist(let name): ArtistPages(artist: name, source: source, timeout: timeout)
-            case .search(let words): SearchPages(words: words, source: source, timeout: timeout)
+            case .artist(let name):
+                NewestFirstPages(perPage: source.worksPerArtistPage, isOfAName: true) {
+                    page async throws(SourceError) in
+                    try await source.artistPage(name, page: page, deadline: timeout.deadline)
+                }
+            case .search(let words):
+                NewestFirstPages(perPage: source.worksPerSearchPage) { page async throws(SourceError) in
+                    try await source.searchPage(words, page: page, deadline: timeout.deadline)
+                }
             case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
             // What was listed of a work may be out of date itself: a comparison asks for the record anew.

@@ -57,6 +57,8 @@ final class Workbench: Sendable {
         var isOffline = false
         var budget: Int64 = 1 << 30
         var keepsOwners = false
+        /// By which it is remembered who came when; nil for the machine's.
+        var monotonicNow: (@Sendable () -> ContinuousClock.Instant)?
         /// What is mounted in place of `source`, and what its requests and those for pictures go through.
         var other: (source: any RankingSource, transport: any Transport)?
     }
@@ -86,6 +88,7 @@ final class Workbench: Sendable {
         configuration.notesRecent = wishes.notesRecent
         configuration.keepsOwners = wishes.keepsOwners
         configuration.isOffline = wishes.isOffline
+        if let now = wishes.monotonicNow { configuration.monotonicNow = now }
         fileSystem = RankFileSystem(
             configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)
     }
