@@ -81,7 +81,7 @@ package final class Days: Sendable {
         let limit = isKnown ? context.shortTimeout : context.timeout
         let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: limit.deadline)
         told.told(page.day, of: mode)
-        listings.adopt(page, of: mode)
+        await listings.adopt(page, of: mode)
         return page.day
     }
 }

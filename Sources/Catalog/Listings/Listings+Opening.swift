@@ -54,10 +54,13 @@ extension Listings {
     }
 
     /// Keeps the page that came with the newest day as that day's first, so that it is not asked for again.
-    func adopt(_ page: RankingPage, of mode: RankingMode) {
+    func adopt(_ page: RankingPage, of mode: RankingMode) async {
         let key = ListingKey.ranking(mode, page.day)
         refused.end(key)
-        guard !isStored(key), let (pages, first) = pageFactory.pages(beginningWith: page, of: mode) else { return }
+        // Somebody may open the day meanwhile.
+        guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode),
+            !isStored(key)
+        else { return }
         _ = begin(key, pages, first: first, last: nil)
     }
 

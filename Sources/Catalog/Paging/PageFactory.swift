@@ -48,11 +48,18 @@ struct PageFactory: Sendable {
     ///   - page: What the service answered when it was asked for its newest day.
     ///   - mode: What it was asked of.
     /// - Returns: Nil if the page makes no sense, or its pictures cost questions: not for a directory that nobody opened.
-    func pages(beginningWith page: RankingPage, of mode: RankingMode) -> (pages: any ListingPages, first: PageContent)?
-    {
-        guard context.view.rendition != .original else { return nil }
+    func pages(
+        beginningWith page: RankingPage, of mode: RankingMode
+    ) async -> (pages: any ListingPages, first: PageContent)? {
         let pages = rankingPages(mode, page.day, context.timeout)
-        return (try? pages.content(of: page, number: 1)).map { (pages, $0) }
+        guard var first = try? pages.content(of: page, number: 1) else { return nil }
+        guard context.view.rendition == .original else { return (pages, first) }
+        // Where listings tell sizes nobody is asked about originals.
+        guard context.source.description.tellsSizes,
+            let pictures = try? await originals.resolver.originals(of: first.works)
+        else { return nil }
+        first.pictures = pictures
+        return (OriginalPages(base: pages, resolver: originals.resolver), first)
     }
 
     private func rankingPages(_ mode: RankingMode, _ day: Day, _ timeout: AnswerLimit) -> RankingPages {

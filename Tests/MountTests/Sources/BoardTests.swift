@@ -48,6 +48,18 @@ extension MountSuite {
             }
         }
 
+        /// What was asked to learn which day is the newest is that day's first page.
+        @Test(arguments: Service.boards) func theNewestDayCostsNoPageMore(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin)
+                let latest = "\(mount.path)/ranking/\(service.daily)/latest"
+                #expect(try mount.names(latest).isEmpty == false)
+                let first = origin.requests.filter { $0.path.contains("page=1&") || $0.path.hasSuffix("page=1") }
+                #expect(first.count == 1, "\(origin.requests.map(\.path))")
+            }
+        }
+
         @Test(arguments: Service.boards) func oneFlippedBitIsAnErrorUntilTheOriginIsRight(
             service: Service
         ) async throws {
