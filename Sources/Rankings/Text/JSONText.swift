@@ -20,7 +20,15 @@ package enum JSONText: Sendable {
         return output + "\n"
     }
 
-    private func write(to output: inout String, depth: Int, colon: String) {
+    /// The value on one line, without a line break at the end.
+    package var line: String {
+        var output = ""
+        write(to: &output, depth: nil, colon: ":")
+        return output
+    }
+
+    /// Appends the value; without a depth everything on one line.
+    private func write(to output: inout String, depth: Int?, colon: String) {
         switch self {
         case .text(let text): Self.quote(text, to: &output)
         case .integer(let number): output += String(number)
@@ -29,14 +37,14 @@ package enum JSONText: Sendable {
         case .flag(let flag): output += flag ? "true" : "false"
         case .list(let elements):
             Self.block("[", elements, "]", to: &output, depth: depth) { element, output in
-                element.write(to: &output, depth: depth + 1, colon: colon)
+                element.write(to: &output, depth: depth.map { $0 + 1 }, colon: colon)
             }
         case .object(let members):
             let told = members.compactMap { member in member.value.map { (name: member.name, value: $0) } }
             Self.block("{", told, "}", to: &output, depth: depth) { member, output in
                 Self.quote(member.name, to: &output)
                 output += colon
-                member.value.write(to: &output, depth: depth + 1, colon: colon)
+                member.value.write(to: &output, depth: depth.map { $0 + 1 }, colon: colon)
             }
         }
     }
@@ -47,17 +55,19 @@ package enum JSONText: Sendable {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// Elements one to a line; nothing between the brackets if there are none.
+    /// Elements one to a line, or all on one; nothing between the brackets if there are none.
     private static func block<Element>(
-        _ opening: String, _ elements: [Element], _ closing: String, to output: inout String, depth: Int,
+        _ opening: String, _ elements: [Element], _ closing: String, to output: inout String, depth: Int?,
         write: (Element, inout String) -> Void
     ) {
+        func lineBreak(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
         output += opening
         for (index, element) in elements.enumerated() {
-            output += (index == 0 ? "\n" : ",\n") + String(repeating: "  ", count: depth + 1)
+            if index > 0 { output += "," }
+            if let depth { output += lineBreak(depth + 1) }
             write(element, &output)
         }
-        if !elements.isEmpty { output += "\n" + String(repeating: "  ", count: depth) }
+        if !elements.isEmpty, let depth { output += lineBreak(depth) }
         output += closing
     }
 
@@ -78,5 +88,21 @@ package enum JSONText: Sendable {
             }
         }
         output.unicodeScalars.append("\"")
+    }
+}
+
+extension JSONText {
+    /// A value that was read, to be written again.
+    package init(_ value: JSON) {
+        self =
+            switch value {
+            case .null: .null
+            case .bool(let flag): .flag(flag)
+            case .integer(let number): .integer(number)
+            case .real(let number): .real(number)
+            case .string(let text): .text(text)
+            case .array(let elements): .list(elements.map { JSONText($0) })
+            case .object(let members): .object(members.map { ($0.name, JSONText($0.value)) })
+            }
     }
 }

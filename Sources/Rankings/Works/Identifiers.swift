@@ -1,5 +1,5 @@
 /// The number of a work, as the service counts them.
-package struct WorkID: RawRepresentable, Hashable, Comparable, Sendable {
+package struct WorkID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) {
@@ -12,7 +12,7 @@ package struct WorkID: RawRepresentable, Hashable, Comparable, Sendable {
 }
 
 /// The number of an author, as the service counts them.
-package struct UserID: RawRepresentable, Hashable, Comparable, Sendable {
+package struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) {

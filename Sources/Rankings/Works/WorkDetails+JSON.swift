@@ -78,20 +78,6 @@ extension AuthorProfile {
 }
 
 extension JSONText {
-    /// A value that was read, to be written again.
-    fileprivate init(_ value: JSON) {
-        self =
-            switch value {
-            case .null: .null
-            case .bool(let flag): .flag(flag)
-            case .integer(let number): .integer(number)
-            case .real(let number): .real(number)
-            case .string(let text): .text(text)
-            case .array(let elements): .list(elements.map { JSONText($0) })
-            case .object(let members): .object(members.map { ($0.name, JSONText($0.value)) })
-            }
-    }
-
     fileprivate init?(told text: String?) {
         guard let text, !text.isEmpty else { return nil }
         self = .text(text)

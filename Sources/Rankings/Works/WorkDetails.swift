@@ -1,7 +1,7 @@
 /// The full record of a work, as its page on the service shows it.
-package struct WorkDetails: Hashable, Sendable {
+package struct WorkDetails: Hashable, Codable, Sendable {
     /// A tag with what the service says about it.
-    package struct Tag: Hashable, Sendable {
+    package struct Tag: Hashable, Codable, Sendable {
         package var name: String
         /// English, where the service has a translation.
         package var translation: String?
@@ -48,9 +48,9 @@ package struct WorkDetails: Hashable, Sendable {
 }
 
 /// The frames of an animation.
-package struct AnimationRecord: Hashable, Sendable {
+package struct AnimationRecord: Hashable, Codable, Sendable {
     /// A JPEG in the archive and how long it is shown, in milliseconds.
-    package struct Frame: Hashable, Sendable {
+    package struct Frame: Hashable, Codable, Sendable {
         package var file: String
         package var delay: Int
 
@@ -71,7 +71,7 @@ package struct AnimationRecord: Hashable, Sendable {
 }
 
 /// What the service tells about an author.
-package struct AuthorProfile: Hashable, Sendable {
+package struct AuthorProfile: Hashable, Codable, Sendable {
     package var id: UserID
     package var name: String
     /// The source's reference to the author's picture, for `avatar`; nil if there is none.
@@ -97,7 +97,7 @@ package struct AuthorProfile: Hashable, Sendable {
 }
 
 /// An author with a name.
-package struct NamedAuthor: Hashable, Sendable {
+package struct NamedAuthor: Hashable, Codable, Sendable {
     package var id: UserID
     package var name: String
 
@@ -108,7 +108,7 @@ package struct NamedAuthor: Hashable, Sendable {
 }
 
 /// One page of works that are not a ranking: a search, bookmarks.
-package struct WorkPage: Hashable, Sendable {
+package struct WorkPage: Hashable, Codable, Sendable {
     /// Newest first.
     package var works: [Work]
     /// How many works the whole list has, if told.
@@ -129,7 +129,7 @@ package struct WorkPage: Hashable, Sendable {
 }
 
 /// One page of a list of authors.
-package struct AuthorPage: Hashable, Sendable {
+package struct AuthorPage: Hashable, Codable, Sendable {
     package var authors: [NamedAuthor]
     package var hasNext: Bool
     /// How many authors all pages have, if told.

@@ -1,11 +1,9 @@
-import Rankings
-
 extension JSON {
     /// A petabyte, or the seconds of 35 million years: thousands of these fit into 64 bits.
     private static let most: Int64 = 1 << 50
 
     /// The value with every number within bounds: no sum, product or date overflows with them.
-    var bounded: JSON {
+    package var bounded: JSON {
         switch self {
         case .integer(let value): .integer(min(max(value, -Self.most), Self.most))
         case .real(let value): .real(min(max(value, -Double(Self.most)), Double(Self.most)))
@@ -18,7 +16,9 @@ extension JSON {
     /// What a type makes of this, with names in some spelling.
     ///
     /// - Throws: `DecodingError` where something is missing or another kind of value.
-    func decoded<Value: Decodable>(as type: Value.Type, spelling: JSONText.Spelling) throws -> Value {
+    package func decoded<Value: Decodable>(
+        as type: Value.Type, spelling: JSONText.Spelling = .asDeclared
+    ) throws -> Value {
         try ValueDecoder(json: self, spelling: spelling, codingPath: []).decode(type)
     }
 

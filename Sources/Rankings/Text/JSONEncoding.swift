@@ -1,8 +1,6 @@
-import Rankings
-
 extension JSONText {
     /// How names of members are spelled.
-    enum Spelling {
+    package enum Spelling: Sendable {
         case asDeclared
         /// `mountPoint` as `mount_point`.
         case snakeCase
@@ -29,7 +27,7 @@ extension JSONText {
     /// What a value says of itself, with sorted names: numbers, texts, truth values, lists, and objects with names.
     ///
     /// - Throws: `EncodingError` for what is none of these: a number beyond `Int64`, or a superclass.
-    init(_ value: some Encodable, spelling: Spelling = .asDeclared) throws {
+    package init(_ value: some Encodable, spelling: Spelling = .asDeclared) throws {
         let node = Node()
         try node.fill(with: value, spelling)
         self = node.text
