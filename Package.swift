@@ -79,7 +79,7 @@ let package = Package(
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
-        library("Booru", ["Rankings", "HTTP", "Sourcing"]),
+        library("Booru", ["Rankings", "Digests", "HTTP", "Sourcing"]),
         library("Danbooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
         library("Moebooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
         library("ImageHost", ["Rankings", "HTTP"]),

@@ -1,5 +1,6 @@
 package import HTTP
 package import Rankings
+package import Sourcing
 
 /// What differs between the engines of image boards: how lists are asked for, and how answers read.
 ///
@@ -29,6 +30,11 @@ package protocol BooruEngine: Sendable {
     /// - Throws: `.unreadable` for an answer that has no list.
     func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry]
 
+    /// The objects of a list's answer by kind, with what is known of their fields: `fields of a post`.
+    ///
+    /// Posts without an address are left out, since their records lack more than that.
+    func fields(of answer: JSON) -> [KnownFields]
+
     /// The post in the answer to a question for one.
     ///
     /// - Returns: The entry, when it was made, and whatever else is worth showing of its record (`WorkDetails.more`).
@@ -48,6 +54,20 @@ package protocol BooruEngine: Sendable {
 
     /// The web page of a post, for people.
     func webPage(of work: WorkID) -> String
+}
+
+/// Objects of one kind in an answer, and what is known of their fields.
+package struct KnownFields: Sendable {
+    /// Of the assumption that they are as known: `fields of a post`.
+    package let name: String
+    package let list: FieldList
+    package let objects: [JSON]
+
+    package init(_ name: String, _ list: FieldList, _ objects: [JSON]) {
+        self.name = name
+        self.list = list
+        self.objects = objects
+    }
 }
 
 /// What only a post's own record shows.

@@ -1,6 +1,7 @@
 package import Booru
 package import HTTP
 package import Rankings
+import Sourcing
 
 /// Danbooru's API.
 package struct DanbooruEngine: BooruEngine {
@@ -28,6 +29,16 @@ package struct DanbooruEngine: BooruEngine {
             throw .unreadable("Danbooru's list is no list; Danbooru may have changed it.")
         }
         return posts.map { DanbooruPost.entry($0, hosts: hosts) }
+    }
+
+    package func fields(of answer: JSON) -> [KnownFields] {
+        let posts = answer.elements.filter { $0["file_url"].words != nil }
+        let assets = posts.map { $0["media_asset"] }
+        return [
+            KnownFields("fields of a post", .danbooruPost, posts),
+            KnownFields("fields of a file", .danbooruAsset, assets),
+            KnownFields("fields of a rendition", .danbooruVariant, assets.flatMap { $0["variants"].elements }),
+        ]
     }
 
     package func record(

@@ -12,5 +12,9 @@ package struct DanbooruPlugIn: SourcePlugIn {
         BooruSource(DanbooruEngine(), means)
     }
 
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await BooruExaminer(DanbooruEngine(), means).examine()
+    }
+
     package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
 }

@@ -1,6 +1,7 @@
 package import Booru
 package import HTTP
 package import Rankings
+import Sourcing
 
 /// The API of a site of the Moebooru engine.
 package struct MoebooruEngine: BooruEngine {
@@ -33,6 +34,14 @@ package struct MoebooruEngine: BooruEngine {
     package func entries(in answer: JSON, hosts: PictureHosts) throws(SourceError) -> [PostEntry] {
         let reader = MoebooruPost(tagKinds: kinds(answer), hosts: hosts)
         return try posts(answer).map { reader.entry($0) }
+    }
+
+    package func fields(of answer: JSON) -> [KnownFields] {
+        let told = (try? posts(answer)) ?? []
+        return [
+            KnownFields("fields of an answer", .moebooruAnswer, [answer]),
+            KnownFields("fields of a post", .moebooruPost, told.filter { $0["file_url"].words != nil }),
+        ]
     }
 
     package func record(

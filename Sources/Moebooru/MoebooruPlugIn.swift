@@ -19,5 +19,9 @@ package struct MoebooruPlugIn: SourcePlugIn {
         BooruSource(MoebooruEngine(site), means)
     }
 
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await BooruExaminer(MoebooruEngine(site), means).examine()
+    }
+
     package var plainRequest: String { "/post.json?tags=rating:s&limit=1" }
 }

@@ -78,6 +78,8 @@ package struct ExaminationMeans: Sendable {
     /// Without a trailing slash, as is the next.
     package var apiURL: String
     package var imageURL: String
+    /// What takes the place of every image host's scheme and host, without a trailing slash; nil for the hosts themselves.
+    package var imageReplacement: String?
     /// Unix seconds.
     package var now: Int64
     /// For each request.

@@ -28,7 +28,7 @@ enum RankingJudgement {
     static func assumptions(of answer: Result<WebAPI.Answer, SourceError>, now: Int64) -> [Assumption] {
         let name = "ranking without an account"
         switch answer {
-        case .failure(let error): return [Assumption(name, error.isAnswer ? .changed : .unknown, error.briefly)]
+        case .failure(let error): return [Assumption.failed(name, error)]
         case .success(let answer) where answer.status != 200:
             return [Assumption(name, .changed, "status \(answer.status)")]
         case .success(let answer):
@@ -111,7 +111,7 @@ enum RecordJudgement {
         let name = "record of a work"
         let body: JSON
         switch answer {
-        case .failure(let error): return [Assumption(name, error.isAnswer ? .changed : .unknown, error.briefly)]
+        case .failure(let error): return [Assumption.failed(name, error)]
         case .success(let answer):
             do throws(SourceError) { body = try Envelope.body(of: answer.json) } catch {
                 return [Assumption(name, .changed, "status \(answer.status): \(error.briefly)")]
@@ -153,11 +153,11 @@ struct PictureJudgement {
 
     var assumptions: [Assumption] {
         guard case .success(let head)? = whole.map({ $0.map(\.head) }) else {
-            return [Self.failed("length of a picture by HEAD", whole)]
+            return [Assumption.failed("length of a picture by HEAD", whole)]
         }
         var report: [Assumption] = []
         if isSecure { report.append(ServiceExaminer.protocolAssumption("protocol of the image host", head)) }
-        let told = Self.length(toldBy: head)
+        let told = head.toldLength
         report.append(
             Assumption(
                 "length of a picture by HEAD", holds: head.status == 200 && length.map { $0 > 0 } == true,
@@ -166,46 +166,22 @@ struct PictureJudgement {
                         ? "with a length"
                         : length != nil
                             ? "without a length, as one answer in ten is; a part tells it" : "without a length")))
-        let validators = [("ETag", head["etag"]), ("Last-Modified", head["last-modified"])].filter { $1 != nil }.map(
-            \.0)
-        report.append(
-            Assumption(
-                "validator of a picture", holds: !validators.isEmpty,
-                validators.isEmpty ? "none" : validators.joined(separator: " and ")))
+        report.append(.validator("validator of a picture", head))
         report += [part(toldByHead: told), format, stranger(head), previewAssumption]
         return report
     }
 
     /// Bytes of the whole, as HEAD tells them or else a part of it.
     var length: Int64? {
-        if case .success(let response)? = whole, let told = Self.length(toldBy: response.head) { return told }
+        if case .success(let response)? = whole, let told = response.head.toldLength { return told }
         guard case .success(let response)? = beginning else { return nil }
-        return Self.total(toldBy: response.head)
-    }
-
-    private static func length(toldBy head: HTTPHead) -> Int64? {
-        head["content-length"].flatMap { Int64($0) }
-    }
-
-    private static func total(toldBy head: HTTPHead) -> Int64? {
-        head["content-range"]?.split(separator: "/").last.flatMap { Int64($0) }
-    }
-
-    private static func failed(_ name: String, _ result: Result<HTTPResponse, HTTPError>?) -> Assumption {
-        switch result {
-        case .failure(let error)?:
-            switch error {
-            case .tooLarge, .invalidAnswer, .redirectRefused: Assumption(name, .changed, error.briefly)
-            default: Assumption(name, .unknown, error.briefly)
-            }
-        default: Assumption(name, .unknown, "not asked for")
-        }
+        return response.head.toldTotal
     }
 
     private func part(toldByHead told: Int64?) -> Assumption {
         let name = "parts of a picture by Range"
-        guard case .success(let response)? = beginning else { return Self.failed(name, beginning) }
-        let total = Self.total(toldBy: response.head)
+        guard case .success(let response)? = beginning else { return Assumption.failed(name, beginning) }
+        let total = response.head.toldTotal
         let expected = min(ServiceExaminer.part, length ?? ServiceExaminer.part)
         let isWhole = total != nil && (told == nil || total == told)
         return Assumption(
@@ -218,8 +194,8 @@ struct PictureJudgement {
     /// JPEG (ITU T.81): begins with SOI and ends with EOI.
     private var format: Assumption {
         let name = "format of the 1200-pixel rendition"
-        guard case .success(let first)? = beginning else { return Self.failed(name, beginning) }
-        guard case .success(let last)? = ending else { return Self.failed(name, ending) }
+        guard case .success(let first)? = beginning else { return Assumption.failed(name, beginning) }
+        guard case .success(let last)? = ending else { return Assumption.failed(name, ending) }
         let begins = first.body.starts(with: [0xFF, 0xD8])
         let ends = last.body == [0xFF, 0xD9]
         return Assumption(
@@ -230,7 +206,7 @@ struct PictureJudgement {
 
     private func stranger(_ head: HTTPHead) -> Assumption {
         let name = "header Referer"
-        guard case .success(let response)? = stranger else { return Self.failed(name, stranger) }
+        guard case .success(let response)? = stranger else { return Assumption.failed(name, stranger) }
         return Assumption(
             name, holds: head.status == 200,
             "status \(head.status) with it, \(response.head.status) without")
@@ -238,7 +214,7 @@ struct PictureJudgement {
 
     private var previewAssumption: Assumption {
         let name = "small preview beside it"
-        guard case .success(let response)? = preview else { return Self.failed(name, preview) }
+        guard case .success(let response)? = preview else { return Assumption.failed(name, preview) }
         return Assumption(name, holds: response.head.status == 200, "status \(response.head.status)")
     }
 }

@@ -34,7 +34,7 @@ struct ServiceProbe {
         let client = HTTPClient(
             transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
-        let means = ExaminationMeans(
+        var means = ExaminationMeans(
             send: { request throws(HTTPError) in
                 // The transport may try once more on a new connection.
                 guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
@@ -43,8 +43,9 @@ struct ServiceProbe {
             gate: Parts.makeGate(settings, source: source, isDemo: false, place: place), apiURL: apiURL,
             imageURL: imageURL,
             now: WallClock.now(), patience: Self.patience)
+        means.imageReplacement = settings.imageURL?.text
         let found = Found()
-        BlockingCall.wait { [plugIn = source.plugIn] in
+        BlockingCall.wait { [plugIn = source.plugIn, means] in
             let assumptions = await plugIn.examine(means)
             found.assumptions.withLock { $0 = assumptions ?? [] }
         }

@@ -50,6 +50,15 @@ final class FakeBoard: RequestGate {
             imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], time: .system, wallClock: { now })
     }
 
+    /// Means of an examination that asks this board, at the same moment.
+    func means(apiURL: String, imageReplacement: String? = nil, now: Int64 = 1_715_774_400) -> ExaminationMeans {
+        var means = ExaminationMeans(
+            send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
+            imageURL: imageReplacement ?? "https://cdn.donmai.us", now: now, patience: .seconds(600))
+        means.imageReplacement = imageReplacement
+        return means
+    }
+
     private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
             state.requests.append(request)
