@@ -74,7 +74,7 @@ let package = Package(
 
         library("Rankings", []),
         library("Posix", ["CLinux"]),
-        library("Digests", ["CCrypto"]),
+        library("Digests", ["CCrypto", "CXXHash"]),
         library("HTTP", ["CCurl"]),
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
@@ -85,7 +85,7 @@ let package = Package(
         library("ImageHost", ["Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
         library(
-            "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CXXHash", "CLinux"]),
+            "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CLinux"]),
         library("Render", ["Posix"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
         library("Thumbnails", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"]),

@@ -14,6 +14,7 @@ extension Core {
                 release(key, now: now)
             }
         }
+        withdrawQuestions(now: now)
         for request in others.expire(now: now) { effects.append(.refuse(request, .timedOut)) }
         for directory in preload.rested(now: now) { endWalk(directory, now: now) }
         pump(now: now)

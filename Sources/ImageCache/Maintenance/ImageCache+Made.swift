@@ -58,7 +58,7 @@ extension ImageCache {
             }
             try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
                 try CacheFiles.write(bytes, to: file.descriptor, at: 0)
-                try store.commit(file, as: name, key: picture.key, length: length)
+                _ = try store.commit(file, as: name, key: picture.key, length: length)
             }
         } catch {
             CacheFiles.remove(name.name, in: store.root.partial)

@@ -61,7 +61,7 @@ enum CacheFiles {
     }
 
     /// Writes something, again as long as the disk is full and something gives way.
-    static func write(giveWay: () -> Bool, _ work: () throws(FileError) -> Void) throws(FileError) {
+    static func write<Value>(giveWay: () -> Bool, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
         var triesLeft = mostTries
         while true {
             do throws(FileError) { return try work() } catch {

@@ -1,4 +1,4 @@
-internal import CXXHash
+internal import Digests
 
 /// Writes numbers and texts as bytes, little-endian.
 struct ByteWriter {
@@ -64,7 +64,7 @@ struct ByteReader {
 /// XXH3-64 of bytes in memory.
 enum ByteHash {
     static func of(_ bytes: [UInt8]) -> UInt64 {
-        unsafe bytes.withUnsafeBytes { unsafe XXH3_64bits($0.baseAddress, $0.count) }
+        XXH3.hash(bytes)
     }
 }
 

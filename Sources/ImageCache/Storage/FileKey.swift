@@ -1,4 +1,4 @@
-internal import CXXHash
+internal import Digests
 internal import Rankings
 
 /// The name of a picture's file: a 128-bit hash of its key, so that no name from outside ever becomes a path.
@@ -18,11 +18,8 @@ struct FileKey: Hashable, Sendable {
     }
 
     init(key: String) {
-        var key = key
-        self = key.withUTF8 { bytes in
-            let hash = unsafe XXH3_128bits(bytes.baseAddress, bytes.count)
-            return FileKey(high: hash.high64, low: hash.low64)
-        }
+        let hash = XXH3.hash128(key)
+        self.init(high: hash.high, low: hash.low)
     }
 
     /// Reads a file name back; nil for anything that `name` does not make.
@@ -35,16 +32,11 @@ struct FileKey: Hashable, Sendable {
 
     /// 32 hexadecimal digits.
     var name: String {
-        Self.hex(high) + Self.hex(low)
+        XXH3.hex(high) + XXH3.hex(low)
     }
 
     /// The directory of 256 that the file lies in: two hexadecimal digits.
     var fan: String {
         String(name.prefix(2))
-    }
-
-    private static func hex(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

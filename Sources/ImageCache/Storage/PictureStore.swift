@@ -1,5 +1,4 @@
 internal import CLinux
-internal import CXXHash
 internal import Digests
 internal import Glibc
 internal import Synchronization
@@ -221,13 +220,10 @@ final class PictureStore: Sendable {
 
     /// XXH3-64 of the first `length` bytes of a file.
     static func hash(_ descriptor: Int32, length: Int64) throws(FileError) -> UInt64 {
-        guard let state = unsafe XXH3_createState() else { throw FileError("hashing", ENOMEM) }
-        defer { unsafe XXH3_freeState(state) }
-        unsafe XXH3_64bits_reset(state)
-        unsafe try readAll(descriptor, length: length) { bytes in
-            unsafe XXH3_64bits_update(state, bytes.baseAddress, bytes.count)
-        }
-        return unsafe XXH3_64bits_digest(state)
+        let hash = XXH3()
+        unsafe try readAll(descriptor, length: length) { unsafe hash.add($0) }
+        guard let value = hash.value else { throw FileError("hashing", ENOMEM) }
+        return value
     }
 
     /// The MD5 digest of the first `length` bytes of a file, as 32 hexadecimal digits.
@@ -274,7 +270,9 @@ final class PictureStore: Sendable {
     /// Moves a whole partial file to its place: hash, footer, sync, rename.
     ///
     /// Blocks for the sync.
-    func commit(_ file: StoredFile, as name: FileKey, key: String, length: Int64) throws(FileError) {
+    func commit(
+        _ file: StoredFile, as name: FileKey, key: String, length: Int64
+    ) throws(FileError) -> UInt64 {
         let root = root
         let hash = try Self.hash(file.descriptor, length: length)
         try CacheFiles.truncate(file.descriptor, to: length)
@@ -285,7 +283,11 @@ final class PictureStore: Sendable {
         if isNew { _ = Marks.setInherited(on: fan) }
         try CacheFiles.rename(name.name, in: root.partial, to: name.name, in: fan)
         CacheFiles.remove("\(name.name).state", in: root.partial)
+        return hash
     }
+
+    /// Where a stored picture's file is, for those who outlive this run.
+    func path(of name: FileKey) -> String { "\(directory)/\(Self.version)/\(name.fan)/\(name.name)" }
 
     // MARK: - Walking
 
