@@ -67,12 +67,16 @@ extension Listing {
         let (write, entries, resumptions, pages) = state.withLock {
             state -> (ListingWrite?, [ListingEntry], [Resumption], [Int]) in
             let first = state.table.entries.count
+            let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             switch outcome {
             case .success(let content): state.paging.arrive(page, content, last: content.last)
             case .failure(.noSuchListing): state.paging.arrivePastTheEnd(page)
             case .failure(let error): state.paging.fail(page, error)
             }
-            let write = appendWhatCame(&state)
+            let rows = appendWhatCame(&state)
+            // An end that is told by a page behind it is to be kept, too: else the listing ends nowhere after the next mount.
+            let isNew = state.paging.next != next || state.paging.hasEverything != hadEverything
+            let write = isNew ? listingWrite(of: rows, in: state) : nil
             return (write, Array(state.table.entries[first...]), satisfied(&state), askForRest(&state))
         }
         // The rows are on their way to the database before anyone sees the entries, so that their records can be asked for.
@@ -94,17 +98,21 @@ extension Listing {
         let outcome: Result<[ListingEntry], CatalogError>
     }
 
-    private func appendWhatCame(_ state: inout ListingState) -> ListingWrite? {
-        let first = state.table.rowCount
-        let (next, wasComplete) = (state.paging.next, state.paging.isComplete)
+    /// Appends the pages whose turn it is.
+    private func appendWhatCame(_ state: inout ListingState) -> [ListingRow] {
         var rows: [ListingRow] = []
         while let (_, content) = state.paging.takeNext() {
             rows += state.table.append(
                 content.pictures(in: owner.view.rendition, of: owner.source), of: key, view: owner.view)
         }
-        guard state.paging.next != next || state.paging.isComplete != wasComplete else { return nil }
-        return ListingWrite(
-            key: key, firstPosition: first, rows: rows, header: Self.header(state, pages: pages))
+        return rows
+    }
+
+    /// The last rows, and what is known of the listing now, as they are to be stored.
+    private func listingWrite(of rows: [ListingRow], in state: ListingState) -> ListingWrite {
+        ListingWrite(
+            key: key, firstPosition: state.table.rowCount - rows.count, rows: rows,
+            header: Self.header(state, pages: pages))
     }
 
     /// The waiters that need wait no longer: their entry is there, the end is known, or the next page failed.

@@ -127,6 +127,8 @@ struct WorkPages: ListingPages {
     let timeout: AnswerLimit
     /// The work's record if a listing told it.
     let summary: @Sendable () async -> Work?
+    /// Told the record that had to be asked for, with the names of the files, so that `info.json` needs no question of its own.
+    let learntDetails: @Sendable (WorkDetails, _ names: [String]) -> Void
     /// Told what had to be asked for.
     let learntAnimation: @Sendable (AnimationRecord) -> Void
 
@@ -136,12 +138,18 @@ struct WorkPages: ListingPages {
     func page(_ number: Int) async throws(SourceError) -> PageContent {
         guard number == 1 else { throw .pastTheEnd }
         let deadline = timeout.deadline
-        let record: Work
         if let summary = await summary(), summary.withheld == nil {
-            record = summary
-        } else {
-            record = try await source.details(of: work, deadline: deadline).work
+            return try await content(of: summary, deadline: deadline)
         }
+        let details = try await source.details(of: work, deadline: deadline)
+        let content = try await content(of: details.work, deadline: deadline)
+        learntDetails(details, (content.pictures ?? []).compactMap(\.name))
+        return content
+    }
+
+    private func content(
+        of record: Work, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> PageContent {
         let listed = ListedWork(rank: nil, previousRank: nil, work: record)
         if let files = source.files(of: record) {
             let pictures = files.map { ListedPicture($0, of: listed, source) }

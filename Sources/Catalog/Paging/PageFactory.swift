@@ -72,6 +72,7 @@ struct PageFactory: Sendable {
         WorkPages(
             work: work, resolver: originals.resolver, source: context.source, timeout: timeout,
             summary: { [records] in usesListed ? await records.listedWork(work) : nil },
+            learntDetails: { [records] details, names in records.keep(details, of: work, pages: names) },
             learntAnimation: { [records] animation in records.keep(animation, of: work) })
     }
 }

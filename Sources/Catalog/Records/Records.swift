@@ -33,6 +33,17 @@ package final class Records: Sendable {
         }
     }
 
+    /// Keeps the full record of a work that was asked for elsewhere.
+    ///
+    /// - Parameters:
+    ///   - details: The record.
+    ///   - work: The work.
+    ///   - pages: The file names of its pages.
+    func keep(_ details: WorkDetails, of work: WorkID, pages: [String]) {
+        let text = details.json(pages: pages, webPage: context.source.webPage(of: work))
+        context.outbox.add([.text(.details(work), StoredText(text, now: context.now))])
+    }
+
     /// Whether the full record of a work is stored.
     package func hasDetails(of work: WorkID) async -> Bool {
         await stored(.details(work)) != nil

@@ -37,7 +37,7 @@ extension Tree {
         return RandomChoices.Choice(picture: last, path: path)
     }
 
-    /// The path under which the mount shows a picture; nil if none of the stored directories does.
+    /// The path under which the mount shows a picture; nil if none of the stored directories does, or it is a film.
     private func shownPath(of picture: PictureID) async -> String? {
         let place = await catalog.listings.place(of: picture) { [self] listing, index in
             guard let entry = listing.entry(at: index) else { return false }
@@ -45,7 +45,9 @@ extension Tree {
             // Everybody reads the same link.
             return !entry.isHidden && node.refusal(in: self) == nil && !isKept(node)
         }
-        guard let (listing, index) = place, let entry = listing.entry(at: index) else { return nil }
+        guard let (listing, index) = place, let entry = listing.entry(at: index),
+            PictureAttribute.mimeType(ofFileNamed: entry.name).hasPrefix("image/")
+        else { return nil }
         return listing.path(of: entry)
     }
 }

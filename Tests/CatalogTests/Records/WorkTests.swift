@@ -47,6 +47,28 @@ import Testing
         await originals.close()
     }
 
+    /// `info.json` is made of the record that the directory needed; asked for anew, it says when it last changed.
+    @Test func theRecordOfADirectoryIsThatOfItsText() async throws {
+        let catalog = try open()
+        let listing = try await catalog.listings.open(key)
+        let text = try await catalog.records.details(of: work, pages: listing.entries.map(\.name))
+        #expect(text.text.contains("\"p2.png\"\n  ]") && text.text.contains("Words"))
+        #expect(bench.source.calls.filter { $0 == .details(work) }.count == 1)
+        let before = bench.now
+        bench.now += 100
+        try await catalog.listings.refresh(key)
+        #expect(bench.source.calls.filter { $0 == .details(work) }.count == 2)
+        let same = try await catalog.records.details(of: work, pages: listing.entries.map(\.name))
+        #expect(same.text == text.text && same.fetched == before + 100)
+        bench.source.set { $0.records[work] = FakeSource.work(77, title: "Renamed") }
+        bench.now += 100
+        try await catalog.listings.refresh(key)
+        let new = try await catalog.records.details(of: work, pages: listing.entries.map(\.name))
+        #expect(new.text.contains("Renamed") && new.changed == before + 200)
+        #expect(bench.source.calls.filter { $0 == .details(work) }.count == 3)
+        await catalog.close()
+    }
+
     @Test func aListedWorkIsNotAskedForAgain() async throws {
         bench.source.set { $0.hits["x"] = [77] }
         let catalog = try open()

@@ -93,6 +93,21 @@ import Testing
         await catalog.close()
     }
 
+    /// Semantics: "Unreachable never means deleted", where only the page behind the last one told that it is the last.
+    @Test func anEndThatThePageBehindItToldIsKept() async throws {
+        bench.source.set {
+            ($0.total, $0.entries) = (nil, 100)
+            $0.failures[.page(Bench.day, 2)] = .pastTheEnd
+        }
+        try await bench.storeDay()
+        bench.source.set { $0.failure = .unreachable("no route") }
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(Bench.key)
+        #expect(listing.isComplete)
+        #expect(try await listing.entries(reaching: .max).count == 50)
+        await catalog.close()
+    }
+
     @Test func aDamagedDatabaseIsSetAsideAndAskedAnew() async throws {
         try await bench.storeDay()
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.database))

@@ -28,7 +28,7 @@ import Testing
             let document = try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
             #expect(document["caption"] as? String == "Words — “ü”")
             #expect(document["pages"] as? [String] == ["p0.png", "p1.png"])
-            #expect(bench.source.asked == ["details 9", "originals 9", "details 9"])
+            #expect(bench.source.asked == ["details 9", "originals 9"])
             for name in ["ugoira.zip", "ugoira.mkv", "ugoira.webp", "p2.png", "p0.jpg", "folder.jpg", "9-Title 9.jpg"] {
                 #expect(await bench.walk("works/9/\(name)").isAbsent, "\(name)")
             }
