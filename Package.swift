@@ -61,6 +61,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
@@ -76,6 +77,7 @@ let package = Package(
         library("Posix", ["CLinux"]),
         library("Digests", ["CCrypto", "CXXHash"]),
         library("HTTP", ["CCurl"]),
+        library("ObjectStore", ["HTTP", "CExpat"]),
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
@@ -141,6 +143,7 @@ let package = Package(
         tests(
             "BooruTests", ["Booru", "Danbooru", "Moebooru", "Sourcing", "Rankings", "HTTP", "TestSupport"],
             resources: [.copy("Payloads")]),
+        tests("ObjectStoreTests", ["ObjectStore", "HTTP", "TestSupport"]),
         tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),

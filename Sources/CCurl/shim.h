@@ -13,6 +13,9 @@
 // Called with the bytes of a body (CURLOPT_WRITEFUNCTION(3)); fewer bytes returned than given end the transfer.
 typedef size_t (*rankfs_curl_write)(char *_Nonnull bytes, size_t size, size_t count, void *_Nonnull context);
 
+// Called when what was sent is to be sent again from an offset (CURLOPT_SEEKFUNCTION(3)).
+typedef int (*rankfs_curl_seek)(void *_Nonnull context, curl_off_t offset, int origin);
+
 // Called before a socket is opened (CURLOPT_OPENSOCKETFUNCTION(3)); CURL_SOCKET_BAD refuses the address.
 typedef curl_socket_t (*rankfs_curl_open)(
     void *_Nonnull context, curlsocktype purpose, struct curl_sockaddr *_Nonnull address);
@@ -44,6 +47,15 @@ static inline CURLcode rankfs_curl_easy_setopt_list(
 static inline CURLcode rankfs_curl_easy_setopt_write(
     CURL *_Nonnull easy, CURLoption option, rankfs_curl_write _Nonnull function) {
     return curl_easy_setopt(easy, option, function);
+}
+
+static inline CURLcode rankfs_curl_easy_setopt_seek(
+    CURL *_Nonnull easy, CURLoption option, rankfs_curl_seek _Nonnull function) {
+    return curl_easy_setopt(easy, option, function);
+}
+
+static inline CURLcode rankfs_curl_easy_setopt_offset(CURL *_Nonnull easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
 }
 
 static inline CURLcode rankfs_curl_easy_setopt_open(

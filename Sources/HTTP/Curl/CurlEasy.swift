@@ -53,6 +53,11 @@ import Glibc
         note(unsafe rankfs_curl_easy_setopt_string(pointer, option, value))
     }
 
+    /// Tells how many bytes a PUT sends.
+    func setLength(ofUpload length: Int64) {
+        note(unsafe rankfs_curl_easy_setopt_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)))
+    }
+
     /// Sets the header lines.
     func setHeaders(_ lines: [String]) {
         unsafe headerList = list(lines)
@@ -86,11 +91,16 @@ import Glibc
         let context = unsafe Unmanaged.passUnretained(flight).toOpaque()
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_HEADERDATA, context))
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_WRITEDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_READDATA, context))
+        note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_SEEKDATA, context))
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_OPENSOCKETDATA, context))
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_PRIVATE, context))
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_HEADERFUNCTION, curlHeader))
         note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_WRITEFUNCTION, curlBody))
+        note(unsafe rankfs_curl_easy_setopt_write(pointer, CURLOPT_READFUNCTION, curlContent))
+        note(unsafe rankfs_curl_easy_setopt_seek(pointer, CURLOPT_SEEKFUNCTION, curlSeek))
         note(unsafe rankfs_curl_easy_setopt_open(pointer, CURLOPT_OPENSOCKETFUNCTION, curlOpenSocket))
+        // The pool, which keeps its guard, outlives the handle's stay in it.
         guard let loopGuard = flight.pool?.loopGuard else { return }
         let guardContext = unsafe Unmanaged.passUnretained(loopGuard).toOpaque()
         note(unsafe rankfs_curl_easy_setopt_pointer(pointer, CURLOPT_CLOSESOCKETDATA, guardContext))
@@ -158,7 +168,12 @@ struct CurlOptions {
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectMilliseconds)
         easy.prefer(CURLOPT_TCP_KEEPALIVE, 1)
         easy.prefer(CURLOPT_TCP_KEEPIDLE, Self.keepAliveSeconds)
-        if request.method == .head { easy.set(CURLOPT_NOBODY, 1) }
+        setMethod(request, easy)
+        if let signature = request.signature {
+            easy.set(CURLOPT_AWS_SIGV4, signature.scope)
+            easy.set(CURLOPT_USERNAME, signature.keyID)
+            easy.set(CURLOPT_PASSWORD, signature.secret)
+        }
         if request.acceptsCompression { easy.set(CURLOPT_ACCEPT_ENCODING, "gzip") }
         switch request.transferClass {
         case .metadata:
@@ -173,6 +188,17 @@ struct CurlOptions {
         easy.setAddresses(addresses.map { Self.line($0, $1) })
         easy.setHeaders(headerLines(flight))
         return easy.isSafe
+    }
+
+    private func setMethod(_ request: HTTPRequest, _ easy: CurlEasy) {
+        switch request.method {
+        case .get: break
+        case .head: easy.set(CURLOPT_NOBODY, 1)
+        case .put:
+            easy.set(CURLOPT_UPLOAD, 1)
+            easy.setLength(ofUpload: request.content?.length ?? 0)
+        case .delete: easy.set(CURLOPT_CUSTOMREQUEST, "DELETE")
+        }
     }
 
     /// From a millisecond to a day: what is outside could not be said in libcurl's numbers, or would switch the limit off.
@@ -217,6 +243,22 @@ func curlBody(
     let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
     let part = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
     return unsafe flight.receiveBody(part) ? size * count : 0
+}
+
+/// CURLOPT_READFUNCTION(3): the next bytes to send.
+func curlContent(
+    _ bytes: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer
+) -> Int {
+    let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
+    return unsafe flight.send(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+        ?? Int(CURL_READFUNC_ABORT)
+}
+
+/// CURLOPT_SEEKFUNCTION(3): what was sent is to be sent again, on another connection.
+func curlSeek(_ context: UnsafeMutableRawPointer, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, offset >= 0 else { return Int32(CURL_SEEKFUNC_FAIL) }
+    unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue().sent = Int64(offset)
+    return Int32(CURL_SEEKFUNC_OK)
 }
 
 /// Ends a connection on which what was sent has not been acknowledged for so long (TCP_USER_TIMEOUT, tcp(7)), in milliseconds:

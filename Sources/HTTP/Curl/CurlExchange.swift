@@ -39,6 +39,8 @@ final class CurlExchange {
     private var check: AnswerCheck
     private var checksAddress = true
     private var redirectBody: Int64 = 0
+    /// Bytes of the request's content that libcurl has taken.
+    var sent: Int64 = 0
 
     /// Why this side ended the transfer.
     private(set) var failure: HTTPError?
@@ -91,6 +93,7 @@ final class CurlExchange {
         check = AnswerCheck(request, host: target.host)
         checksAddress = !target.isTrusted && !proxied
         redirectBody = 0
+        sent = 0
         failure = nil
         location = nil
         addressRefused = false
@@ -140,6 +143,21 @@ final class CurlExchange {
             failure = error
             return false
         }
+    }
+
+    /// Copies the next bytes to send; 0 at the end, nil if they cannot be read.
+    func send(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let content = request.content, sent < content.length else { return 0 }
+        let room = unsafe UnsafeMutableRawBufferPointer(
+            rebasing: buffer.prefix(Int(min(Int64(buffer.count), content.length - sent))))
+        // Fewer bytes than were promised are no content.
+        guard let count = unsafe content.read(sent, room), count > 0 else {
+            failure = .refused("What was to be sent can no longer be read.")
+            return nil
+        }
+        sent += Int64(count)
+        meter.received(count)
+        return count
     }
 
     private func listen(_ count: Int) {

@@ -168,6 +168,7 @@ final class CurlLoop {
             switch flight.request.method {
             case .head: counts.head += 1
             case .get: counts.get += 1
+            case .put, .delete: counts.write += 1
             }
         }
     }

@@ -28,6 +28,7 @@ struct AnswerCheck {
     private let bodyLimit: Int64
     private let acceptsCompression: Bool
     private let host: String
+    private let followsRedirects: Bool
 
     private var phase = Phase.status
     /// Of the protocol, as the last status line has it.
@@ -45,6 +46,7 @@ struct AnswerCheck {
         range = request.range
         bodyLimit = request.bodyLimit
         acceptsCompression = request.acceptsCompression
+        followsRedirects = request.signature == nil
         self.host = host
     }
 
@@ -97,7 +99,7 @@ struct AnswerCheck {
     /// - Throws: `.broken` if bytes are missing or too many, or there was no whole head.
     func end(transferred: Int64) throws(HTTPError) {
         guard headSeen else { throw cutOff }
-        guard method == .get, let promised else { return }
+        guard method != .head, let promised else { return }
         let count = isEncoded ? transferred : received
         guard count == promised else {
             throw .broken("\(host): the answer ended after \(count) of \(promised) bytes.")
@@ -139,13 +141,13 @@ struct AnswerCheck {
         let head = HTTPHead(status: status, headers: headers, version: version)
         let length = try contentLength()
         if length != nil, head["transfer-encoding"] != nil { throw invalid("two lengths contradict each other") }
-        if [301, 302, 303, 307, 308].contains(status), let location = head["location"] {
+        if followsRedirects, [301, 302, 303, 307, 308].contains(status), let location = head["location"] {
             return .redirect(location: location)
         }
         try checkEncoding()
         promised = status == 204 || status == 304 ? nil : length
         if status == 206 { try checkRange(head["content-range"], length: length) }
-        if method == .get, let promised, promised > bodyLimit { throw .tooLarge }
+        if method != .head, let promised, promised > bodyLimit { throw .tooLarge }
         return .head(head)
     }
 

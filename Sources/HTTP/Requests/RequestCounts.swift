@@ -12,15 +12,18 @@ package enum RequestPurpose: String, Sendable, CaseIterable {
     case preview
     /// Nothing but a connection, made before it is needed; whatever the answer says.
     case connection
+    /// What goes to the shared tier and comes from there.
+    case tier
 }
 
 /// What was sent for one purpose since the start, and what came of it.
 ///
 /// A request that is redirected or tried again is counted each time that it is sent, as a server's log counts it.
 package struct RequestCounts: Hashable, Sendable {
-    /// Requests sent, with the method HEAD and with GET.
+    /// Requests sent, with the method HEAD, with GET, and with PUT or DELETE.
     package var head = 0
     package var get = 0
+    package var write = 0
     /// Bytes of bodies received, as the sinks got them.
     package var receivedBytes: Int64 = 0
     /// Answers: 2xx, 3xx, 429, other 4xx, 5xx.
@@ -40,7 +43,7 @@ package struct RequestCounts: Hashable, Sendable {
     package init() {}
 
     /// Requests sent.
-    package var sent: Int { head + get }
+    package var sent: Int { head + get + write }
 
     mutating func answered(_ status: Int) {
         switch status {
@@ -92,6 +95,7 @@ extension RequestPurpose {
         case .picture: 2
         case .preview: 3
         case .connection: 4
+        case .tier: 5
         }
     }
 }

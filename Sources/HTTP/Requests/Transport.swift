@@ -93,6 +93,8 @@ package struct HTTPRequest: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
         case head = "HEAD"
+        case put = "PUT"
+        case delete = "DELETE"
     }
 
     package var method: Method
@@ -115,6 +117,10 @@ package struct HTTPRequest: Sendable {
     package var purpose: RequestPurpose
     /// Statuses that mean what they say: an answer with one of them is not asked for again.
     package var finalStatuses: Set<Int> = []
+    /// What a PUT sends.
+    package var content: RequestContent?
+    /// Signs the request for an object store; such a request follows no redirect.
+    package var signature: RequestSignature?
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,
@@ -134,6 +140,59 @@ package struct HTTPRequest: Sendable {
         self.acceptsCompression = acceptsCompression
         self.purpose = purpose
     }
+}
+
+/// What a request sends: so many bytes, read as they go.
+///
+/// ## Concurrency
+///
+/// `read` is called on the transport's thread, in order but for a request that is sent again, which begins anew.
+@safe package struct RequestContent: Sendable {
+    /// Bytes in all.
+    package let length: Int64
+    /// Copies what lies at an offset into a buffer; the count copied, 0 at the end, or nil if it cannot be read.
+    package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
+
+    package init(
+        length: Int64, read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
+    ) {
+        self.length = length
+        unsafe self.read = unsafe read
+    }
+
+    /// Bytes that are in memory.
+    package init(_ bytes: [UInt8]) {
+        unsafe self.init(length: Int64(bytes.count)) { offset, buffer in
+            guard let start = Int(exactly: offset), start <= bytes.count else { return nil }
+            let count = min(buffer.count, bytes.count - start)
+            unsafe buffer.copyBytes(from: bytes[start..<start + count])
+            return count
+        }
+    }
+}
+
+/// How libcurl signs a request for an object store (CURLOPT_AWS_SIGV4(3)).
+///
+/// What it prints as tells no secret.
+package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflectable {
+    /// `aws:amz:REGION:s3`.
+    let scope: String
+    let keyID: String
+    let secret: String
+
+    /// - Parameters:
+    ///   - region: The region of the store, as it calls itself.
+    ///   - keyID: Names the key; it is sent.
+    ///   - secret: Never leaves the process.
+    package init(region: String, keyID: String, secret: String) {
+        scope = "aws:amz:\(region):s3"
+        self.keyID = keyID
+        self.secret = secret
+    }
+
+    package var description: String { "a signature" }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Status line and headers of an answer.

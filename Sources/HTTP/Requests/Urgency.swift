@@ -16,7 +16,7 @@ package final class Urgency: Sendable {
     package init() {}
 
     /// What the next try is sent with.
-    var priority: TransferPriority { state.withLock { $0.priority } }
+    package var priority: TransferPriority { state.withLock { $0.priority } }
 
     /// Somebody waits.
     package func raise() {
@@ -28,7 +28,7 @@ package final class Urgency: Sendable {
     }
 
     /// Takes the transfer of the newest try, which may have begun before the priority was raised.
-    func follow(_ transfer: any Transfer) {
+    package func follow(_ transfer: any Transfer) {
         let priority = state.withLock { state in
             state.transfer = transfer
             return state.priority

@@ -1,0 +1,38 @@
+/// The name of an object in a bucket, made of characters that need no escaping in an address.
+///
+/// libcurl before 8 signs other characters wrongly (curl's changes of 8.0 to 8.3), and stores differ in what they take.
+package struct ObjectKey: Hashable, Sendable, CustomStringConvertible {
+    /// Bytes of a key at most, as S3 has it (Amazon S3 User Guide, "Object key naming guidelines").
+    private static let longest = 1024
+
+    package let text: String
+
+    /// Takes parts that `/` goes between.
+    ///
+    /// - Returns: Nil for an empty part, or one with another character than `A-Z a-z 0-9 - _ .`, or of dots alone.
+    package init?(_ parts: some Sequence<String>) {
+        let parts = Array(parts)
+        guard !parts.isEmpty, parts.allSatisfy(Self.isPlain) else { return nil }
+        text = parts.joined(separator: "/")
+        guard text.utf8.count <= Self.longest else { return nil }
+    }
+
+    /// Reads a key with `/` between its parts.
+    package init?(_ text: String) {
+        self.init(text.split(separator: "/", omittingEmptySubsequences: false).map(String.init))
+    }
+
+    package var description: String { text }
+
+    private static func isPlain(_ part: String) -> Bool {
+        !part.isEmpty && part.contains { $0 != "." }
+            && part.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

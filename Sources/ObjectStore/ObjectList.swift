@@ -1,0 +1,128 @@
+internal import CExpat
+internal import HTTP
+
+/// A part of the list of a store's objects.
+package struct ObjectList: Hashable, Sendable {
+    /// An object in the list.
+    package struct Entry: Hashable, Sendable {
+        package var key: ObjectKey
+        /// Bytes.
+        package var size: Int64
+    }
+
+    package var entries: [Entry] = []
+    /// For the next part; nil behind the last one.
+    package var next: String?
+}
+
+extension ObjectStore {
+    /// Bytes of a part of the list: a thousand keys of 1024 bytes with what surrounds them.
+    private static let longestList: Int64 = 4 << 20
+
+    /// Asks for a part of the list of objects: 1000 at most.
+    ///
+    /// - Parameters:
+    ///   - folder: What their keys begin with; nil for all below the prefix.
+    ///   - token: From the part before.
+    ///   - deadline: When to give up.
+    /// - Returns: The part, in the order of keys.
+    /// - Throws: Why the store did not answer with a list.
+    package func list(
+        below folder: ObjectKey? = nil, after token: String? = nil, deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> ObjectList {
+        let answer = try await send(
+            request(.get, place.listURL(below: folder, after: token), limit: Self.longestList, deadline: deadline))
+        guard answer.head.status == 200 else { throw StoreError(status: answer.head.status, body: answer.body) }
+        guard let found = ObjectListReader.read(answer.body) else {
+            throw .nonsense("its list of objects cannot be understood")
+        }
+        return ObjectList(
+            entries: found.entries.compactMap { entry in
+                place.key(listed: entry.key).map { ObjectList.Entry(key: $0, size: entry.size) }
+            }, next: found.next)
+    }
+}
+
+/// Reads the answer to ListObjectsV2 (Amazon S3 API Reference).
+final class ObjectListReader {
+    struct Answer {
+        var entries: [(key: String, size: Int64)] = []
+        var next: String?
+    }
+
+    private var answer = Answer()
+    private var path: [String] = []
+    private var text: [UInt8] = []
+    private var key: String?
+    private var size: Int64?
+
+    /// Texts longer than this are no key.
+    private static let longestText = 4096
+
+    /// Nil for what is no list.
+    static func read(_ bytes: [UInt8]) -> Answer? {
+        guard let parser = unsafe XML_ParserCreate("UTF-8") else { return nil }
+        defer { unsafe XML_ParserFree(parser) }
+        let reader = ObjectListReader()
+        // The parser calls back within this block only.
+        let isWhole = withExtendedLifetime(reader) {
+            unsafe XML_SetUserData(parser, Unmanaged.passUnretained(reader).toOpaque())
+            unsafe XML_SetElementHandler(parser, listElementBegan, listElementEnded)
+            unsafe XML_SetCharacterDataHandler(parser, listText)
+            return unsafe bytes.withUnsafeBytes { bytes in
+                unsafe XML_Parse(parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 1)
+                    == XML_STATUS_OK
+            }
+        }
+        return isWhole && reader.isList ? reader.answer : nil
+    }
+
+    private var isList = false
+
+    func began(_ name: String) {
+        if path.isEmpty { isList = name == "ListBucketResult" }
+        path.append(name)
+        text = []
+    }
+
+    func ended() {
+        let value = String(decoding: text, as: UTF8.self)
+        switch path.dropFirst() {
+        case ["Contents", "Key"]: key = value
+        case ["Contents", "Size"]: size = Int64(value)
+        case ["Contents"]:
+            if let key, let size, size >= 0 { answer.entries.append((key, size)) }
+            (key, size) = (nil, nil)
+        case ["NextContinuationToken"] where !value.isEmpty: answer.next = value
+        default: break
+        }
+        if !path.isEmpty { path.removeLast() }
+        text = []
+    }
+
+    func add(_ bytes: UnsafeRawBufferPointer) {
+        if text.count + bytes.count <= Self.longestText { unsafe text.append(contentsOf: bytes) }
+    }
+}
+
+// Called by expat within XML_Parse; the context is the reader, which `read` keeps alive.
+
+private func listElementBegan(
+    _ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?,
+    _ attributes: UnsafeMutablePointer<UnsafePointer<XML_Char>?>?
+) {
+    guard let context = unsafe context, let name = unsafe name else { return }
+    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().began(String(cString: name))
+}
+
+private func listElementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().ended()
+}
+
+private func listText(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<XML_Char>?, _ count: Int32) {
+    // `read` keeps the reader alive.
+    guard let context = unsafe context, count > 0 else { return }
+    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue()
+        .add(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+}

@@ -1,0 +1,164 @@
+package import HTTP
+
+/// A store that speaks the S3 API, as much of it as is needed: whole objects, conditions and lists.
+///
+/// Asked once and not again: what follows from a failure is for the caller to decide.
+///
+/// ## Concurrency
+///
+/// A value; any task may call. Cancelling the task cancels the request.
+package struct ObjectStore: Sendable {
+    /// What all metadata of ours is named with.
+    static let metadataPrefix = "x-amz-meta-rankfs-"
+
+    package let place: StorePlace
+    let keys: StoreKeys
+    package let transport: any Transport
+    private let client: HTTPClient
+
+    /// - Parameters:
+    ///   - place: Where objects are.
+    ///   - keys: Whose.
+    ///   - transport: The way to the network.
+    ///   - time: Measures deadlines.
+    package init(_ place: StorePlace, keys: StoreKeys, transport: any Transport, time: TimeSource = .system) {
+        self.place = place
+        self.keys = keys
+        self.transport = transport
+        var once = RetryPolicy()
+        once.tries = 1
+        client = HTTPClient(transport: transport, policy: once, time: time, wallClock: { 0 }, random: { 0 })
+    }
+
+    /// What asking for an object found.
+    package enum Found: Sendable {
+        case object(StoredObject)
+        /// It is still the one that the caller has.
+        case unchanged(ObjectTimes)
+        case absent(ObjectTimes)
+    }
+
+    /// Whether an object is to be written only if another is, or is not, there.
+    package enum Condition: Sendable {
+        case always
+        /// Nothing has this key yet.
+        case isNew
+        /// The object has this ETag.
+        case isStill(String)
+    }
+
+    /// Fetches an object.
+    ///
+    /// - Parameters:
+    ///   - key: Its key.
+    ///   - etag: Of the one that the caller has.
+    ///   - limit: The largest one that is taken, in bytes.
+    ///   - deadline: When to give up.
+    /// - Returns: What is there.
+    /// - Throws: Why the store did not answer.
+    package func get(
+        _ key: ObjectKey, unless etag: String? = nil, limit: Int64, deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Found {
+        var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
+        if let etag { request.headers.append("If-None-Match: \(etag)") }
+        let answer = try await send(request)
+        switch answer.head.status {
+        case 200: return .object(StoredObject(answer))
+        case 304: return .unchanged(ObjectTimes(answer.head))
+        case 404 where !answer.namesBucket: return .absent(ObjectTimes(answer.head))
+        default: throw StoreError(status: answer.head.status, body: answer.body)
+        }
+    }
+
+    /// Writes an object, all of it or nothing.
+    ///
+    /// - Parameters:
+    ///   - key: Its key.
+    ///   - content: Its bytes.
+    ///   - description: What goes with it.
+    ///   - condition: When to write it.
+    ///   - transferClass: Pictures are bodies.
+    ///   - deadline: When to give up.
+    /// - Returns: Its ETag if it was written and the store tells one; nil if the condition does not hold.
+    /// - Throws: Why the store did not do it.
+    package func put(
+        _ key: ObjectKey, _ content: RequestContent, _ description: ObjectDescription,
+        if condition: Condition = .always,
+        transferClass: TransferClass = .metadata, deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Written? {
+        var request = request(.put, place.url(of: key), limit: Self.longestError, deadline: deadline)
+        request.transferClass = transferClass
+        request.priority = transferClass == .bulk ? .preload : .reader
+        request.content = content
+        request.headers += description.headers + ["Content-Type: \(description.mediaType)"]
+        switch condition {
+        case .always: break
+        case .isNew: request.headers.append("If-None-Match: *")
+        case .isStill(let etag): request.headers.append("If-Match: \(etag)")
+        }
+        let answer = try await send(request)
+        switch answer.head.status {
+        case 200, 201, 204: return Written(etag: answer.head["etag"], times: ObjectTimes(answer.head))
+        // 409: two at once (Amazon S3 User Guide, "Conditional writes"); 404: what should still be there is gone.
+        case 412, 409: return nil
+        case 404 where !answer.namesBucket: return nil
+        default: throw StoreError(status: answer.head.status, body: answer.body)
+        }
+    }
+
+    /// What a store says of an object that it has written.
+    package struct Written: Sendable {
+        package let etag: String?
+        package let times: ObjectTimes
+    }
+
+    /// Removes an object; one that is not there is removed.
+    package func delete(_ key: ObjectKey, deadline: ContinuousClock.Instant) async throws(StoreError) {
+        let answer = try await send(request(.delete, place.url(of: key), limit: Self.longestError, deadline: deadline))
+        guard [200, 202, 204, 404].contains(answer.head.status) else {
+            throw StoreError(status: answer.head.status, body: answer.body)
+        }
+    }
+
+    /// A request for a whole object whose bytes are to go elsewhere than into memory.
+    package func request(
+        for key: ObjectKey, limit: Int64, priority: TransferPriority, deadline: ContinuousClock.Instant
+    ) -> HTTPRequest {
+        var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
+        request.transferClass = .bulk
+        request.priority = priority
+        return request
+    }
+
+    /// Bytes that are read of an answer that tells an error.
+    static let longestError: Int64 = 64 << 10
+
+    func request(
+        _ method: HTTPRequest.Method, _ url: String, limit: Int64, deadline: ContinuousClock.Instant
+    ) -> HTTPRequest {
+        // Some stores want it of every request, and libcurl 7.88 sends it with none.
+        var headers = ["x-amz-content-sha256: " + (method == .put ? Self.unsignedContent : Self.hashOfNothing)]
+        if let token = keys.sessionToken { headers.append("x-amz-security-token: \(token)") }
+        var request = HTTPRequest(
+            method: method, url: url, headers: headers,
+            transferClass: .metadata, deadline: deadline, bodyLimit: max(limit, Self.longestError), purpose: .tier)
+        request.signature = keys.signature(for: place.region)
+        return request
+    }
+
+    /// What is sent is checked by its reader.
+    private static let unsignedContent = "UNSIGNED-PAYLOAD"
+    /// SHA-256 of no bytes.
+    private static let hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+    func send(_ request: HTTPRequest) async throws(StoreError) -> HTTPResponse {
+        do throws(HTTPError) { return try await client.send(request) } catch { throw StoreError(error) }
+    }
+}
+
+extension HTTPResponse {
+    /// Whether it is the bucket that is not there.
+    fileprivate var namesBucket: Bool {
+        StoreError(status: head.status, body: body) == .noBucket
+    }
+}

@@ -1,0 +1,92 @@
+/// Where objects are: a store, a bucket in it, and what all keys begin with.
+package struct StorePlace: Hashable, Sendable {
+    /// Scheme, host and port, `https://s3.eu-west-1.amazonaws.com`.
+    package let origin: String
+    package let bucket: String
+    /// Nil for the whole bucket.
+    package let prefix: ObjectKey?
+    /// What the store calls its region; signatures are made for it.
+    package let region: String
+
+    /// The region that stores without regions answer to.
+    package static let standardRegion = "us-east-1"
+
+    /// - Parameters:
+    ///   - address: Bucket and prefix.
+    ///   - origin: The store; nil for Amazon's in the region.
+    ///   - region: Its region; nil for the standard one.
+    package init(_ address: BucketAddress, origin: String?, region: String?) {
+        bucket = address.bucket
+        prefix = address.prefix
+        self.region = region ?? Self.standardRegion
+        self.origin = origin ?? "https://s3.\(self.region).amazonaws.com"
+    }
+
+    /// The bucket and the prefix, as users write them.
+    package var address: String { "s3://\(bucket)" + (prefix.map { "/\($0)" } ?? "") }
+
+    /// The address of an object, with the bucket in the path: the only way that every store understands.
+    func url(of key: ObjectKey) -> String {
+        "\(origin)/\(bucket)/" + (prefix.map { "\($0)/" } ?? "") + key.text
+    }
+
+    /// The address of a part of the list of objects.
+    ///
+    /// Names and values are in order and escaped, as the signature has them (AWS Signature Version 4, "canonical query string").
+    func listURL(below folder: ObjectKey?, after token: String?) -> String {
+        let begin = [prefix, folder].compactMap { $0?.text }.joined(separator: "/")
+        var query = token.map { "continuation-token=\(Self.escaped($0))&" } ?? ""
+        query += "list-type=2"
+        if !begin.isEmpty { query += "&prefix=\(Self.escaped(begin + "/"))" }
+        return "\(origin)/\(bucket)?\(query)"
+    }
+
+    /// The key without the prefix; nil for what is none of ours.
+    func key(listed text: String) -> ObjectKey? {
+        guard let prefix else { return ObjectKey(text) }
+        guard text.hasPrefix(prefix.text + "/") else { return nil }
+        return ObjectKey(String(text.dropFirst(prefix.text.count + 1)))
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".unicodeScalars)
+        var escaped = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                escaped += "%"
+                escaped.unicodeScalars.append(digits[Int(byte >> 4)])
+                escaped.unicodeScalars.append(digits[Int(byte & 15)])
+            }
+        }
+        return escaped
+    }
+}
+
+/// `s3://BUCKET/PREFIX`, as users write it.
+package struct BucketAddress: Hashable, Sendable {
+    package let bucket: String
+    package let prefix: ObjectKey?
+
+    /// - Returns: Nil for anything else, and for names that buckets cannot have (Amazon S3 User Guide, "Bucket naming rules").
+    package init?(_ text: String) {
+        let scheme = "s3://"
+        guard text.hasPrefix(scheme) else { return nil }
+        var parts = text.dropFirst(scheme.count).split(separator: "/", omittingEmptySubsequences: false).map(
+            String.init)
+        if parts.count > 1, parts.last == "" { parts.removeLast() }
+        guard let bucket = parts.first, (3...63).contains(bucket.utf8.count), bucket.first != "-", bucket.first != ".",
+            bucket.last != "-", bucket.last != ".",
+            bucket.utf8.allSatisfy({ (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 46 })
+        else { return nil }
+        self.bucket = bucket
+        guard parts.count > 1 else {
+            prefix = nil
+            return
+        }
+        guard let prefix = ObjectKey(parts.dropFirst()) else { return nil }
+        self.prefix = prefix
+    }
+}

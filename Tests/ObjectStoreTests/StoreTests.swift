@@ -1,0 +1,135 @@
+import HTTP
+import TestSupport
+import Testing
+
+@testable import ObjectStore
+
+/// Requests as the S3 API has them, and what their answers mean.
+@Suite struct StoreTests {
+    private let transport = HeldTransport()
+    private let store: ObjectStore
+    private let key: ObjectKey
+
+    init() throws {
+        key = try #require(ObjectKey("pictures/1"))
+        store = ObjectStore(
+            StorePlace(try #require(BucketAddress("s3://pool/p")), origin: "http://nas:1", region: nil),
+            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden", sessionToken: "passing")), transport: transport)
+    }
+
+    private var deadline: ContinuousClock.Instant { .now + .seconds(60) }
+
+    private func answer(
+        _ status: Int, _ headers: [(String, String)] = [], _ body: String = ""
+    ) async -> HTTPRequest {
+        let held = await transport.waitForRequest(at: 0)
+        held.respond(status: status, headers: headers.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8))
+        return held.request
+    }
+
+    @Test func anObjectIsFetchedWithWhatIsKnownOfIt() async throws {
+        async let found = store.get(key, unless: "\"e\"", limit: 100, deadline: deadline)
+        let request = await answer(
+            200,
+            [
+                ("etag", "\"f\""), ("x-amz-meta-rankfs-length", "3"), ("x-amz-meta-rankfs-hash", "0123456789abcdef"),
+                ("x-amz-meta-rankfs-key", "pictures/1"), ("date", "Sun, 06 Nov 1994 08:49:47 GMT"),
+                ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ], "abc")
+        #expect(request.url == "http://nas:1/pool/p/pictures/1")
+        #expect(request.signature != nil)
+        #expect(request.headers.contains { $0.hasPrefix("x-amz-content-sha256: e3b0c442") })
+        #expect(request.headers.contains("If-None-Match: \"e\""))
+        #expect(request.headers.contains("x-amz-security-token: passing"))
+        guard case .object(let object) = try await found else {
+            Issue.record("no object")
+            return
+        }
+        #expect(object.bytes == Array("abc".utf8))
+        #expect(object.etag == "\"f\"")
+        #expect(object.description?.length == 3)
+        #expect(object.times.age == 10)
+    }
+
+    @Test func whatIsNotThereIsNoError() async throws {
+        async let found = store.get(key, limit: 100, deadline: deadline)
+        _ = await answer(404, [], "<Error><Code>NoSuchKey</Code></Error>")
+        guard case .absent = try await found else {
+            Issue.record("not absent")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        (403, "<Error><Code>AccessDenied</Code></Error>", StoreError.refused(code: "AccessDenied")),
+        (403, "", .refused(code: "403")), (404, "<Code>NoSuchBucket</Code>", .noBucket),
+        (500, "", .troubled(status: 500)),
+        (503, "<Code>SlowDown</Code>", .troubled(status: 503)), (429, "", .troubled(status: 429)), (507, "", .full),
+        (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .nonsense("it answered 301")),
+        (400, "<Code>a b\nc</Code>", .nonsense("it answered 400")),
+    ])
+    func anErrorIsTold(_ status: Int, _ body: String, _ error: StoreError) async throws {
+        async let failure = store.failure(key, deadline)
+        _ = await answer(status, [], body)
+        #expect(await failure == error)
+        // Asked once: what follows is for others to decide.
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (ObjectStore.Condition.always, nil), (.isNew, "If-None-Match: *"), (.isStill("\"e\""), "If-Match: \"e\""),
+        ] as [(ObjectStore.Condition, String?)])
+    func aConditionIsAHeader(_ condition: ObjectStore.Condition, _ line: String?) async throws {
+        let description = ObjectDescription(mediaType: "text/plain", length: 2, hash: "00", key: key)
+        async let written = store.put(key, RequestContent([1, 2]), description, if: condition, deadline: deadline)
+        let request = await answer(200, [("etag", "\"n\"")])
+        #expect(request.method == .put)
+        #expect(request.content?.length == 2)
+        #expect(request.headers.contains("x-amz-content-sha256: UNSIGNED-PAYLOAD"))
+        #expect(request.headers.filter { $0.hasPrefix("If-") } == [line].compactMap { $0 })
+        #expect(request.headers.contains("x-amz-meta-rankfs-key: pictures/1"))
+        #expect(try await written?.etag == "\"n\"")
+    }
+
+    @Test(arguments: [412, 409, 404])
+    func aConditionThatDoesNotHoldIsNoError(_ status: Int) async throws {
+        let description = ObjectDescription(mediaType: "text/plain", length: 2, hash: "00", key: key)
+        async let written = store.put(key, RequestContent([1, 2]), description, if: .isNew, deadline: deadline)
+        _ = await answer(status)
+        #expect(try await written == nil)
+    }
+
+    @Test func aListIsRead() async throws {
+        async let list = store.list(deadline: deadline)
+        let request = await answer(
+            200, [],
+            """
+            <?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>pool</Name>
+            <Contents><Key>p/a/b</Key><ETag>&#34;x&#34;</ETag><Size>12</Size></Contents>
+            <Contents><Key>other</Key><Size>1</Size></Contents><Contents><Key>p/c</Key><Size>many</Size></Contents>
+            <CommonPrefixes><Prefix>p/z/</Prefix></CommonPrefixes>
+            <NextContinuationToken>p/a/b&amp;1</NextContinuationToken></ListBucketResult>
+            """)
+        #expect(request.url == "http://nas:1/pool?list-type=2&prefix=p%2F")
+        let found = try await list
+        #expect(found.entries == [ObjectList.Entry(key: try #require(ObjectKey("a/b")), size: 12)])
+        #expect(found.next == "p/a/b&1")
+    }
+
+    @Test(arguments: [
+        "", "no list", "<html></html>", "<ListBucketResult>", "<ListBucketResult><Contents></ListBucketResult>",
+        "<!DOCTYPE a [<!ENTITY b \"c\"><!ENTITY d \"&b;&b;&b;\">]><Error>&d;</Error>",
+    ])
+    func whatIsNoListIsTold(_ text: String) { #expect(ObjectListReader.read(Array(text.utf8)) == nil) }
+}
+
+extension ObjectStore {
+    /// Why an object cannot be fetched; nil if it can.
+    fileprivate func failure(_ key: ObjectKey, _ deadline: ContinuousClock.Instant) async -> StoreError? {
+        do throws(StoreError) {
+            _ = try await get(key, limit: 100, deadline: deadline)
+            return nil
+        } catch { return error }
+    }
+}
