@@ -7,10 +7,7 @@ import time
 from lab import Lab
 from managers import ALL
 from scenarios import scenario
-from service import Service, readable_seed, recent_days
 from table import Row
-
-TOP = 100
 
 
 def files_below(folder):
@@ -27,7 +24,7 @@ def wait_for_copy(lab, manager, target, expected, limit=400):
     """Waits until a copy has as many files and then rests, or nothing moves for 25 s; the dialogs that were seen."""
     end, last, before, dialogs = time.monotonic() + limit, time.monotonic(), None, set()
     while time.monotonic() < end:
-        now = files_below(target), lab.service.mark()
+        now = files_below(target), lab.origin.mark()
         if now != before:
             before, last = now, time.monotonic()
         dialogs |= manager.dialogs()
@@ -78,33 +75,34 @@ class Person:
 
 @scenario("copy-mode", ALL)
 def copy_mode(run, program):
-    """`ranking/daily` with seven days nobody has been to."""
-    days = recent_days(7, skip=0)
-    other = recent_days(1, skip=40)[0]
-    seed = readable_seed(run.place, days + [other], TOP)
-    service = Service(run.place, "--seed", str(seed))
+    """A ranking with seven days nobody has been to."""
+    days = run.service.recent(7, skip=0)
+    other = run.service.recent(1, skip=40)[0]
+    top, mode = run.service.copied, run.service.mode
+    seed = run.readable_seed(days + [other], top)
+    origin = run.origin("--seed", str(seed))
     kind = ALL[program]
-    with Lab(run.place, service, f"top={TOP}", desktop=kind.desktop) as lab:
+    with Lab(run.place, origin, f"top={top}", desktop=kind.desktop) as lab:
         manager, row = kind(lab), Row("copy-mode", program)
         manager.open(lab.path("ranking"))
-        took, found = manager.take("daily")
-        row.promise(took, f"Ctrl+C took ranking/daily ({found[:3]})")
+        took, found = manager.take(mode)
+        row.promise(took, f"Ctrl+C took ranking/{mode} ({found[:3]})")
         run.picture(manager.windows, program, "copy-mode", "selected")
         target = os.path.join(lab.home, "out")
         manager.go(target)
-        mark = service.mark()
+        mark = origin.mark()
         manager.paste(target)
-        lab.quiet(2, 20, is_done=lambda: service.mark() > mark)
+        lab.quiet(2, 20, is_done=lambda: origin.mark() > mark)
         person = Person(lab.day(other))
-        dialogs = wait_for_copy(lab, manager, target, len(days) * 90)
+        dialogs = wait_for_copy(lab, manager, target, len(days) * top * 9 // 10)
         run.picture(manager.windows, program, "copy-mode", "end")
         row.dialogs = dialogs | manager.windows.complaints()
-        row.tally = service.tally(mark)
-        expected = [os.path.join("daily", day, name) for day in days for name in os.listdir(lab.day(day))]
+        row.tally = origin.tally(mark)
+        expected = [os.path.join(mode, day, name) for day in days for name in os.listdir(lab.day(day))]
         right, wrong, missing = compare(lab.path("ranking"), target, expected)
         row.files = f"{right}/{len(expected)}"
         row.note(f"{len(wrong)} wrong, {len(missing)} missing; folders {sorted(os.listdir(target))} "
-                 f"{sorted(os.listdir(target + '/daily')) if os.path.isdir(target + '/daily') else ''}")
+                 f"{sorted(os.listdir(f'{target}/{mode}')) if os.path.isdir(f'{target}/{mode}') else ''}")
         row.promise(right == len(expected) and not wrong, "every file right")
         row.promise(not row.dialogs, "no dialog")
         person.judge(row, 1)

@@ -13,18 +13,28 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../Wire")]
 
 import parts  # noqa: E402
+import services  # noqa: E402
 import table  # noqa: E402
 from lab import adopt_orphans, children_of, end_all  # noqa: E402
 from scenarios import SCENARIOS  # noqa: E402
+from service import WatchedOrigin, readable_seed  # noqa: E402
 
 PICTURES = os.path.join(HERE, "../../build/desktop")
 
 
 class Run:
-    """What all scenarios of one run share: a folder, options and the rows so far."""
+    """What all scenarios of one run share: a folder, options, the rows so far, and the service whose turn it is."""
 
     def __init__(self, place, options):
-        self.place, self.options, self.rows = place, options, []
+        self.place, self.options, self.rows, self.service = place, options, [], None
+
+    def origin(self, *options, **more):
+        """The service, as a desktop meets it."""
+        return WatchedOrigin(self.place, *options, service=self.service, **more)
+
+    def readable_seed(self, days, top):
+        """A seed of the origin with which nothing is withheld among the first `top` of the days."""
+        return readable_seed(self.place, self.service, days, top)
 
     def programs(self, known):
         """Those of the known programs that take part, in the order of `known`."""
@@ -32,14 +42,15 @@ class Run:
         return [name for name in known if not wanted or name in wanted]
 
     def add(self, row):
+        row.service = self.service.name
         self.rows.append(row)
         print(row.text(), flush=True)
         return row
 
     def picture(self, windows, *names):
-        """A screenshot in build/desktop, named by program and step."""
+        """A screenshot in build/desktop, named by service, program and step."""
         os.makedirs(PICTURES, exist_ok=True)
-        path = os.path.join(PICTURES, re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(names)) + ".png")
+        path = os.path.join(PICTURES, re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join([self.service.name, *names])) + ".png")
         windows.picture(path)
         return path
 
@@ -51,6 +62,7 @@ def main():
     parser.add_argument("--visits", type=int, default=2, help="visits of Dolphin to a day (2)")
     parser.add_argument("--minutes", type=int, default=2, help="minutes that a walk by tree is watched (2)")
     parser.add_argument("--limit", type=int, default=900, help="seconds that one scenario may take with one program (900)")
+    services.add_option(parser)
     options = parser.parse_args()
     if unknown := [name for name in options.scenarios if name not in SCENARIOS]:
         parser.error(f"no such scenario: {', '.join(unknown)}")
@@ -68,8 +80,9 @@ def main():
                 shutil.copy2(os.path.join(parts.PROGRAMS, program), programs)
             parts.PROGRAMS = programs
             run = Run(place, options)
-            for name in options.scenarios or SCENARIOS:
-                perform(run, name)
+            for run.service in options.services:
+                for name in options.scenarios or SCENARIOS:
+                    perform(run, name)
     finally:
         end_all(children_of(os.getpid()))
     broken = sum(bool(row.broken) for row in run.rows)

@@ -64,9 +64,9 @@ class Lab:
 
     count = 0
 
-    def __init__(self, place, service, *options, desktop="GNOME", cache=None):
+    def __init__(self, place, origin, *options, desktop="GNOME", cache=None):
         Lab.count += 1
-        self.place, self.service, self.options = place, service, options
+        self.place, self.origin, self.options = place, origin, options
         self.name = f"lab-{Lab.count}"
         self.home = place.path(self.name, "home")
         self.mount_path = os.path.join(self.home, "Rankings")
@@ -151,9 +151,9 @@ class Lab:
 
     def mount(self, *more):
         """Mounts at HOME/Rankings with the rate that rankfs has by itself: what desktops ask for must fit into it."""
-        words = [f"api_url={self.service.url}", f"image_url={self.service.url}", f"cache_dir={self.cache}", *self.options, *more]
+        words = [f"api_url={self.origin.url}", f"image_url={self.origin.url}", f"cache_dir={self.cache}", *self.options, *more]
         self.daemon = self._start(
-            "rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", "pixiv", self.mount_path, "-o", ",".join(words)])
+            "rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", self.origin.service.name, self.mount_path, "-o", ",".join(words)])
         wait_for(lambda: self.is_mounted() or self.daemon.poll() is not None, "the mount")
         if self.daemon.poll() is not None:
             raise SystemExit("not mounted: " + open(self.log("rankfs.err")).read())
@@ -174,16 +174,21 @@ class Lab:
         """A path in the mount."""
         return os.path.join(self.mount_path, *names)
 
-    def day(self, day, mode="daily"):
-        return self.path("ranking", mode, day)
+    @property
+    def ranking(self):
+        """The directory of the ranking that the service is looked at by."""
+        return self.path("ranking", self.origin.service.mode)
+
+    def day(self, day):
+        return os.path.join(self.ranking, day)
 
     def quiet(self, seconds=4.0, limit=240.0, is_done=lambda: False):
         """Waits till nothing was asked of the origin for some seconds; whether that came within the limit."""
-        end, last, count = time.monotonic() + limit, time.monotonic(), self.service.mark()
+        end, last, count = time.monotonic() + limit, time.monotonic(), self.origin.mark()
         while time.monotonic() < end:
             if is_done():
                 return True
-            now = self.service.mark()
+            now = self.origin.mark()
             if now != count:
                 count, last = now, time.monotonic()
             if time.monotonic() - last > seconds:

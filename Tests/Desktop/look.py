@@ -53,17 +53,17 @@ def signature(pixels, box):
     return numpy.asarray(part).astype(int)
 
 
-def thumbnails(path):
-    """How many tiles of a screenshot are pictures of their own, and how many are an icon that others show as well.
+def thumbnails(path, alike=1):
+    """How many tiles of a screenshot are pictures, and how many are an icon that others show as well.
 
-    Pictures of different works differ; the icon of a kind of file is the same everywhere.
+    At most `alike` others look like a picture; the icon of a kind of file is the same everywhere.
     """
     pixels, boxes = tiles(path)
     signatures = [signature(pixels, box) for box in boxes]
     own = same = 0
     for index, one in enumerate(signatures):
         twins = sum(abs(one - other).mean() < 7 for place, other in enumerate(signatures) if place != index)
-        if twins >= 2:
+        if twins > alike:
             same += 1
         elif one.std() > 12:
             own += 1

@@ -147,11 +147,11 @@ class Manager:
 
     def paste(self, target):
         """Ctrl+V, once more where nothing came of it: a window that has just come to a place may not take the key yet."""
-        mark = self.lab.service.mark()
+        mark = self.lab.origin.mark()
         for _ in range(3):
             self.focus()
             self.windows.key("ctrl+v")
-            if wait_until(lambda: self.lab.service.mark() != mark or os.listdir(target) or self.dialogs(), 10):
+            if wait_until(lambda: self.lab.origin.mark() != mark or os.listdir(target) or self.dialogs(), 10):
                 return
 
     def dialogs(self):

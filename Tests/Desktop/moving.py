@@ -9,12 +9,12 @@ import look
 from copying import compare, wait_for_copy
 from lab import Lab
 from managers import ALL, Thunar
+from opening import images
 from scenarios import scenario
-from service import Service, readable_seed, recent_days
 from table import Row
 from windows import Windows
 
-TIMES, STORED, WANTED = 100, 110, 60
+TIMES, STORED = 100, 110
 SEEN = 9
 
 
@@ -24,20 +24,21 @@ def digest(path):
 
 
 def pictures(folder):
-    return sorted(name for name in os.listdir(folder) if name.endswith((".jpg", ".png")))
+    """Names of what every viewer shows, and what can be read."""
+    return [os.path.basename(path) for path in images(folder) if path.endswith((".jpg", ".png"))]
 
 
 @scenario("random", ("cp", "feh", "convert"))
 def random_picture(run, program):
     """A program that looks at random.jpg a hundred times, each time as a process of its own."""
-    day = recent_days(1)[0]
-    service = Service(run.place, "--seed", str(readable_seed(run.place, [day], 200)), latency=5)
-    with Lab(run.place, service, "top=200") as lab:
+    day = run.service.recent(1)[0]
+    origin = run.origin(latency=5)
+    with Lab(run.place, origin, "top=200") as lab:
         windows, row = Windows(lab), Row("random", program)
-        for name in pictures(lab.day(day))[:STORED]:
-            digest(lab.day(day) + "/" + name)
+        for path in images(lab.day(day))[:STORED]:
+            digest(path)
         lab.quiet(2)
-        mark, picture, copy = service.mark(), lab.path("random.jpg"), os.path.join(lab.home, "out/picture")
+        mark, picture, copy = origin.mark(), lab.path("random.jpg"), os.path.join(lab.home, "out/picture")
         words = {"cp": ["cp", picture, copy + ".jpg"], "feh": ["feh", "--bg-fill", picture],
                  "convert": ["/usr/bin/convert", picture, "-resize", "64x64", copy + ".ppm"]}[program]
         seen, failed, said = set(), 0, set()
@@ -53,23 +54,24 @@ def random_picture(run, program):
             made = copy + (".jpg" if program == "cp" else ".ppm")
             seen.add(digest(made))
             os.unlink(made)
-        row.tally, row.files, row.dialogs = service.tally(mark), f"{TIMES - failed}/{TIMES}", said
+        row.tally, row.files, row.dialogs = origin.tally(mark), f"{TIMES - failed}/{TIMES}", said
         row.note(f"{len(seen)} different pictures")
         row.promise(not failed, "no failure")
-        row.promise(len(seen) >= WANTED, f"{WANTED} different pictures of {TIMES}")
+        wanted = run.service.different
+        row.promise(len(seen) >= wanted, f"{wanted} different pictures of {TIMES}")
         run.add(row)
 
 
 @scenario("recent", ("thunar", "cp", "eog"))
 def recent(run, program):
     """`recent/` after nine pictures were read: copied whole, paged through, and the same names afterwards."""
-    day = recent_days(1)[0]
-    service = Service(run.place, "--seed", str(readable_seed(run.place, [day], 50)))
-    with Lab(run.place, service, "top=50", "prefetch=0", desktop="XFCE") as lab:
+    day = run.service.recent(1)[0]
+    origin = run.origin()
+    with Lab(run.place, origin, "top=50", "prefetch=0", desktop="XFCE") as lab:
         row, folder = Row("recent", program), lab.path("recent")
         expected = {digest(lab.day(day) + "/" + name) for name in pictures(lab.day(day))[:SEEN]}
         time.sleep(1)
-        before, mark = pictures(folder), service.mark()
+        before, mark = pictures(folder), origin.mark()
         row.promise(len(before) == SEEN, f"{SEEN} entries ({len(before)})")
         target = os.path.join(lab.home, "out")
         {"thunar": copy_by_thunar, "cp": copy_by_cp, "eog": page_by_eog}[program](run, lab, row, folder, target, before)
@@ -85,7 +87,7 @@ def recent(run, program):
                 right = {digest(path) for path in copied if os.path.exists(path)} & expected
             row.files = f"{len(right)}/{SEEN}"
             row.promise(len(right) == SEEN, "every entry copied right")
-        row.tally = service.tally(mark)
+        row.tally = origin.tally(mark)
         after = pictures(folder)
         row.note(f"names the same afterwards: {after == before}")
         row.promise(after == before, "names that looking and copying do not change")
@@ -98,7 +100,7 @@ def copy_by_thunar(run, lab, row, folder, target, names):
     manager.open(folder)
     lab.quiet(3, 60)
     time.sleep(2)
-    own, same = look.thumbnails(run.picture(manager.windows, "thunar", "recent"))
+    own, same = look.thumbnails(run.picture(manager.windows, "thunar", "recent"), run.service.alike)
     row.note(f"on the screen: {own} thumbnails, {same} generic icons")
     row.promise(own >= SEEN and not same, f"{SEEN} thumbnails on the screen")
     took, found = manager.take_all(len(names))
@@ -127,7 +129,7 @@ def page_by_eog(run, lab, row, folder, target, names):
         end = time.monotonic() + 8
         while time.monotonic() < end:
             title = next((one.title for one in windows.all() if one.id == window.id), "")
-            if title.endswith(".jpg") and title not in shown:
+            if title in names and title not in shown:
                 shown.add(title)
                 break
             time.sleep(0.2)
@@ -142,22 +144,22 @@ def page_by_eog(run, lab, row, folder, target, names):
 @scenario("copy-latest", ALL)
 def copy_latest(run, program):
     """`latest` itself copied: the pictures of a day, not a link that leads nowhere."""
-    newest = recent_days(1, skip=0)[0]
-    service = Service(run.place, "--seed", str(readable_seed(run.place, [newest], 30)))
-    with Lab(run.place, service, "top=30", desktop=ALL[program].desktop) as lab:
+    newest, top = run.service.recent(1, skip=0)[0], min(30, run.service.copied)
+    origin = run.origin("--seed", str(run.readable_seed([newest], top)))
+    with Lab(run.place, origin, f"top={top}", desktop=ALL[program].desktop) as lab:
         manager, row = ALL[program](lab), Row("copy-latest", program)
-        manager.open(lab.path("ranking/daily"))
+        manager.open(lab.ranking)
         lab.quiet(3, 60)
         took, found = manager.take("latest")
         row.promise(took, f"Ctrl+C took latest ({found[:2]})")
-        target, mark = os.path.join(lab.home, "out"), service.mark()
+        target, mark = os.path.join(lab.home, "out"), origin.mark()
         manager.go(target)
         manager.paste(target)
-        row.dialogs = wait_for_copy(lab, manager, target, 28, 90) | manager.windows.complaints()
+        row.dialogs = wait_for_copy(lab, manager, target, top - 2, 90) | manager.windows.complaints()
         day, copy = lab.day("latest"), os.path.join(target, "latest")
-        names = pictures(day)
+        names = sorted(os.listdir(day))
         right, _, _ = compare(day, copy, names)
-        row.files, row.tally = f"{right}/{len(names)}", service.tally(mark)
+        row.files, row.tally = f"{right}/{len(names)}", origin.tally(mark)
         row.note(f"copied: {sorted(os.listdir(target))}, a link: {os.path.islink(target + '/latest')}")
         row.promise(right == len(names), "every file of the day right below the copy")
         row.promise(not row.dialogs, "no dialog")

@@ -9,7 +9,6 @@ import thumbs
 from lab import Lab
 from managers import ALL
 from scenarios import scenario
-from service import Service, kind as kind_of, recent_days
 from table import Row
 
 SOON = 20.0
@@ -18,8 +17,8 @@ AHEAD = 30
 
 
 def images(folder):
-    """Paths of the pictures of a directory, without those that the service withholds: nobody has a preview of those."""
-    paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith((".jpg", ".png"))]
+    """Paths of all that is in a directory of pictures, without what the service withholds: nobody has a preview of that."""
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
     return [path for path in paths if not is_withheld(path)]
 
 
@@ -35,7 +34,7 @@ def watch_thumbnails(run, manager, row, step):
     seconds, own, same, moment = None, 0, 0, 0
     while moment < SOON * 2:
         moment = time.monotonic() - manager.shown
-        own, same = look.thumbnails(run.picture(manager.windows, manager.name, step))
+        own, same = look.thumbnails(run.picture(manager.windows, manager.name, step), run.service.alike)
         if own >= 8 and same <= own // 8:
             seconds = moment
             break
@@ -53,7 +52,7 @@ def settle(lab, since, limit=150):
     start = last = time.monotonic()
     made_last, before = since, None
     while time.monotonic() - start < limit:
-        now = thumbs.made(lab.thumbnails), lab.service.mark(), len(thumbs.failures(lab.thumbnails))
+        now = thumbs.made(lab.thumbnails), lab.origin.mark(), len(thumbs.failures(lab.thumbnails))
         if before is None or now[0] != before[0]:
             made_last = time.monotonic()
         if now != before:
@@ -66,17 +65,17 @@ def settle(lab, since, limit=150):
 
 def opening(run, program, name, where):
     """Opens a directory with fresh caches and judges what that costs and shows."""
-    service = Service(run.place)
+    origin = run.origin()
     kind = ALL[program]
-    with Lab(run.place, service, desktop=kind.desktop) as lab:
+    with Lab(run.place, origin, desktop=kind.desktop) as lab:
         manager = kind(lab)
         row = Row(name, program)
         folder = where(lab)
-        mark = service.mark()
+        mark = origin.mark()
         manager.open(folder)
         watch_thumbnails(run, manager, row, name)
         took = settle(lab, manager.shown)
-        row.tally = service.tally(mark)
+        row.tally = origin.tally(mark)
         row.dialogs = manager.dialogs() | manager.windows.complaints()
         run.picture(manager.windows, program, name, "end")
         paths = images(folder)
@@ -87,7 +86,7 @@ def opening(run, program, name, where):
                      f"{len(strange)}, {sum(';' in path for path in strange)} with ;")
         row.note(f"thumbnails valid under this path: {good} of {len(paths)}, the last after {took:.0f} s; "
                  f"records of failure: {len(failed)}")
-        seconds = [entry["t"] / 1000 for entry in service.since(mark) if kind_of(entry) == "previews"]
+        seconds = [entry["t"] / 1000 for entry in origin.since(mark) if origin.kind(entry) == "previews"]
         if seconds:
             gap = max((after - before for before, after in zip(sorted(seconds), sorted(seconds)[1:])), default=0)
             row.note(f"previews: the last {max(seconds) - min(seconds):.0f} s after the first, at most {gap:.1f} s between two")
@@ -96,7 +95,7 @@ def opening(run, program, name, where):
         row.promise(good == len(paths), "a valid thumbnail of every picture")
         row.promise(not failed, "no record of failure")
         row.promise(not row.dialogs, "no dialog")
-        for entry in service.pictures()[:3]:
+        for entry in origin.pictures()[:3]:
             row.note(f"read: {entry['path']} range {entry['range']} {entry['bytes']} bytes at {entry['t'] / 1000:.1f} s")
         run.add(row)
         manager.close()
@@ -104,7 +103,7 @@ def opening(run, program, name, where):
 
 @scenario("open-day", ALL)
 def open_day(run, program):
-    opening(run, program, "open-day", lambda lab: lab.day(recent_days(1)[0]))
+    opening(run, program, "open-day", lambda lab: lab.day(run.service.recent(1)[0]))
 
 
 @scenario("open-latest", ALL)
@@ -119,7 +118,7 @@ STRANGE = set(";#%?&'+[]()~`!$*^{}|<>,=@\"\\:")
 def hostile(run, program):
     """The day of a week with most `;` and other characters that addresses escape, or do not."""
     def strangest(lab):
-        days = [lab.day(day) for day in recent_days(6)]
+        days = [lab.day(day) for day in run.service.recent(6)]
         return max(days, key=lambda day: (sum(";" in name for name in os.listdir(day)),
                                           sum(bool(STRANGE & set(name)) for name in os.listdir(day))))
 
@@ -130,29 +129,29 @@ def hostile(run, program):
 def visits(run, program):
     """A day of 500 again and again, each time with nothing stored: what is a race loses sometimes."""
     for number in range(run.options.visits):
-        opening(run, program, f"visit-{number + 1}", lambda lab: lab.day(recent_days(1)[0]))
+        opening(run, program, f"visit-{number + 1}", lambda lab: lab.day(run.service.recent(1)[0]))
 
 
 @scenario("parent", ALL)
 def parent(run, program):
     """Alt+Up from a day, and back by Alt+Left: at most what the day cost, and the budget of what nobody waits for."""
-    service = Service(run.place)
+    origin = run.origin()
     kind = ALL[program]
-    with Lab(run.place, service, desktop=kind.desktop) as lab:
+    with Lab(run.place, origin, desktop=kind.desktop) as lab:
         manager = kind(lab)
-        day = lab.day(recent_days(1)[0])
+        day = lab.day(run.service.recent(1)[0])
         manager.open(day)
         settle(lab, manager.shown, 120)
-        first, before = service.mark(), service.tally()
+        first, before = origin.mark(), origin.tally()
         for step, go, target in (("up", manager.up, os.path.dirname(day)), ("back", manager.back, day)):
-            mark, row, start = service.mark(), Row("parent-" + step, program), time.monotonic()
+            mark, row, start = origin.mark(), Row("parent-" + step, program), time.monotonic()
             go()
             manager.arrive(target)
             row.note(f"title after {time.monotonic() - start:.1f} s")
             settle(lab, start, 120)
             run.picture(manager.windows, program, "parent", step)
-            row.tally, row.dialogs = service.tally(mark), manager.dialogs() | manager.windows.complaints()
-            judge_walk(row, service.since(first))
+            row.tally, row.dialogs = origin.tally(mark), manager.dialogs() | manager.windows.complaints()
+            judge_walk(row, origin, first)
             row.note(f"the day before: {before.api} API requests, {before.heads} HEADs, {before.previews} previews")
             if program != "dolphin" and step == "up":
                 # Only Dolphin draws previews of folders; the others count entries at most, and GIO's programs stat(2) each of them.
@@ -163,13 +162,14 @@ def parent(run, program):
         manager.close()
 
 
-def judge_walk(row, entries):
+def judge_walk(row, origin, mark=0):
     """The budget of walks: no picture, no size of what nobody looks at, and bounded API requests a minute."""
     row.promise(row.tally.pictures == 0, "0 pictures read")
     row.promise(not row.dialogs, "no dialog")
-    times = [entry["t"] for entry in entries if entry["path"].startswith(("/ranking.php", "/ajax/"))]
+    times = [entry["t"] for entry in origin.since(mark) if origin.kind(entry) == "api"]
     if times:
         minutes = collections.Counter((moment - times[0]) // 60_000 for moment in times)
         first, later = minutes.pop(0), max(minutes.values(), default=0)
         row.note(f"API requests in the first minute {first}, in the worst later one {later}")
-        row.promise(first <= 90 and later <= 50, "90 API requests in the first minute, 50 in each later one")
+        most, most_later = origin.service.walk
+        row.promise(first <= most and later <= most_later, f"{most} API requests in the first minute, {most_later} in each later one")

@@ -10,7 +10,6 @@ from lab import Lab
 from managers import ALL
 from opening import judge_walk
 from scenarios import scenario
-from service import Service, readable_seed, recent_days
 from table import Row
 
 LIVE = {"user.rankfs.state", "user.rankfs.progress"}
@@ -19,9 +18,9 @@ LIVE = {"user.rankfs.state", "user.rankfs.progress"}
 @scenario("clean", ("gio", "cp", "rsync", "thunar", "nautilus"))
 def clean(run, program):
     """Copies carry the lasting attributes, and none that was true for a moment only."""
-    day = recent_days(1)[0]
-    service = Service(run.place, "--seed", str(readable_seed(run.place, [day], 5)))
-    with Lab(run.place, service, "top=5", desktop="XFCE" if program == "thunar" else "GNOME") as lab:
+    day = run.service.recent(1)[0]
+    origin = run.origin("--seed", str(run.readable_seed([day], 5)))
+    with Lab(run.place, origin, "top=5", desktop="XFCE" if program == "thunar" else "GNOME") as lab:
         row, target = Row("clean", program), os.path.join(lab.home, "out")
         names = sorted(os.listdir(lab.day(day)))
         paths = [os.path.join(lab.day(day), name) for name in names]
@@ -39,7 +38,7 @@ def clean(run, program):
             answer = lab.run([*words, *paths, target + "/"], seconds=120)
             row.promise(answer.returncode == 0, f"status 0 ({answer.stderr.decode()[:200]})")
         kept = {name: set(os.listxattr(os.path.join(target, name))) for name in os.listdir(target)}
-        row.tally, row.files = service.tally(), f"{len(kept)}/{len(names)}"
+        row.tally, row.files = origin.tally(), f"{len(kept)}/{len(names)}"
         live = {one for attributes in kept.values() for one in attributes} & LIVE
         lasting = [name for name, attributes in kept.items() if "user.xdg.origin.url" in attributes]
         row.note(f"copies with user.xdg.origin.url: {len(lasting)}")
@@ -51,15 +50,15 @@ def clean(run, program):
 
 @scenario("mpv", ("mpv",))
 def mpv(run, program):
-    """An animation as Matroska."""
-    service = Service(run.place)
-    with Lab(run.place, service) as lab:
+    """An animation: Matroska or MP4."""
+    origin = run.origin()
+    with Lab(run.place, origin) as lab:
         row = Row("mpv", program)
         answer = lab.run(["mpv", "--no-config", "--vo=null", "--ao=null", "--untimed", "--no-terminal", "--msg-level=all=v",
-                          "--log-file=" + lab.log("mpv.log"), lab.path("works/900600000/ugoira.mkv")], seconds=120)
+                          "--log-file=" + lab.log("mpv.log"), lab.path(run.service.film)], seconds=120)
         with open(lab.log("mpv.log"), errors="replace") as file:
             bad = [line.strip() for line in file if "iscarding" in line or "broken" in line.lower()]
-        row.tally, row.dialogs = service.tally(), set(bad)
+        row.tally, row.dialogs = origin.tally(), set(bad)
         row.promise(answer.returncode == 0, f"mpv ends with 0 ({answer.returncode})")
         row.promise(not bad, "no word of a broken index")
         run.add(row)
@@ -68,8 +67,8 @@ def mpv(run, program):
 @scenario("walk", ("find", "tree"))
 def walk(run, program):
     """A walk of a fresh mount, and a person beside it; then a second walk of what was walked."""
-    service = Service(run.place)
-    with Lab(run.place, service) as lab:
+    origin = run.origin()
+    with Lab(run.place, origin) as lab:
         row = Row("walk", program)
         words = {"find": ["find", lab.mount_path], "tree": ["tree", "--du", lab.mount_path]}[program]
         out = open(lab.log("walk.out"), "wb")
@@ -78,17 +77,17 @@ def walk(run, program):
         for skip in (40, 41, 42):
             time.sleep(max(0, min(25, end - time.monotonic())))
             if process.poll() is None:
-                people.append(Person(lab.day(recent_days(1, skip=skip)[0])))
+                people.append(Person(lab.day(run.service.recent(1, skip=skip)[0])))
                 people[-1].thread.join(30)
         while process.poll() is None and time.monotonic() < end:
             time.sleep(0.2)
         done = process.poll() is not None
         parts.end(process)
-        row.tally = service.tally()
+        row.tally = origin.tally()
         for person in people:
             person.judge(row, 2)
         row.note(f"{'done' if done else 'stopped'} within {run.options.minutes} minutes")
-        judge_walk(row, service.since())
+        judge_walk(row, origin)
         if program == "find":
             row.promise(row.tally.heads == 0, "0 HEADs")
         with open(lab.log("walk.err"), errors="replace") as file:
@@ -101,13 +100,13 @@ def walk(run, program):
 
 def again(run, lab, program):
     """A day walked twice: what was asked once is not asked again."""
-    row, day = Row("walk-again", program), lab.day(recent_days(1)[0])
+    row, day = Row("walk-again", program), lab.day(run.service.recent(1)[0])
     words = {"find": ["find", day], "tree": ["tree", "--du", day]}[program]
     for _ in range(2):
-        mark = lab.service.mark()
+        mark = lab.origin.mark()
         answer = lab.run(words, seconds=200)
         lab.quiet(2, 30)
-        row.tally = lab.service.tally(mark)
+        row.tally = lab.origin.tally(mark)
     row.promise(answer.returncode == 0, "it ends with 0")
     row.promise(row.tally.api + row.tally.heads + row.tally.pictures == 0, "a second walk asks nothing")
     run.add(row)

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import datetime
 import json
 import os
 import sys
@@ -29,28 +28,27 @@ class Tally:
         return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(that))))
 
 
-def kind(entry):
-    """What a line of the origin's log asked for: a field of Tally."""
-    path = urllib.parse.urlsplit(entry["path"]).path
-    if path.startswith(("/ranking.php", "/ajax/", "/rpc/")):
-        return "api"
-    if entry["method"] == "HEAD":
-        # That of the root only makes a connection to the image host, while a listing is fetched.
-        return "other" if path == "/" else "heads"
-    if path.startswith("/c/") or path.endswith(("_square1200.jpg", "_custom1200.jpg")):
-        return "previews"
-    if path.startswith(("/img-master/", "/img-original/", "/img-zip-ugoira/")):
-        # Where the host does not tell a length by HEAD, rankfs takes the total of a range of one byte.
-        return "heads" if entry["range"] == "bytes=0-0" else "pictures"
-    return "other"
-
-
-class Service(parts.Origin):
+class WatchedOrigin(parts.Origin):
     """rankfs-origin with a wait of 60 ms before each answer, as a host far away has."""
 
-    def __init__(self, place, *options, latency=LATENCY):
-        super().__init__(place, "--latency", str(latency), *options)
+    def __init__(self, place, *options, service, latency=LATENCY):
+        super().__init__(place, "--latency", str(latency), *options, service=service)
         self.read_until, self.entries, self.rest = 0, [], ""
+
+    def kind(self, entry):
+        """What a line of the log asked for: a field of Tally."""
+        path = urllib.parse.urlsplit(entry["path"]).path
+        if self.service.api.match(path):
+            return "api"
+        if entry["method"] == "HEAD":
+            # That of the root only makes a connection to the image host, while a listing is fetched.
+            return "other" if path == "/" else "heads"
+        if self.service.previews.match(path):
+            return "previews"
+        if self.service.pictures.match(path):
+            # Where the host does not tell a length by HEAD, rankfs takes the total of a range of one byte.
+            return "heads" if entry["range"] == "bytes=0-0" else "pictures"
+        return "other"
 
     def refresh(self):
         """Reads what was written to the log since the last time."""
@@ -73,44 +71,30 @@ class Service(parts.Origin):
 
     def pictures(self, mark=0):
         """Lines of pictures that were read."""
-        return [entry for entry in self.since(mark) if kind(entry) == "pictures"]
+        return [entry for entry in self.since(mark) if self.kind(entry) == "pictures"]
 
     def tally(self, mark=0):
         tally = Tally()
         for entry in self.since(mark):
-            name = kind(entry)
+            name = self.kind(entry)
             setattr(tally, name, getattr(tally, name) + 1)
             if name == "pictures":
                 tally.picture_bytes += entry["bytes"]
         return tally
 
 
-def recent_days(count, skip=1):
-    """Published days, newest first, from `skip` days before the newest one.
-
-    A ranking appears at noon in Japan (3:00 UTC) of the day after.
-    """
-    now = datetime.datetime.now(datetime.timezone.utc)
-    newest = (now - datetime.timedelta(hours=3)).date() - datetime.timedelta(days=1)
-    return [(newest - datetime.timedelta(days=skip + index)).isoformat() for index in range(count)]
-
-
-def readable_seed(place, days, top, mode="daily"):
+def readable_seed(place, service, days, top):
     """A seed of the origin with which nothing is withheld among the first `top` of the days: what is, nobody could copy."""
-    for seed in range(1, 40):
-        origin = parts.Origin(place, "--seed", str(seed))
+    for seed in range(1, 100):
+        origin = parts.Origin(place, "--seed", str(seed), service=service)
         try:
-            if not any(withheld(origin, day, top, mode) for day in days):
+            if not any(withheld(origin, day, top) for day in days):
                 return seed
         finally:
             parts.end(origin.process)
     raise SystemExit("no seed of the origin has these days without a withheld picture")
 
 
-def withheld(origin, day, top, mode):
+def withheld(origin, day, top):
     """How many of the first `top` of a day the service withholds."""
-    found = 0
-    for page in range(1, (top + 49) // 50 + 1):
-        answer = json.loads(origin.get(f"/ranking.php?format=json&mode={mode}&date={day.replace('-', '')}&p={page}"))
-        found += sum("/limit_" in entry["url"] and entry["rank"] <= top for entry in answer["contents"])
-    return found
+    return sum(entry.path is None and entry.rank <= top for entry in origin.service.entries(origin, day))

@@ -4,7 +4,7 @@ import dataclasses
 
 from service import Tally
 
-COLUMNS = (("scenario", 18), ("program", 11), ("API", 5), ("HEAD", 6), ("prev.", 6), ("pict.", 6), ("MB", 7), ("files", 11),
+COLUMNS = (("scenario", 18), ("program", 11), ("service", 9), ("API", 5), ("HEAD", 6), ("prev.", 6), ("pict.", 6), ("MB", 7), ("files", 11),
            ("dialogs", 7))
 
 
@@ -14,6 +14,7 @@ class Row:
 
     scenario: str
     program: str
+    service: str = ""
     tally: Tally = dataclasses.field(default_factory=Tally)
     files: str = ""
     dialogs: set = dataclasses.field(default_factory=set)
@@ -31,7 +32,7 @@ class Row:
 
     def text(self):
         tally = self.tally
-        cells = (self.scenario, self.program, tally.api, tally.heads, tally.previews, tally.pictures,
+        cells = (self.scenario, self.program, self.service, tally.api, tally.heads, tally.previews, tally.pictures,
                  f"{tally.picture_bytes / 1e6:.1f}", self.files, len(self.dialogs))
         line = " ".join(str(cell).ljust(width) for cell, (_, width) in zip(cells, COLUMNS))
         lines = [line + (" WRONG: " + "; ".join(self.broken) if self.broken else " ok")]

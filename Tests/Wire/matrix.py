@@ -1,17 +1,20 @@
 #!/usr/bin/python3
-"""Every kind of fault x whole, backwards, tail, listing x sizes known, unknown x SEEDS where chance plays, on every wire.
+"""Every kind of fault x whole, backwards, tail, listing x sizes known, unknown x SEEDS where chance plays, on every wire, over
+every service that is asked for (`--service danbooru`, `--service all`; services.py).
 
 Counted are wrong bytes, short reads, hangs, deaths of the daemon, sizes that were known and are not any more, what should
 come and does not, and what is not right within 10 s of healing, on the same mount. All must be 0 but the errors. WIRES names
 some of plain, tls (through nginx) and scripted (h2origin.py), SIZES one of known and unknown, KINDS some kinds; TABLE=1 prints
-a line for each kind and order.
+a line for each kind and order. Services whose listings tell sizes have none that are unknown.
 """
 
+import argparse
 import itertools
 import os
 import random
 import time
 
+import services
 from parts import *
 
 SEEDS = number("SEEDS", 30)
@@ -19,19 +22,21 @@ WIRES = os.environ.get("WIRES", "plain tls scripted").split()
 SIZES = os.environ.get("SIZES", "known unknown").split()
 KINDS = os.environ.get("KINDS", "").split()
 TIMEOUT, PATIENCE, HEALING = 6, 30, 10.0
+# Bytes of a picture that comes whole in as many pieces as a download has tries.
+LARGEST = 1_000_000
 COLUMNS = ["right", "errno", "wrong", "short", "hang", "missing", "forgotten", "late"]
 
 
 class Kind:
     """`reading` is what a reader may meet: right (odd, but whole), fails, or gone (remembered for minutes)."""
 
-    def __init__(self, name, rule, reading="fails", chance=None, contradicts=False, behind_a_front=True, listing=True):
+    def __init__(self, name, rule, reading="fails", chance=None, contradicts=False, behind_a_front=True, listing=True, proof=False):
         self.name, self.rule, self.reading, self.chance = name, rule, reading, chance
-        self.contradicts, self.behind_a_front, self.listing = contradicts, behind_a_front, listing
+        self.contradicts, self.behind_a_front, self.listing, self.proof = contradicts, behind_a_front, listing, proof
 
 
-def plain(name, reading="fails", *, chance=None, contradicts=False, behind=True, listing=True, action=None, **fields):
-    return Kind(name, dict(fields, action=action or name), reading, chance, contradicts, behind, listing)
+def plain(name, reading="fails", *, chance=None, contradicts=False, behind=True, listing=True, proof=False, action=None, **fields):
+    return Kind(name, dict(fields, action=action or name), reading, chance, contradicts, behind, listing, proof)
 
 
 def after(chance):
@@ -54,6 +59,8 @@ ORIGIN = [
     plain("html200", contradicts=True), plain("json200", contradicts=True), plain("placeholder", contradicts=True, listing=False),
     plain("notrailer", listing=False),
     plain("endless", contradicts=True), plain("empty", contradicts=True, listing=False),
+    # Other bytes of the right length, which only a digest tells.
+    plain("flip", contradicts=True, listing=False, proof=True),
     plain("redirfile", action="redirect", location="file:///etc/passwd"),
     plain("redirlocal", action="redirect", location="http://[::1]:1/"),
     *[plain(str(code), "gone" if code in (404, 410) else "fails", action="status", status=code, listing=code >= 500)
@@ -105,18 +112,18 @@ class Case:
 
 
 class Run:
-    """One mount before one origin: a wire, with sizes known or not."""
+    """One mount before one origin: a service, a wire, with sizes known or not."""
 
-    def __init__(self, place, wire, known):
-        self.place, self.wire, self.known = place, wire, known
-        self.origin = Origin(place, "--no-chunked")
+    def __init__(self, place, service, wire, known):
+        self.place, self.service, self.wire, self.known = place, service, wire, known
+        self.origin = Origin(place, "--no-chunked", service=service)
         self.front = {
             "plain": lambda: None, "tls": lambda: Front(place, self.origin.url, buffering=False),
             "scripted": lambda: Scripted(place, self.origin.url)}[wire]()
         self.cache = place.path(f"cache-{wire}-{known}")
         self.deaths = 0
         self.table = {}
-        self.days = (f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29))
+        self.days = service.past()
         self.mount = None
         self.remount()
 
@@ -125,7 +132,8 @@ class Run:
             self.mount.unmount()
         self.options = self.front.options if self.front else []
         front = self.front or self
-        self.mount = Mount(self.place, front, "prefetch=0", f"timeout={TIMEOUT}", "connections=32", cache=self.cache)
+        self.mount = Mount(self.place, front, "prefetch=0", f"timeout={TIMEOUT}", "connections=32", cache=self.cache,
+                           service=self.service)
 
     @property
     def url(self):
@@ -142,18 +150,18 @@ class Run:
         chance = random.Random(seed)
         kinds = [kind for kind in (SCRIPTED if self.wire == "scripted" else ORIGIN)
                  if (not KINDS or kind.name in KINDS) and (self.wire != "tls" or kind.behind_a_front)
-                 and (seed == 1 or kind.chance)]
+                 and (seed == 1 or kind.chance) and (self.service.is_proven or not kind.proof)]
         day, names, entries = self.fresh_day()
         cases = []
         for kind, order in itertools.product(kinds, [*ORDERS, "listing"]):
             rule = dict(kind.rule, **(kind.chance(chance) if kind.chance else {}))
             case = Case(kind, order, rule)
             if order == "listing":
-                if not kind.listing:
+                if not kind.listing or kind.rule.get("status") in self.service.limits:
                     continue
                 one = next(self.days)
                 # The first page, or one in the middle: then the beginning must not be taken for the whole.
-                case.source = f"date={one.replace('-', '')}&p={chance.choice([1, 3])}"
+                case.source = self.service.page(one, chance.choice([1, self.service.middle]))
                 case.path = self.mount.day(one)
                 case.day = one
                 if self.wire != "scripted" and "after" in rule:
@@ -175,17 +183,13 @@ class Run:
         day = next(self.days)
         # What went before may still be remembered against the origin; that it is for too long is counted there.
         wait_for(lambda: isinstance(attempt(lambda: os.listdir(self.mount.day(day))), list), f"the listing of {day}", 120)
-        return day, self.mount.names(day), iter(self.origin.ranking(day))
+        entries = self.service.entries(self.origin, day)
+        fit = ((entry.rank, entry.path) for entry in entries if entry.path and (entry.size or 0) < LARGEST)
+        return day, self.mount.names(day), fit
 
     def entries(self, day):
         """How many entries a day has, withheld ones too."""
-        count = 0
-        for page in range(1, 11):
-            answer = json.loads(self.origin.get(f"/ranking.php?format=json&mode=daily&date={day.replace('-', '')}&p={page}"))
-            count += len(answer["contents"])
-            if answer["next"] is False:
-                break
-        return count
+        return len(self.service.entries(self.origin, day))
 
     def ask(self, cases):
         for case, result in zip(cases, together([case.run for case in cases], PATIENCE)):
@@ -205,7 +209,9 @@ class Run:
             row[column] += 1
             if case.kind.reading == "right" and case.result != "right":
                 row["missing"] += 1
-            if self.known and case.order != "listing" and not case.kind.contradicts and case.kind.reading != "gone":
+            # What only a body told, a body may contradict.
+            is_open = case.kind.contradicts and not self.service.is_proven
+            if self.known and case.order != "listing" and not is_open and case.kind.reading != "gone":
                 size = together([lambda: attempt(lambda: os.stat(case.path).st_size)], PATIENCE)[0]
                 row["forgotten"] += size != len(case.expected)
         self.spoil([])
@@ -261,24 +267,32 @@ class Run:
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    services.add_option(parser)
     verdicts = Verdicts(f"Kinds of faults x orders x sizes x {SEEDS} seeds")
-    for wire, known in itertools.product(WIRES, [sizes == "known" for sizes in SIZES]):
-        with Place() as place:
-            run = Run(place, wire, known)
-            for seed in range(1, SEEDS + 1):
-                cases = run.cases(seed)
-                if cases:
-                    run.judge(cases)
-            if wire == "scripted":
-                run.connections()
-            for order, row in run.table.items():
-                bad = sum(row[column] for column in COLUMNS[2:])
-                verdicts.figure(
-                    f"{wire}, sizes {'known' if known else 'unknown'}, {order}",
-                    ", ".join(f"{row[column]} {column}" for column in COLUMNS), bad == 0)
-            verdicts.figure(f"{wire}, sizes {'known' if known else 'unknown'}, deaths", run.deaths, run.deaths == 0)
-            run.mount.unmount()
+    sizes = [size == "known" for size in SIZES]
+    for service, wire, known in itertools.product(parser.parse_args().services, WIRES, sizes):
+        if known or not service.is_proven:
+            one(verdicts, service, wire, known)
     verdicts.done()
+
+
+def one(verdicts, service, wire, known):
+    """All kinds with one service, on one wire."""
+    with Place() as place:
+        run = Run(place, service, wire, known)
+        for seed in range(1, SEEDS + 1):
+            cases = run.cases(seed)
+            if cases:
+                run.judge(cases)
+        if wire == "scripted":
+            run.connections()
+        name = f"{service.name}, {wire}, sizes {'known' if known else 'unknown'}"
+        for order, row in run.table.items():
+            bad = sum(row[column] for column in COLUMNS[2:])
+            verdicts.figure(f"{name}, {order}", ", ".join(f"{row[column]} {column}" for column in COLUMNS), bad == 0)
+        verdicts.figure(f"{name}, deaths", run.deaths, run.deaths == 0)
+        run.mount.unmount()
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.parse
 import urllib.request
+
+from services import PIXIV
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.environ.get("PROGRAMS") or os.path.join(HERE, "../../.build/release")
-DAY = "2024-05-01"
-REFERER = {"Referer": "https://www.pixiv.net/"}
+DAY = PIXIV.day
 
 
 def number(name, default):
@@ -108,17 +108,18 @@ def end(process, seconds=8.0):
 
 
 class Origin:
-    """rankfs-origin, over plain HTTP/1.1."""
+    """rankfs-origin, over plain HTTP/1.1, speaking for a service (services.py)."""
 
     count = 0
 
-    def __init__(self, place, *options, prefix=(), port=0, ready="http://"):
+    def __init__(self, place, *options, service=PIXIV, prefix=(), port=0):
         Origin.count += 1
         name = f"origin-{Origin.count}"
         self.log = place.path(name + ".log")
-        self.place = place
+        self.place, self.service = place, service
         self.process = place.start(
-            name, [f"{PROGRAMS}/rankfs-origin", "--port", str(port), "--log", self.log, *options], prefix)
+            name, [f"{PROGRAMS}/rankfs-origin", "--service", service.name, "--port", str(port), "--log", self.log, *options],
+            prefix)
         wait_for(lambda: "listening on" in place.output(name) or self.process.poll() is not None, "the origin")
         found = re.search(r"listening on (http://\S+)", place.output(name))
         if not found:
@@ -127,7 +128,7 @@ class Origin:
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path):
-        return self.opener.open(urllib.request.Request(self.url + path, headers=REFERER), timeout=30).read()
+        return self.opener.open(urllib.request.Request(self.url + path, headers=self.service.headers), timeout=30).read()
 
     def spoil(self, rules):
         """Puts rules in force instead of those before: see FaultRule and FaultAction."""
@@ -137,19 +138,10 @@ class Origin:
         answer = json.load(self.opener.open(request, timeout=30))
         assert answer.get("rules") == len(rules), answer
 
-    def ranking(self, day=DAY, mode="daily"):
-        """The entries of a day that have a picture: rank and path of the 1200-pixel rendition."""
-        found = []
-        for page in range(1, 11):
-            query = f"/ranking.php?format=json&mode={mode}&date={day.replace('-', '')}&p={page}"
-            answer = json.loads(self.get(query))
-            for entry in answer["contents"]:
-                path = urllib.parse.urlsplit(entry["url"]).path
-                if "/limit_" not in path:
-                    found.append((entry["rank"], re.sub(r"^/c/[0-9x]+(_[0-9]+)?(_[a-z0-9]+)?/", "/", path)))
-            if answer["next"] is False:
-                break
-        return found
+    def ranking(self, day=None):
+        """The entries of a day that have a picture: rank and path of what the mount shows."""
+        entries = self.service.entries(self, day or self.service.day)
+        return [(entry.rank, entry.path) for entry in entries if entry.path]
 
     def requests(self):
         lines = []
@@ -295,8 +287,9 @@ class Mount:
 
     count = 0
 
-    def __init__(self, place, front, *options, cache=None, prefix=(), env=None, url=None, source="pixiv"):
+    def __init__(self, place, front, *options, cache=None, prefix=(), env=None, url=None, service=PIXIV):
         Mount.count += 1
+        self.service = service
         self.name = f"mount-{Mount.count}"
         self.place = place
         self.path = place.path(self.name)
@@ -306,7 +299,7 @@ class Mount:
         url = url or front.url
         words = [f"api_url={url}", f"image_url={url}", *front.options, f"cache_dir={self.cache}", "rate=1000", *options]
         self.process = place.start(
-            self.name, [f"{PROGRAMS}/rankfs", "mount", "-f", source, self.path, "-o", ",".join(words)], prefix,
+            self.name, [f"{PROGRAMS}/rankfs", "mount", "-f", service.name, self.path, "-o", ",".join(words)], prefix,
             env=dict(env or {}, XDG_CACHE_HOME=place.path("xdg")))
         place.ends.callback(self.detach)
         wait_for(lambda: self.is_mounted() or self.process.poll() is not None, "the mount")
@@ -330,12 +323,12 @@ class Mount:
         end(self.process)
         self.detach()
 
-    def day(self, day=DAY, mode="daily"):
-        return f"{self.path}/ranking/{mode}/{day}"
+    def day(self, day=None):
+        return f"{self.path}/ranking/{self.service.mode}/{day or self.service.day}"
 
-    def names(self, day=DAY, mode="daily"):
+    def names(self, day=None):
         """Names by rank."""
-        return {int(name[:3]): name for name in os.listdir(self.day(day, mode)) if name[:3].isdigit()}
+        return {int(name[:3]): name for name in os.listdir(self.day(day)) if name[:3].isdigit()}
 
     def status(self):
         with open(f"{self.path}/.rankfs/status.json") as file:

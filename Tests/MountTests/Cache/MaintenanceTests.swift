@@ -5,13 +5,14 @@ import Testing
 extension MountSuite {
     /// Semantics: "Looking after the cache".
     @Suite struct MaintenanceTests {
-        @Test func theCacheIsVerifiedPrunedAndClearedWithoutAMount() async throws {
+        @Test(arguments: Service.kinds)
+        func theCacheIsVerifiedPrunedAndClearedWithoutAMount(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 var mount = try Mount(workplace, of: origin, options: ["top=12", "prefetch=0"])
                 let cache = { (action: String, options: String) in
                     try workplace.run(
-                        "\(Workplace.programs)/rankfs", "cache", action, "pixiv", "-o",
+                        "\(Workplace.programs)/rankfs", "cache", action, service.rawValue, "-o",
                         "cache_dir=\(mount.cache)\(options)")
                 }
                 let names = try mount.names(mount.day())

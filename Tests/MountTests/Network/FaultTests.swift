@@ -33,12 +33,12 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
                 #expect(try workplace.run("ls", "-l", mount.day(service.long.mode, service.long.day)).status == 0)
-                let told = Service.boards.contains(service) ? FaultKind.digests : []
+                let told = service.isProven ? FaultKind.digests : []
                 let loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
                     $0.shows(on: wire) && !$0.closesTheHost
                 }
                 let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
-                let cases = try cases(loudKinds + last, mount, origin, workplace)
+                let cases = try cases(loudKinds + last, mount, origin.pictures(), origin, workplace)
 
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "GET") }, in: workplace)
                 // The silent ones hold connections, behind which the others would time out untried, and a host that asks to be
@@ -52,6 +52,11 @@ extension MountSuite {
                         (outcome == .right) == (each.kind.reading == .right), "\(each.kind) \(each.order): \(outcome)")
                 }
                 #expect(mount.child.process.isRunning)
+                // What the listing told is true whatever comes instead of the bytes, and nobody is asked for it.
+                if service.isProven {
+                    for each in cases { #expect(each.size() == Int64(each.bytes.count), "\(each.kind) \(each.order)") }
+                    #expect(!origin.pictureRequests.contains { $0.method == "HEAD" })
+                }
 
                 // The same mount, the same paths: right as soon as the origin is.
                 try origin.spoil([], in: workplace)
@@ -65,12 +70,16 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: Wire.allCases) func noSizeIsALieForLong(wire: Wire) async throws {
+        /// Of boards the small renditions, of which no listing tells the size.
+        @Test(arguments: Service.reached)
+        func noSizeIsALieForLong(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire)
-                let mount = try Mount(workplace, of: origin, options: Self.options)
+                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
+                let options = Self.options + (service.isProven ? ["images=small"] : [])
+                let mount = try Mount(workplace, of: origin, options: options)
                 let heads = FaultKind.heads.filter { $0.shows(on: wire) }
-                let cases = try cases(heads, orders: [.whole], mount, origin, workplace)
+                let cases = try cases(
+                    heads, orders: [.whole], mount, day: mount.day(), origin.unmeasured(), origin, workplace)
                 try origin.spoil(cases.map { $0.kind.rule($0.source, method: "HEAD") }, in: workplace)
                 let first = outcomes(cases)
                 for (each, outcome) in zip(cases, first) {
@@ -91,19 +100,19 @@ extension MountSuite {
             }
         }
 
-        @Test(arguments: Wire.allCases) func aListingIsWholeOrAnError(wire: Wire) async throws {
+        @Test(arguments: Service.reached)
+        func aListingIsWholeOrAnError(wire: Wire, service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: wire)
+                let origin = try OriginProcess(workplace, wire: wire, service: service)
                 let mount = try Mount(workplace, of: origin, options: Self.options)
                 let known = try mount.names(mount.day())
                 // The first page, or one in the middle: then a reader must not take the beginning for the whole.
                 let spoilt =
-                    FaultKind.pages.filter { $0.shows(on: wire) }.map { ($0, 1) } + FaultKind.middle.map { ($0, 3) }
-                    + FaultKind.limits.map { ($0, 1) }
-                let days = spoilt.indices.map { "2023-\(String(format: "%02d-%02d", $0 / 28 + 1, $0 % 28 + 1))" }
-                let rules = zip(spoilt, days).map { spoilt, day in
-                    spoilt.0.rule("date=\(day.replacingOccurrences(of: "-", with: ""))&p=\(spoilt.1)")
-                }
+                    FaultKind.pages(of: service, on: wire).map { ($0, 1) }
+                    + FaultKind.middle.map { ($0, service.laterPage) } + FaultKind.limits.map { ($0, 1) }
+                let past = service.past(spoilt.count)
+                let days = past.map(\.name)
+                let rules = zip(spoilt, past).map { $0.0.rule(service.page($0.1, of: $1.days)) }
                 try origin.spoil(rules, in: workplace)
                 let loud = spoilt.count - FaultKind.limits.count
                 let during = lists(mount, days[..<loud]) + lists(mount, days[loud...])
@@ -122,7 +131,7 @@ extension MountSuite {
                     }
                     return after.allSatisfy { $0?.errno == 0 }
                 }
-                let counts = try origin.counts(of: days, in: workplace)
+                let counts = try origin.counts(of: past.map(\.days), in: workplace)
                 for (index, ((kind, page), listed)) in zip(spoilt, after).enumerated() {
                     #expect(
                         listed == Listed(count: counts[index], errno: 0), "\(kind) on page \(page) afterwards")
@@ -131,7 +140,7 @@ extension MountSuite {
         }
 
         private func lists(_ mount: Mount, _ days: ArraySlice<String>) -> [Listed?] {
-            let paths = days.map { mount.day("daily", $0) }
+            let paths = days.map { mount.day(mount.service.long.mode, $0) }
             return together(upTo: Self.patience, paths.map { path in { list(path) } })
         }
 
@@ -167,14 +176,14 @@ extension MountSuite {
 
         // MARK: -
 
-        /// A picture of its own for every kind and order.
+        /// A picture of its own for every kind and order, of a directory whose `pictures` are known by rank.
         private func cases(
-            _ kinds: [FaultKind], orders: [ReadOrder] = ReadOrder.allCases, _ mount: Mount, _ origin: OriginProcess,
-            _ workplace: Workplace
+            _ kinds: [FaultKind], orders: [ReadOrder] = ReadOrder.allCases, _ mount: Mount, day: String? = nil,
+            _ pictures: [String?], _ origin: OriginProcess, _ workplace: Workplace
         ) throws -> [Case] {
             let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
-            let day = mount.day(origin.service.long.mode, origin.service.long.day)
-            let chosen = try zip(mount.names(day), origin.pictures())
+            let day = day ?? mount.day(origin.service.long.mode, origin.service.long.day)
+            let chosen = try zip(mount.names(day), pictures)
                 .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)
             try #require(chosen.count == pairs.count)
             let bytes = try origin.fetch(chosen.map(\.picture), in: workplace)

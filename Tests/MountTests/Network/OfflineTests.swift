@@ -32,9 +32,9 @@ extension MountSuite {
             }
         }
 
-        @Test func aMountWithoutNetworkServesWhatIsStored() async throws {
+        @Test(arguments: Service.allCases) func aMountWithoutNetworkServesWhatIsStored(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let (names, first) = try store(workplace, from: origin)
                 origin.stop()
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
@@ -43,22 +43,26 @@ extension MountSuite {
         }
 
         /// The option: nothing is asked, and nothing waits.
-        @Test func withTheOptionNoRequestLeaves() async throws {
+        @Test(arguments: Service.allCases) func withTheOptionNoRequestLeaves(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let (names, first) = try store(workplace, from: origin)
                 let before = origin.requests.count
                 let mount = try Mount(workplace, of: origin, options: ["offline=on"])
                 // Only what opens.
                 try expectStored([names[0]], first, mount, workplace)
-                #expect(try mount.names("\(mount.path)/ranking") == ["daily"])
-                #expect(try mount.names("\(mount.path)/ranking/daily") == [Mount.day, "latest"])
-                #expect(try mount.names("\(mount.path)/ranking/daily/latest") == [names[0]])
-                #expect(try read("\(mount.path)/ranking/daily/latest/\(names[0])").get() == first)
+                #expect(try mount.names("\(mount.path)/ranking") == [service.daily])
+                let daily = "\(mount.path)/ranking/\(service.daily)"
+                #expect(try mount.names(daily) == [Mount.day, "latest"])
+                #expect(try mount.names("\(daily)/latest") == [names[0]])
+                #expect(try read("\(daily)/latest/\(names[0])").get() == first)
                 #expect(try workplace.run("cp", "-r", mount.path, workplace.directory.path + "/copy").status == 0)
                 // More than the bucket holds, so that one that was passed would make the others wait.
                 for number in 1...50 {
-                    guard case .failure(let failure) = read("\(mount.path)/works/\(number)/p0.png") else {
+                    guard
+                        case .failure(let failure) = read(
+                            "\(mount.path)/works/\(number)/\(service == .pixiv ? "p0" : "original").png")
+                    else {
                         throw Failure("a work was had from nowhere")
                     }
                     #expect(failure.errno == EHOSTUNREACH)

@@ -12,9 +12,10 @@ extension MountSuite {
             "goaway-drop", "goaway-graceful", "headers", "many-headers", "endless", "bad-frame",
         ]
 
-        @Test func everyBreachOfHTTP2GivesTheRightBytesOrAnError() async throws {
+        @Test(arguments: Service.allCases)
+        func everyBreachOfHTTP2GivesTheRightBytesOrAnError(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: .plain)
+                let origin = try OriginProcess(workplace, ["--no-chunked"], wire: .plain, service: service)
                 let front = try ScriptedFront(workplace, before: origin)
                 let mount = try Mount(workplace, of: origin, options: FaultTests.options + [front.mountOptions])
                 // Sizes are not known yet: they are asked over HTTP/2, one stream each.

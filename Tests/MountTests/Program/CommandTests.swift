@@ -5,10 +5,12 @@ import Testing
 extension MountSuite {
     /// Semantics: "Commands".
     @Suite struct CommandTests {
-        @Test func commandsKeepDropAskAgainAndForget() async throws {
+        @Test(arguments: Service.kinds) func commandsKeepDropAskAgainAndForget(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
-                let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "prefetch=0", "top=100"])
+                let origin = try OriginProcess(workplace, service: service)
+                // Three times what the cache may hold: originals of boards are larger.
+                let top = service.isProven ? 60 : 100
+                let mount = try Mount(workplace, of: origin, options: ["cache_size=16M", "prefetch=0", "top=\(top)"])
                 let rankfs = { (words: String...) in try workplace.run(["\(Workplace.programs)/rankfs"] + words) }
                 let names = try mount.names(mount.day())
                 let readable = names.map { "\(mount.day())/\($0)" }.filter {
@@ -21,7 +23,6 @@ extension MountSuite {
                 #expect(try rankfs("pin", pinned).output == "pinned 1 picture\n")
                 #expect(kept(pinned) == "yes" && kept(readable[1]) == "no")
                 guard poll({ state(pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
-                // Three times what the cache may hold.
                 for path in readable.dropFirst() { _ = try read(path).get() }
                 #expect(poll { state(readable[1]) == "absent" }, "the least recently used one had to go")
                 #expect(state(pinned) == "stored")
@@ -32,12 +33,12 @@ extension MountSuite {
                 #expect(try rankfs("evict", mount.day()).output.hasPrefix("dropped "))
                 #expect(readable.allSatisfy { state($0) == "absent" })
 
-                let search = "\(mount.path)/search/三枚だけの札"
+                let search = "\(mount.path)/search/\(service.search)"
                 _ = try mount.names(search)
                 #expect(try rankfs("forget", search).output == "forgot 1 listing\n")
                 #expect(try mount.names("\(mount.path)/search").isEmpty)
 
-                let pages = { origin.requests.filter { $0.path.hasPrefix("/ranking.php") }.count }
+                let pages = { origin.requests.filter { $0.path.hasPrefix(service.lists) }.count }
                 let before = pages()
                 #expect(try rankfs("refresh", mount.day()).output == "refreshed 1 listing\n")
                 #expect(pages() > before)
@@ -49,10 +50,19 @@ extension MountSuite {
                 for (words, remedy) in [
                     (["evict", "/etc"], "not inside a mount"),
                     (["refresh", "\(mount.path)/.rankfs/version"], "no listing"),
-                    (["pin", "\(mount.path)/ranking/dayly/2024-05-01"], "no ranking dayly; name one of daily,"),
-                    (["refresh", "\(mount.path)/ranking/dayly"], "no ranking dayly; name one of daily,"),
-                    (["fetch", "\(mount.path)/ranking/dayly/2024-05-01"], "no ranking dayly; name one of daily,"),
-                    (["fetch", "\(mount.path)/by-date/dayly/2024", "-n"], "no ranking dayly; name one of daily,"),
+                    (
+                        ["pin", "\(mount.path)/ranking/dayly/2024-05-01"],
+                        "no ranking dayly; name one of \(service.daily),"
+                    ),
+                    (["refresh", "\(mount.path)/ranking/dayly"], "no ranking dayly; name one of \(service.daily),"),
+                    (
+                        ["fetch", "\(mount.path)/ranking/dayly/2024-05-01"],
+                        "no ranking dayly; name one of \(service.daily),"
+                    ),
+                    (
+                        ["fetch", "\(mount.path)/by-date/dayly/2024", "-n"],
+                        "no ranking dayly; name one of \(service.daily),"
+                    ),
                     (["pin"], "name paths"), (["pin", "\(mount.path)/nothing"], "does not exist"),
                 ] {
                     let refused = try workplace.run(["\(Workplace.programs)/rankfs"] + words)

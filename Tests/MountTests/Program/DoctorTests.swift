@@ -7,16 +7,18 @@ extension MountSuite {
     /// Troubleshooting: "Ask the doctor".
     @Suite struct DoctorTests {
         /// It looks at all mounts of rankfs on the machine, and mends them: those of others are out of its sight here.
-        @Test(.enabled(if: geteuid() == 0, "needs root, to look away from the mounts of others"))
-        func theDoctorFindsACrashAndItsTracesAndMendsThem() async throws {
+        @Test(
+            .enabled(if: geteuid() == 0, "needs root, to look away from the mounts of others"),
+            arguments: Service.kinds)
+        func theDoctorFindsACrashAndItsTracesAndMendsThem(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 _ = try mount.names(mount.day())
                 let namespace = try OwnNamespace.withoutForeignMounts(workplace)
                 let doctor = { (flags: [String]) in
                     let enter = ["nsenter", "-t", "\(namespace.pid)", "-m"]
-                    let line = enter + ["\(Workplace.programs)/rankfs", "doctor", "pixiv"] + flags
+                    let line = enter + ["\(Workplace.programs)/rankfs", "doctor", service.rawValue] + flags
                     let options = "cache_dir=\(mount.cache),\(origin.mountOptions)"
                     let variables = ProcessInfo.processInfo.environment.merging(
                         ["XDG_CACHE_HOME": workplace.directory.appending(path: "xdg").path]) { $1 }

@@ -15,6 +15,8 @@ extension MountSuite {
         }
 
         /// What is tried, and whether others than the owner and root may; `M` stands for the mount point.
+        ///
+        /// Of pixiv: see `table(of:)`.
         private static let table: [(words: String, isForOthers: Bool)] = [
             ("ls M", true), ("ls M/ranking", true), ("ls M/ranking/daily/2024-05-01", true),
             ("ls -l M/ranking/daily/latest", true),
@@ -35,20 +37,34 @@ extension MountSuite {
             ("stat RESTRICTED", false),
         ]
 
-        @Test func aSecondUserReadsWhatIsPublicAndNothingOfTheOwners() async throws {
+        /// What a service without accounts has of it, and its artists.
+        private static func table(of service: Service) -> [(words: String, isForOthers: Bool)] {
+            guard service.isProven else { return table }
+            let lacking = ["users", "bookmarks", "following", "FOLLOWED", "r18", "RESTRICTED"]
+            let rows = table.filter { row in !lacking.contains { row.words.contains($0) } }.map {
+                (
+                    $0.words.replacing("daily", with: service.daily).replacing("三枚だけの札", with: service.search),
+                    $0.isForOthers
+                )
+            }
+            return rows + [("ls M/artists", true), ("ls M/artists/busy_artist", true)]
+        }
+
+        @Test(arguments: Service.kinds)
+        func aSecondUserReadsWhatIsPublicAndNothingOfTheOwners(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Self.mountSignedIn(workplace, origin, "allow_other,uid=1")
                 let first = { (directory: String) in "\(directory)/\(try mount.names(directory)[0])" }
-                let names = [
-                    "PICTURE": try mount.picture(1, in: mount.day()),
-                    "RESTRICTED": try mount.picture(1, in: mount.day("daily_r18")),
-                    "FOLLOWED": try first("\(mount.path)/following"),
-                ]
+                var names = ["PICTURE": try mount.picture(1, in: mount.day())]
+                if service == .pixiv {
+                    names["RESTRICTED"] = try mount.picture(1, in: mount.day("daily_r18"))
+                    names["FOLLOWED"] = try first("\(mount.path)/following")
+                }
                 // Everything is in the kernel's memory, the owner's things too, before somebody else asks.
                 for path in names.values { _ = try? read(path).get() }
-                _ = try mount.names("\(mount.path)/search/三枚だけの札")
-                for (words, isForOthers) in Self.table {
+                _ = try mount.names("\(mount.path)/search/\(service.search)")
+                for (words, isForOthers) in Self.table(of: service) {
                     // An owner's command may undo what another row needs; nobody's may.
                     for person in Person.allCases.reversed() {
                         // Reading puts another one in front.
@@ -66,10 +82,10 @@ extension MountSuite {
                 }
                 let mine = try Self.run(workplace, ["ls", mount.path], as: .daemon).lines
                 let theirs = try Self.run(workplace, ["ls", mount.path], as: .nobody).lines
-                #expect(mine.filter { !theirs.contains($0) } == ["bookmarks", "following"])
+                #expect(mine.filter { !theirs.contains($0) } == (service == .pixiv ? ["bookmarks", "following"] : []))
                 #expect(try !Self.run(workplace, ["ls", "\(mount.path)/ranking"], as: .nobody).output.contains("r18"))
-                #expect(
-                    try !Self.run(workplace, ["ls", "\(mount.path)/users/1000"], as: .nobody).output.contains("book"))
+                let author = "\(mount.path)/\(service == .pixiv ? "users/1000" : "artists/busy_artist")"
+                #expect(try !Self.run(workplace, ["ls", author], as: .nobody).output.contains("bookmarks"))
                 let status = try Self.run(workplace, ["cat", "\(mount.path)/.rankfs/status.json"], as: .nobody).output
                 #expect(!status.contains(mount.cache) && !status.contains("\"user\""), "\(status)")
             }
@@ -120,6 +136,10 @@ extension MountSuite {
         private static func mountSignedIn(
             _ workplace: Workplace, _ origin: OriginProcess, _ options: String
         ) throws -> Mount {
+            // Nobody signs in to a board.
+            guard origin.service == .pixiv else {
+                return try Mount(workplace, of: origin, options: ["prefetch=0", options])
+            }
             let jar = workplace.directory.appending(path: "cookies.txt")
             let host = URL(string: origin.url)?.host() ?? ""
             let line = [host, "FALSE", "/", "FALSE", "0", "PHPSESSID", "1000_visitorsecret"].joined(separator: "\t")

@@ -5,15 +5,15 @@ import Testing
 extension MountSuite {
     /// What could not be done is said, at once and to whoever asked.
     @Suite struct TellingTests {
-        @Test func pinTellsWhatCouldNotBeDownloaded() async throws {
+        @Test(arguments: Service.kinds) func pinTellsWhatCouldNotBeDownloaded(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=4"])
                 let rankfs = { (words: String...) in try workplace.run(["\(Workplace.programs)/rankfs"] + words) }
                 let readable = try mount.names(mount.day()).filter {
                     extendedAttribute("user.rankfs.withheld", of: "\(mount.day())/\($0)") == nil
                 }
-                try origin.spoil([#"{"action":"status","status":503,"path":"/img-master/"}"#], in: workplace)
+                try origin.spoil([#"{"action":"status","status":503,"path":"\#(service.pictures)"}"#], in: workplace)
                 let one = try rankfs("pin", "\(mount.day())/\(readable[0])")
                 #expect(
                     one.status == 1 && one.output.hasPrefix("pinned 1 picture, 1 could not"),
@@ -34,9 +34,10 @@ extension MountSuite {
         }
 
         /// The kernel keeps pages of a picture that was dropped, and reads from those never reach the mount.
-        @Test func whatIsFetchedIsStoredAlsoWhereTheKernelStillHasIt() async throws {
+        @Test(arguments: Service.kinds)
+        func whatIsFetchedIsStoredAlsoWhereTheKernelStillHasIt(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=4"])
                 let state = { (path: String) in extendedAttribute("user.rankfs.state", of: path) }
                 let paths = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
@@ -90,14 +91,15 @@ extension MountSuite {
             }
         }
 
-        @Test func failuresThatWereOnlyCountedAreSaidAtTheEnd() async throws {
+        @Test(arguments: Service.kinds)
+        func failuresThatWereOnlyCountedAreSaidAtTheEnd(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
                 let readable = try mount.names(mount.day()).map { "\(mount.day())/\($0)" }.filter {
                     extendedAttribute("user.rankfs.withheld", of: $0) == nil
                 }
-                try origin.spoil([#"{"action":"status","status":404,"path":"/img-master/"}"#], in: workplace)
+                try origin.spoil([#"{"action":"status","status":404,"path":"\#(service.pictures)"}"#], in: workplace)
                 for path in readable.prefix(8) {
                     guard case .failure = read(path, count: 1) else { throw Failure("\(path) was read") }
                 }
@@ -107,9 +109,9 @@ extension MountSuite {
             }
         }
 
-        @Test func debugLinesTellEachRequest() async throws {
+        @Test(arguments: Service.kinds) func debugLinesTellEachRequest(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "top=20"])
                 _ = try mount.names(mount.day())
                 #expect(!mount.child.errorText.contains("debug:"))
@@ -117,11 +119,11 @@ extension MountSuite {
                 guard poll({ mount.child.errorText.contains("log level is now debug") }) else {
                     throw Failure("no debug")
                 }
-                _ = try mount.names(mount.day("weekly"))
+                _ = try mount.names(mount.day(nil, "2024-05-02"))
                 #expect(
                     poll {
                         mount.child.errorText.split(separator: "\n").contains {
-                            $0.hasPrefix("rankfs: debug: api GET ") && $0.contains("/ranking.php?")
+                            $0.hasPrefix("rankfs: debug: api GET ") && $0.contains(service.lists)
                                 && $0.contains(": 200, ")
                                 && $0.hasSuffix(" ms")
                         }

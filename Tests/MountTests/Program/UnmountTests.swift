@@ -5,16 +5,14 @@ import Testing
 extension MountSuite {
     /// Starting and stopping, as people, mount(8) and systemd do it.
     @Suite struct UnmountTests {
-        @Test func mountReturnsWhenTheMountAnswers() async throws {
+        @Test(arguments: Service.allCases) func mountReturnsWhenTheMountAnswers(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let directory = try workplace.folder("mount")
                 let output = try workplace.mount(origin, on: directory)
                 #expect(output.status == 0, "\(output.errors)")
                 #expect(
-                    try workplace.run("ls", directory).lines == [
-                        "by-date", "random.jpg", "ranking", "recent", "search", "users", "works",
-                    ])
+                    try workplace.run("ls", directory).lines == service.top)
                 let unmounted = try workplace.run("\(Workplace.programs)/rankfs", "unmount", directory)
                 #expect(unmounted.status == 0, "\(unmounted.errors)")
                 #expect(!Workplace.isMounted(directory))
@@ -73,16 +71,17 @@ extension MountSuite {
             }
         }
 
-        @Test func theDemoShowsItself() async throws {
+        @Test(arguments: Service.kinds) func theDemoShowsItself(service: Service) async throws {
             try await withWorkplace { workplace in
                 let directory = workplace.directory.appending(path: "demo").path
                 workplace.willMount(at: directory)
                 let home = try workplace.folder("home")
                 let demo = try workplace.start(
-                    "rankfs", ["demo", directory], environment: ["HOME": home, "PATH": "/usr/bin:/bin"])
+                    "rankfs", ["demo"] + (service == .pixiv ? [] : [service.rawValue]) + [directory],
+                    environment: ["HOME": home, "PATH": "/usr/bin:/bin"])
                 #expect(poll { Workplace.isMounted(directory) && demo.outputText.contains("ls ") }, "\(demo.errorText)")
-                let latest = try workplace.run("ls", "\(directory)/ranking/daily/latest/")
-                #expect(latest.lines.count > 400, "\(latest.errors)")
+                let latest = try workplace.run("ls", "\(directory)/ranking/\(service.daily)/latest/")
+                #expect(latest.lines.count > (service == .pixiv ? 400 : 20), "\(latest.errors)")
                 demo.signal(SIGINT)
                 #expect(demo.wait(upTo: 10)?.status == 0)
                 #expect(!Workplace.isMounted(directory))

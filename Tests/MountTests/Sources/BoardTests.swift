@@ -60,6 +60,41 @@ extension MountSuite {
             }
         }
 
+        /// The directory and `info.json` of a post that nobody listed are made of the same answer.
+        @Test(arguments: Service.boards) func aPostThatNobodyListedIsAskedForOnce(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin)
+                let work = "\(mount.path)/works/\(service.landmarks + 24)"
+                let before = origin.apiRequests.count
+                let names = try mount.names(work)
+                let info = try object(read("\(work)/info.json").get())
+                #expect((info["id"] as? NSNumber)?.int64Value == service.landmarks + 24)
+                let pages = info["pages"] as? [String] ?? []
+                #expect(!pages.isEmpty && Set(pages).isSubset(of: names))
+                #expect(origin.apiRequests.count == before + 1, "\(origin.apiRequests.map(\.path))")
+            }
+        }
+
+        /// A wallpaper is a picture.
+        @Test(arguments: Service.boards) func noFilmIsARandomPicture(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                // The day of the posts that the origin's help tells of.
+                let day = mount.day(service.daily, "2024-04-30")
+                let names = try mount.names(day)
+                for kind in [".jpg", ".mp4"] {
+                    let name = try #require(names.first { $0.hasSuffix(kind) })
+                    #expect(try read("\(day)/\(name)").get().isEmpty == false)
+                }
+                for _ in 0..<8 {
+                    let target = try workplace.run("readlink", "\(mount.path)/random.jpg").lines.first ?? ""
+                    #expect(target.hasSuffix(".jpg") && target.contains(day.suffix(10)), "\(target)")
+                }
+            }
+        }
+
         @Test(arguments: Service.boards) func oneFlippedBitIsAnErrorUntilTheOriginIsRight(
             service: Service
         ) async throws {

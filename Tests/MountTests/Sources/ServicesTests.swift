@@ -77,25 +77,5 @@ extension MountSuite {
                 #expect(code == 0 || code == EACCES, "errno \(code)")
             }
         }
-
-        @Test(arguments: Service.boards) func aCrashInTheMiddleLosesNothing(service: Service) async throws {
-            try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "200000"], service: service)
-                let mount = try Mount(workplace, of: origin, options: ["top=30"])
-                let day = mount.day(service.daily)
-                let posts = try origin.posts().filter { $0.fileExtension != "swf" }
-                let (name, post) = try #require(
-                    zip(mount.names(day), posts).first { $1.picture != nil && $1.size > 300_000 })
-                let reader = Thread { _ = read("\(day)/\(name)") }
-                reader.start()
-                #expect(
-                    poll(upTo: 20) { extendedAttribute("user.rankfs.state", of: "\(day)/\(name)") == "downloading" })
-                mount.killHard()
-                let again = try Mount(workplace, of: origin, options: ["top=30"], named: "again")
-                let bytes = try read("\(again.day(service.daily))/\(name)").get()
-                #expect(bytes.count == Int(post.size))
-                #expect(try bytes == origin.fetch(post.picture ?? ""))
-            }
-        }
     }
 }

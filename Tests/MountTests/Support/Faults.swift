@@ -90,11 +90,15 @@ extension FaultKind {
     var closesTheHost: Bool { name == "503/1" }
 
     /// What can come instead of a page of a ranking; limits of use close the gate for everybody and stand apart.
-    static let pages: [FaultKind] =
+    private static let pages: [FaultKind] =
         (broken + silent).filter {
             !["placeholder", "notrailer", "403", "404", "410", "418", "503/1", "empty", "hdr10k", "hdr1m", "gzip"]
                 .contains($0.name)
         }
+    static func pages(of service: Service, on wire: Wire) -> [FaultKind] {
+        // Moebooru's way to say that it is asked too often: it is left alone for minutes.
+        pages.filter { $0.shows(on: wire) && (service != .yandere || $0.name != "503") }
+    }
     static let middle = pages.filter { ["trunc", "json200", "clshort", "500", "stallbody"].contains($0.name) }
     static let limits: [FaultKind] = [status(503, retryAfter: "1"), status(429, retryAfter: "1")]
 
@@ -246,19 +250,6 @@ extension OriginProcess {
         guard output.status == 0, output.output.contains("\"rules\":\(rules.count)") else {
             throw Failure("the origin does not take the rules: \(output.output)\(output.errors)")
         }
-    }
-
-    /// How many entries days have in all their pages.
-    func counts(of days: [String], in workplace: Workplace) throws -> [Int] {
-        let paths = days.flatMap { day in
-            let date = day.replacingOccurrences(of: "-", with: "")
-            return (1...10).map { "/ranking.php?format=json&mode=daily&date=\(date)&p=\($0)" }
-        }
-        let counts = try fetch(paths, in: workplace).map { page in
-            let answer = try JSONSerialization.jsonObject(with: page) as? [String: Any]
-            return (answer?["contents"] as? [Any])?.count ?? 0
-        }
-        return days.indices.map { counts[$0 * 10..<$0 * 10 + 10].reduce(0, +) }
     }
 
     /// The bytes of many paths, by one curl.

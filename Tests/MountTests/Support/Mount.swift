@@ -2,12 +2,13 @@ import CLinux
 import Foundation
 
 /// A mount by the program under test, in a process of its own.
-final class Mount {
+final class Mount: @unchecked Sendable {
+    // @unchecked: each mount is used by one thread at a time.
     let path: String
     let cache: String
     let child: Child
     private let workplace: Workplace
-    private let service: Service
+    let service: Service
 
     init(
         _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",

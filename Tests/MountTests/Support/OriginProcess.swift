@@ -98,6 +98,12 @@ final class OriginProcess {
     var pictureRequests: [LoggedRequest] { requests.filter(\.isPicture) }
     var downloads: [LoggedRequest] { pictureRequests.filter { $0.method == "GET" } }
 
+    /// The paths of the pictures whose downloads began, in that order: what is known to be large comes in parts, of which the first
+    /// counts; a lone first byte is a question for the length.
+    var downloaded: [String] {
+        downloads.filter { $0.bytes != 1 && $0.range?.hasPrefix("bytes=0-") ?? true }.map(\.path)
+    }
+
     /// The bytes of a path fetched by another program than the one under test.
     func fetch(_ path: String) throws -> Data {
         let file = workplace.directory.appending(path: UUID().uuidString)

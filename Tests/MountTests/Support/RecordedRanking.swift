@@ -1,15 +1,26 @@
 import Foundation
 
-/// A ranking as the origin tells it to anybody, read without any code of the program under test.
+/// An entry of a ranking as the origin tells it to anybody, read without any code of the program under test.
 struct OriginEntry {
     let rank: Int
+    /// Empty where works have none.
     let title: String
     let work: Int64
+    /// 0 where authors have no number.
     let user: Int64
+    /// In seconds since 1970.
     let uploaded: Int64
-    /// The path of the 1200-pixel rendition.
+    /// The path of what a mount shows without options: the 1200-pixel rendition, or a board's original; empty if that is withheld.
     let picture: String
     let isWithheld: Bool
+    /// How the names of its files end: with the format of what is shown, or JPEG's where nobody tells it.
+    var ending: String { isWithheld ? ".jpg" : ".\(URL(filePath: picture).pathExtension)" }
+    /// As the service tells them; of boards in no order that is shown.
+    var tags: [String] {
+        if let list = fields["tags"] as? [String] { return list }
+        let words = fields["tag_string"] as? String ?? fields["tags"] as? String ?? ""
+        return words.split(separator: " ").map(String.init)
+    }
     let fields: [String: Any]
 
     init?(_ fields: [String: Any]) {
@@ -26,11 +37,28 @@ struct OriginEntry {
             of: "/c/480x960", with: "")
         isWithheld = url.path.contains("/limit_")
     }
+
+    init(rank: Int, _ post: OriginPost) {
+        self.rank = rank
+        title = ""
+        work = post.id
+        user = 0
+        uploaded = post.uploaded
+        picture = post.picture ?? ""
+        isWithheld = post.picture == nil
+        fields = post.fields
+    }
 }
 
 extension OriginProcess {
-    /// All entries of a day, asked page by page with curl.
+    /// All entries of a day, asked page by page with curl; the mode is pixiv's, boards are asked for their day.
     func ranking(_ mode: String = "daily", _ day: String = Mount.day) throws -> [OriginEntry] {
+        // Flash files are left out; their ranks are gaps.
+        guard service == .pixiv else {
+            return try posts(day).enumerated().filter { $1.fileExtension != "swf" }.map {
+                OriginEntry(rank: $0 + 1, $1)
+            }
+        }
         var entries: [OriginEntry] = []
         for page in 1...10 {
             let date = day.replacingOccurrences(of: "-", with: "")

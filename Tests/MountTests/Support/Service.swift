@@ -10,6 +10,9 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Those whose listings tell sizes and digests.
     static let boards: [Service] = [.danbooru, .yandere]
 
+    /// One of each sort, for what is the same code for all boards: the board with the shorter days.
+    static let kinds: [Service] = [.pixiv, .yandere]
+
     var description: String { rawValue }
 
     /// The ranking of a day.
@@ -19,6 +22,82 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     var long: (mode: String, day: String, days: String) {
         self == .yandere ? ("week", "2024-04-29", "2024-04-29..2024-05-05") : (daily, Mount.day, Mount.day)
     }
+
+    /// Whether its listings tell sizes and digests, so that no request is for a size alone and no wrong byte passes.
+    var isProven: Bool { self != .pixiv }
+
+    /// How paths begin by which its listings are asked for.
+    var lists: String {
+        switch self {
+        case .pixiv: "/ranking.php?"
+        case .danbooru: "/posts.json?"
+        case .yandere: "/post.json?"
+        }
+    }
+
+    /// The path by which a page of a day's ranking is asked for, or of several days' ("first..last") on boards.
+    func list(_ number: Int, of days: String) -> String {
+        lists + (self == .pixiv ? "format=json&mode=daily&" : "tags=") + page(number, of: days)
+    }
+
+    /// Past directories of the ranking `long`, each another one, with the days that it ranks.
+    func past(_ count: Int) -> [(name: String, days: String)] {
+        // 2023-01-02, a Monday.
+        let (first, day) = (1_672_617_600.0, 86_400.0)
+        let format = Date.ISO8601FormatStyle().year().month().day()
+        return (0..<count).map { index in
+            let start = Date(timeIntervalSince1970: first + Double(index) * day * (self == .yandere ? 7 : 1))
+            let name = start.formatted(format)
+            return (name, self == .yandere ? "\(name)..\((start + 6 * day).formatted(format))" : name)
+        }
+    }
+
+    /// A page of such a ranking that is neither the first nor the last that has entries, or, of two, the last.
+    var laterPage: Int { self == .pixiv ? 3 : 2 }
+
+    /// Part of the path by which a page of a day's ranking is asked for, or of several days' ("first..last") on boards.
+    func page(_ number: Int, of days: String) -> String {
+        switch self {
+        case .pixiv: "date=\(days.replacingOccurrences(of: "-", with: ""))&p=\(number)"
+        case .danbooru: "date:\(days)+order:score+rating:g&limit=200&page=\(number)"
+        case .yandere: "date:\(days)+order:score+rating:s&limit=100&page=\(number)"
+        }
+    }
+
+    /// What the paths of small previews contain, and nothing else's.
+    var previews: String {
+        switch self {
+        case .pixiv: "/c/480x960/"
+        case .danbooru: "/360x360/"
+        case .yandere: "/data/preview/"
+        }
+    }
+
+    /// What the paths of the pictures contain that a mount shows without options.
+    var pictures: String {
+        switch self {
+        case .pixiv: "/img-master/"
+        case .danbooru: "/original/"
+        case .yandere: "/image/"
+        }
+    }
+
+    /// The modes of rankings for everybody.
+    var modes: [String] {
+        self == .pixiv
+            ? ["daily", "weekly", "monthly", "male", "female", "rookie", "original", "daily_ai"]
+            : ["day", "week", "month"]
+    }
+
+    /// What stands in a mount for somebody who is not signed in.
+    var top: [String] {
+        let authors = self == .pixiv ? ["users"] : []
+        let artists = self == .pixiv ? [] : ["artists"]
+        return artists + ["by-date", "random.jpg", "ranking", "recent", "search"] + authors + ["works"]
+    }
+
+    /// A search that finds few works.
+    var search: String { self == .pixiv ? "三枚だけの札" : "busy_artist" }
 
     /// Options of the origin that speaks for it.
     var originOptions: [String] { ["--service", rawValue] }
@@ -38,9 +117,13 @@ struct OriginPost {
     let id: Int64
     let md5: String
     let size: Int64
+    /// In seconds since 1970: of the file, where that is told apart from the post's.
+    let uploaded: Int64
     let fileExtension: String
     /// The path of the original; nil for a post without a file.
     let picture: String?
+    /// The path of the small JPEG; nil if there is none.
+    let preview: String?
     let fields: [String: Any]
 
     init?(_ fields: [String: Any]) {
@@ -49,9 +132,23 @@ struct OriginPost {
         self.fields = fields
         md5 = fields["md5"] as? String ?? ""
         size = (fields["file_size"] as? NSNumber)?.int64Value ?? 0
-        let url = (fields["file_url"] as? String).flatMap { URLComponents(string: $0) }
-        picture = url?.percentEncodedPath
+        picture = Self.path(fields["file_url"])
         fileExtension = fields["file_ext"] as? String ?? picture.map { URL(filePath: $0).pathExtension } ?? ""
+        let asset = fields["media_asset"] as? [String: Any]
+        let variants = asset?["variants"] as? [[String: Any]] ?? []
+        preview = Self.path(fields["preview_url"] ?? variants.first { $0["type"] as? String == "360x360" }?["url"])
+        uploaded = Self.moment(asset?["created_at"] ?? fields["created_at"])
+    }
+
+    private static func path(_ url: Any?) -> String? {
+        (url as? String).flatMap { URLComponents(string: $0) }?.percentEncodedPath
+    }
+
+    /// A moment as a number of seconds, or as text with milliseconds.
+    private static func moment(_ value: Any?) -> Int64 {
+        if let seconds = value as? NSNumber { return seconds.int64Value }
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return (value as? String).flatMap { try? format.parse($0) }.map { Int64($0.timeIntervalSince1970) } ?? 0
     }
 }
 
@@ -60,15 +157,32 @@ extension OriginProcess {
     func posts(_ day: String = Mount.day) throws -> [OriginPost] {
         var posts: [OriginPost] = []
         for page in 1...20 {
-            let path =
-                service == .danbooru
-                ? "/posts.json?tags=date:\(day)+order:score+rating:g&limit=200&page=\(page)"
-                : "/post.json?tags=date:\(day)+order:score+rating:s&limit=100&page=\(page)"
-            let answer = try JSONSerialization.jsonObject(with: fetch(path)) as? [[String: Any]] ?? []
+            let data = try fetch(service.list(page, of: day))
+            let answer = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
             if answer.isEmpty { break }
             posts += answer.compactMap(OriginPost.init)
         }
         return posts
+    }
+
+    /// How many entries directories of the ranking `long` show, by the days that they rank.
+    func counts(of spans: [String], in workplace: Workplace) throws -> [Int] {
+        let pages = 10
+        let paths = spans.flatMap { days in (1...pages).map { service.list($0, of: days) } }
+        let counts = try fetch(paths, in: workplace).map { page in
+            let answer = try JSONSerialization.jsonObject(with: page)
+            if let posts = answer as? [[String: Any]] {
+                return posts.compactMap(OriginPost.init).count { $0.fileExtension != "swf" }
+            }
+            return ((answer as? [String: Any])?["contents"] as? [Any])?.count ?? 0
+        }
+        return spans.indices.map { counts[$0 * pages..<($0 + 1) * pages].reduce(0, +) }
+    }
+
+    /// The paths by rank of what is only known by HEAD how long it is: pixiv's pictures, and the small ones of boards.
+    func unmeasured() throws -> [String?] {
+        guard service != .pixiv else { return try pictures() }
+        return try posts().filter { $0.fileExtension != "swf" }.map { $0.picture == nil ? nil : $0.preview }
     }
 
     /// The paths of a long day's pictures by rank; nil for what the service withholds, or is not fit for tests of downloads.

@@ -5,15 +5,15 @@ import Testing
 extension MountSuite {
     /// Bad input gets a clear error and costs nothing; Semantics: "The tree" and "Read-only".
     @Suite struct BadInputTests {
-        @Test func daysAndModesThatCannotBeAskNobody() async throws {
+        @Test(arguments: Service.allCases) func daysAndModesThatCannotBeAskNobody(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin)
                 let before = origin.requests.count
                 for name in [
-                    "nonsense", "daily/2007-09-12", "daily/2999-01-01", "daily/2024-02-30", "daily/2024-5-1",
-                    "daily_ai/2022-10-30",
-                ] {
+                    "nonsense", "DAILY/2005-05-23", "DAILY/2999-01-01", "DAILY/2024-02-30", "DAILY/2024-5-1",
+                    "daily_ai/2022-10-30", "week/2024-04-30",
+                ].map({ $0.replacing("DAILY", with: service.daily) }) {
                     var status = stat()
                     #expect(lstat("\(mount.path)/ranking/\(name)", &status) == -1 && errno == ENOENT, "\(name)")
                 }

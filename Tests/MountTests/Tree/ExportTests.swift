@@ -27,9 +27,10 @@ extension MountSuite {
                                  else str(len(os.fdopen(file, "rb").read())))
             """
 
-        @Test func handlesOfAnEarlierMountStillLeadToTheSameFiles() async throws {
+        @Test(arguments: Service.kinds)
+        func handlesOfAnEarlierMountStillLeadToTheSameFiles(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 var mount = try Mount(workplace, of: origin, options: ["top=5"])
                 let names = try mount.names(mount.day())
                 func handle(_ path: String) throws -> [String] {

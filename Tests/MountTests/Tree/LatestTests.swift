@@ -5,15 +5,30 @@ import Testing
 extension MountSuite {
     /// Semantics: "The newest day".
     @Suite struct LatestTests {
-        /// An origin's clock of 2024-05-03 12:30 in Japan, so that its newest day is always the same one.
-        static let clock = ["--now", "1714707000"]
-        static let day = "2024-05-02"
+        /// pixiv, which says itself which day is the newest, and a board that withholds nothing, whose newest day the clock tells.
+        static let services = [Service.pixiv, .yandere]
+
+        /// An origin whose newest day is `day`: pixiv's has the clock of 2024-05-03 12:30 in Japan, so that it is always the same one.
+        static func origin(_ workplace: Workplace, _ service: Service) throws -> OriginProcess {
+            try OriginProcess(workplace, service == .pixiv ? ["--now", "1714707000"] : [], service: service)
+        }
+
+        /// The newest day, or one before it.
+        static func day(_ service: Service, before: Int = 0) -> String {
+            // 2024-05-03, or today; a day of the board is complete at midnight, UTC.
+            let now = service == .pixiv ? Date(timeIntervalSince1970: 1_714_707_000) : Date()
+            let day = now.addingTimeInterval(-86_400 * Double(1 + before))
+            return day.formatted(Date.ISO8601FormatStyle().year().month().day())
+        }
+
         private static let shown = 6
 
         private struct Place {
             let origin: OriginProcess
             let mount: Mount
             let daily: String
+            let day: String
+            let former: String
             let names: [String]
             /// Each picture's bytes by its name, which another client got whole.
             let pictures: [String: Data]
@@ -24,17 +39,18 @@ extension MountSuite {
             var latest: String { "\(daily)/latest" }
         }
 
-        private func place(_ workplace: Workplace) throws -> Place {
-            let origin = try OriginProcess(workplace, Self.clock)
+        private func place(_ workplace: Workplace, _ service: Service) throws -> Place {
+            let origin = try Self.origin(workplace, service)
+            let (day, former) = (Self.day(service), Self.day(service, before: 1))
             let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=2", "prefetch=0"])
-            let daily = "\(mount.path)/ranking/daily"
+            let daily = "\(mount.path)/ranking/\(service.daily)"
             let names = try mount.names("\(daily)/latest")
-            #expect(try mount.names(daily) == ["2024-05-01", Self.day, "latest"])
-            let entries = try origin.ranking("daily", Self.day).prefix(Self.shown)
+            #expect(try mount.names(daily) == [former, day, "latest"])
+            let entries = try origin.ranking("daily", day).prefix(Self.shown)
             #expect(names.count == Self.shown && entries.allSatisfy { !$0.isWithheld })
             let pictures = try zip(names, entries).map { ($0, try origin.fetch($1.picture)) }
             return Place(
-                origin: origin, mount: mount, daily: daily, names: names,
+                origin: origin, mount: mount, daily: daily, day: day, former: former, names: names,
                 pictures: Dictionary(uniqueKeysWithValues: pictures))
         }
 
@@ -46,11 +62,11 @@ extension MountSuite {
             }
         }
 
-        @Test func everyCopyOfLatestIsWhole() async throws {
+        @Test(arguments: services) func everyCopyOfLatestIsWhole(service: Service) async throws {
             try await withWorkplace { workplace in
-                let place = try place(workplace)
-                #expect(extendedAttribute("user.rankfs.day", of: place.latest) == Self.day)
-                #expect(extendedAttribute("user.rankfs.day", of: "\(place.daily)/\(Self.day)") == Self.day)
+                let place = try place(workplace, service)
+                #expect(extendedAttribute("user.rankfs.day", of: place.latest) == place.day)
+                #expect(extendedAttribute("user.rankfs.day", of: "\(place.daily)/\(place.day)") == place.day)
                 let out = try workplace.folder("out")
                 #expect(try workplace.run("cp", "-r", place.latest, "\(out)/cp").status == 0)
                 try expectWhole("\(out)/cp", place)
@@ -70,10 +86,10 @@ extension MountSuite {
             }
         }
 
-        @Test func whoKnowsHardLinksTakesEachPictureOnce() async throws {
+        @Test(arguments: services) func whoKnowsHardLinksTakesEachPictureOnce(service: Service) async throws {
             try await withWorkplace { workplace in
-                let place = try place(workplace)
-                let sizes = try ["2024-05-01", Self.day].flatMap { day in
+                let place = try place(workplace, service)
+                let sizes = try [place.former, place.day].flatMap { day in
                     try place.mount.names("\(place.daily)/\(day)").map { name in
                         Int(try status(of: "\(place.daily)/\(day)/\(name)").st_size)
                     }
@@ -82,20 +98,23 @@ extension MountSuite {
                 let links = try workplace.run("stat", "-c", "%h", "\(place.latest)/\(place.names[0])")
                 #expect(links.lines == ["2"])
                 let found = try workplace.run("find", place.daily, "-type", "f", "-links", "2", "-printf", "%P\\n")
-                let expected = place.names.flatMap { ["\(Self.day)/\($0)", "latest/\($0)"] }
+                let expected = place.names.flatMap { ["\(place.day)/\($0)", "latest/\($0)"] }
                 #expect(Set(found.lines) == Set(expected) && found.lines.count == expected.count)
                 let used = try workplace.run("du", "-s", "-b", place.daily)
                 #expect(used.lines.first?.hasPrefix("\(sizes.reduce(0, +))\t") == true, "\(used.output)")
 
                 let out = try workplace.folder("out")
                 #expect(
-                    try workplace.run("tar", "cf", "\(out)/t.tar", "-C", "\(place.mount.path)/ranking", "daily").status
+                    try workplace.run("tar", "cf", "\(out)/t.tar", "-C", "\(place.mount.path)/ranking", service.daily)
+                        .status
                         == 0)
                 let listed = try workplace.run("tar", "tvf", "\(out)/t.tar").lines
-                #expect(listed.count { $0.hasPrefix("h") && $0.contains("daily/latest/") } == Self.shown)
+                #expect(listed.count { $0.hasPrefix("h") && $0.contains("\(service.daily)/latest/") } == Self.shown)
                 // What keeps its name can be had alone.
-                #expect(try workplace.run("tar", "xf", "\(out)/t.tar", "-C", out, "daily/\(Self.day)").status == 0)
-                try expectWhole("\(out)/daily/\(Self.day)", place)
+                #expect(
+                    try workplace.run("tar", "xf", "\(out)/t.tar", "-C", out, "\(service.daily)/\(place.day)").status
+                        == 0)
+                try expectWhole("\(out)/\(service.daily)/\(place.day)", place)
 
                 #expect(try workplace.run("cp", "-a", place.daily, "\(out)/cp").status == 0)
                 #expect(try workplace.run("rsync", "-aH", place.daily + "/", "\(out)/rsync").status == 0)
@@ -103,7 +122,7 @@ extension MountSuite {
                     try expectWhole("\(copy)/latest", place)
                     for name in place.names {
                         let (one, other) = try (
-                            status(of: "\(copy)/latest/\(name)"), status(of: "\(copy)/\(Self.day)/\(name)")
+                            status(of: "\(copy)/latest/\(name)"), status(of: "\(copy)/\(place.day)/\(name)")
                         )
                         #expect(one.st_ino == other.st_ino && one.st_nlink == 2)
                     }
@@ -112,32 +131,34 @@ extension MountSuite {
                     try workplace.run("rsync", "-a", "--exclude=latest", place.daily + "/", "\(out)/days").status == 0)
                 #expect(
                     try FileManager.default.contentsOfDirectory(atPath: "\(out)/days").sorted() == [
-                        "2024-05-01", Self.day,
+                        place.former, place.day,
                     ])
                 #expect(place.downloads == sizes.count, "each came once")
             }
         }
 
-        @Test func fetchAndPinTakeTheNewestDayOnceAndByItsName() async throws {
+        @Test(arguments: services)
+        func fetchAndPinTakeTheNewestDayOnceAndByItsName(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, Self.clock)
+                let origin = try Self.origin(workplace, service)
+                let day = Self.day(service)
                 let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=2", "prefetch=0"])
-                let daily = "\(mount.path)/ranking/daily"
+                let daily = "\(mount.path)/ranking/\(service.daily)"
                 let program = "\(Workplace.programs)/rankfs"
                 let out = try workplace.folder("out")
                 // Nobody can tell at once which day is the newest.
                 try origin.spoil(
-                    [#"{"action":"status","status":429,"retry_after":"1","path":"/ranking.php","count":1}"#],
+                    [#"{"action":"status","status":429,"retry_after":"1","path":"\#(service.lists)","count":1}"#],
                     in: workplace)
                 let fetched = try workplace.run(program, "fetch", "\(daily)/latest", "--to", "\(out)/one")
                 #expect(fetched.status == 0, "\(fetched.output)\(fetched.errors)")
                 #expect(
                     try files("\(out)/one")
-                        == mount.names("\(daily)/latest").map { "ranking/daily/\(Self.day)/\($0)" }.sorted())
+                        == mount.names("\(daily)/latest").map { "ranking/\(service.daily)/\(day)/\($0)" }.sorted())
                 let name = try mount.names("\(daily)/latest")[2]
                 #expect(
                     try workplace.run(program, "fetch", "\(daily)/latest/\(name)", "--to", "\(out)/single").status == 0)
-                #expect(files("\(out)/single") == ["ranking/daily/\(Self.day)/\(name)"])
+                #expect(files("\(out)/single") == ["ranking/\(service.daily)/\(day)/\(name)"])
                 let all = try workplace.run(program, "fetch", daily, "--to", "\(out)/all")
                 #expect(all.status == 0 && files("\(out)/all").count == Self.shown * 2, "\(all.output)")
                 #expect(!all.output.contains("latest"))

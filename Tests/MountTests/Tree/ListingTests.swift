@@ -4,9 +4,9 @@ import Testing
 extension MountSuite {
     /// Semantics: "True metadata before any download".
     @Suite struct ListingTests {
-        @Test func namesCostNoRequestToTheImageHost() async throws {
+        @Test(arguments: Service.allCases) func namesCostNoRequestToTheImageHost(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin)
                 let names = try mount.names(mount.day())
                 let entries = try origin.ranking()
@@ -17,7 +17,7 @@ extension MountSuite {
                 for (name, entry) in zip(names, entries) {
                     #expect(name.utf8.count <= 200)
                     #expect(name.utf8.starts(with: String(format: "%03d-", entry.rank).utf8))
-                    #expect(name.hasSuffix(".jpg"))
+                    #expect(name.hasSuffix(entry.ending))
                     #expect(
                         !name.unicodeScalars.contains {
                             $0.value < 32 || $0.value == 127 || "\\/:*?\"<>|".unicodeScalars.contains($0)
@@ -26,9 +26,9 @@ extension MountSuite {
             }
         }
 
-        @Test func everySizeAndTimeIsTheOrigins() async throws {
+        @Test(arguments: Service.allCases) func everySizeAndTimeIsTheOrigins(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin)
                 let listed = try workplace.run("ls", "-ln", mount.day())
                 #expect(listed.status == 0, "\(listed.errors)")

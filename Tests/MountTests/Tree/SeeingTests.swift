@@ -5,9 +5,9 @@ import Testing
 extension MountSuite {
     /// Semantics: "Watching".
     @Suite struct SeeingTests {
-        @Test func figuresAgreeWithTheOriginsLog() async throws {
+        @Test(arguments: Service.allCases) func figuresAgreeWithTheOriginsLog(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["top=30"])
                 #expect(try workplace.run("cp", "-r", mount.day(), workplace.folder("copy")).status != 2)
                 #expect(poll { isIdle(mount) })
@@ -40,9 +40,9 @@ extension MountSuite {
             }
         }
 
-        @Test func whatIsReadIsNamedAsPeopleKnowIt() async throws {
+        @Test(arguments: Service.kinds) func whatIsReadIsNamedAsPeopleKnowIt(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, ["--rate", "60000", "--no-chunked"])
+                let origin = try OriginProcess(workplace, ["--rate", "60000", "--no-chunked"], service: service)
                 let mount = try Mount(workplace, of: origin, options: ["connections=3", "top=5"])
                 let picture = try mount.picture(1, in: mount.day())
                 let reader = try workplace.start("/bin/cat", [picture])

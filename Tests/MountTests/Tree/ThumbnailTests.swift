@@ -25,9 +25,9 @@ extension MountSuite {
         /// What a file manager does first in a directory that it opens.
         private func look(_ directory: String) { _ = access("\(directory)/.hidden", F_OK) }
 
-        @Test func aLookOfADesktopCostsSmallPreviewsOnly() async throws {
+        @Test(arguments: Service.allCases) func aLookOfADesktopCostsSmallPreviewsOnly(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try mount(workplace, origin)
                 let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
                 // In a directory that nobody has listed it costs nothing.
@@ -40,7 +40,7 @@ extension MountSuite {
                     #expect(poll(upTo: 60) { thumbnails(workplace, size).count == entries.count }, "\(size)")
                 }
                 #expect(origin.pictureRequests.count == entries.count)
-                #expect(origin.pictureRequests.allSatisfy { $0.path.hasPrefix("/c/480x960/img-master/") })
+                #expect(origin.pictureRequests.allSatisfy { $0.path.contains(service.previews) })
                 // The names, and what the thumbnails tell of their files.
                 let shown = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
                 for (name, _) in shown {
@@ -57,9 +57,9 @@ extension MountSuite {
             }
         }
 
-        @Test func whoOnlyListsOrIsSwitchedOffPaysNothing() async throws {
+        @Test(arguments: Service.kinds) func whoOnlyListsOrIsSwitchedOffPaysNothing(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try mount(workplace, origin)
                 #expect(try workplace.run("ls", "-l", mount.day()).status == 0)
                 #expect(try workplace.run("find", mount.day(), "-type", "f", "-size", "+1k").status == 0)
@@ -74,9 +74,10 @@ extension MountSuite {
             }
         }
 
-        @Test func sharedThumbnailsAreForEverybodyAndNoPictureIsRead() async throws {
+        @Test(arguments: Service.allCases)
+        func sharedThumbnailsAreForEverybodyAndNoPictureIsRead(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 // Nothing can be written there, as in the home of another user.
                 var environment = ProcessInfo.processInfo.environment
                 environment["XDG_CACHE_HOME"] = "/proc/nowhere"
@@ -90,7 +91,7 @@ extension MountSuite {
                 }
                 func previews() -> Int { origin.downloads.filter { $0.range == nil }.count }
                 let first = try mount()
-                let other = first.day("daily", "2024-04-30") + "/.sh_thumbnails/large"
+                let other = first.day(nil, "2024-04-30") + "/.sh_thumbnails/large"
                 let api = origin.requests.count
                 #expect(access(other, F_OK) == 0)
                 #expect(access("\(other)/c6ee772d9e49320e97ec29a7eb5b1697.png", F_OK) != 0)
@@ -98,7 +99,7 @@ extension MountSuite {
                 let entries = try origin.ranking().prefix(Self.shown).filter { !$0.isWithheld }
                 #expect(try check(first) == "\(entries.count)")
                 #expect(previews() == entries.count)
-                #expect(origin.downloads.allSatisfy { $0.path.hasPrefix("/c/480x960/") || $0.range == "bytes=0-0" })
+                #expect(origin.downloads.allSatisfy { $0.path.contains(service.previews) || $0.range == "bytes=0-0" })
                 #expect(first.unmount())
                 let second = try mount()
                 #expect(try check(second) == "\(entries.count)")
@@ -110,11 +111,11 @@ extension MountSuite {
         }
 
         /// Desktops know a file by the path that they took to it.
-        @Test func latestHasThumbnailsOfItsOwn() async throws {
+        @Test(arguments: LatestTests.services) func latestHasThumbnailsOfItsOwn(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, LatestTests.clock)
+                let origin = try LatestTests.origin(workplace, service)
                 let mount = try mount(workplace, origin)
-                let latest = "\(mount.path)/ranking/daily/latest"
+                let latest = "\(mount.path)/ranking/\(service.daily)/latest"
                 let names = try mount.names(latest)
                 let store = workplace.directory.appending(path: "xdg/thumbnails").path
                 func check(_ directory: String) throws {
@@ -131,7 +132,7 @@ extension MountSuite {
                 func previews() -> Int { origin.downloads.filter { $0.range == nil }.count }
                 #expect(previews() == Self.shown)
                 // By its own name the day gets others, made of those.
-                let day = mount.day("daily", LatestTests.day)
+                let day = mount.day(nil, LatestTests.day(service))
                 _ = try mount.names(day)
                 look(day)
                 #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown * 2 })
@@ -143,24 +144,25 @@ extension MountSuite {
         }
 
         /// It opens an inode, and may have come by either name.
-        @Test func aThumbnailerInTheNewestDayIsAnsweredUnderBothNames() async throws {
+        @Test(arguments: LatestTests.services)
+        func aThumbnailerInTheNewestDayIsAnsweredUnderBothNames(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, LatestTests.clock)
+                let origin = try LatestTests.origin(workplace, service)
                 let mount = try mount(workplace, origin)
-                let ranking = "\(mount.path)/ranking"
-                let name = try mount.names("\(ranking)/daily/latest")[0]
+                let (ranking, daily) = ("\(mount.path)/ranking", service.daily)
+                let name = try mount.names("\(ranking)/\(daily)/latest")[0]
                 let output = try workplace.run([
-                    "python3", "-c", Self.manager, ranking, "visit:daily", "thumbnail:daily/latest/\(name)",
+                    "python3", "-c", Self.manager, ranking, "visit:\(daily)", "thumbnail:\(daily)/latest/\(name)",
                 ])
                 #expect(output.lines.last == "busy", "\(output.output)\(output.errors)")
                 #expect(thumbnails(workplace, "large").count == 2)
                 #expect(origin.downloads.filter { $0.range == nil }.count == 1)
                 // One that is there under one of them is not asked for again.
-                look("\(ranking)/daily/latest")
+                look("\(ranking)/\(daily)/latest")
                 #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown + 1 })
-                let other = try mount.names("\(ranking)/daily/latest")[1]
+                let other = try mount.names("\(ranking)/\(daily)/latest")[1]
                 let second = try workplace.run([
-                    "python3", "-c", Self.manager, ranking, "visit:daily", "thumbnail:daily/latest/\(other)",
+                    "python3", "-c", Self.manager, ranking, "visit:\(daily)", "thumbnail:\(daily)/latest/\(other)",
                 ])
                 #expect(second.lines.last == "busy", "\(second.output)\(second.errors)")
                 #expect(thumbnails(workplace, "large").count == Self.shown + 2)
@@ -171,47 +173,51 @@ extension MountSuite {
         /// Semantics: "Folder manners".
         ///
         /// The calls are those of Nautilus: inotify where a person goes, none where it counts.
-        @Test func anItemCountIsRightAndTheNextVisitFindsThumbnails() async throws {
+        @Test(arguments: Service.kinds)
+        func anItemCountIsRightAndTheNextVisitFindsThumbnails(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["top=\(Self.shown)", "days=3"])
-                let ranking = "\(mount.path)/ranking"
+                let (ranking, daily) = ("\(mount.path)/ranking", service.daily)
                 func run(_ steps: String...) throws -> [String] {
                     let output = try workplace.run(["python3", "-c", Self.manager, ranking] + steps)
                     guard output.status == 0 else { throw Failure(output.errors) }
                     return output.lines
                 }
-                let days = try mount.names("\(ranking)/daily").filter { $0 != "latest" }.map { "daily/\($0)" }
+                let days = try mount.names("\(ranking)/\(daily)").filter { $0 != "latest" }.map { "\(daily)/\($0)" }
                 #expect(days.count == 3)
                 // The modes, then the days of one: counted.
-                #expect(try run("visit:.", "count:daily", "count:weekly") == ["8", "4", "4"])
+                #expect(
+                    try run("visit:.", "count:\(daily)", "count:\(service.modes[1])") == [
+                        "\(service.modes.count)", "4", "4",
+                    ])
                 #expect(origin.requests.isEmpty)
                 // A recursive copy looks just like a count: nobody is refused, and no size is asked for.
                 #expect(
-                    try run("visit:daily", "count:\(days[0])", "count:\(days[1])")
+                    try run("visit:\(daily)", "count:\(days[0])", "count:\(days[1])")
                         == ["4", "\(Self.shown)", "\(Self.shown)"])
-                #expect(try run("visit:daily", "count:daily/latest") == ["4", "\(Self.shown)"])
+                #expect(try run("visit:\(daily)", "count:\(daily)/latest") == ["4", "\(Self.shown)"])
                 #expect(origin.pictureRequests.isEmpty)
                 // Who goes there sees everything, with thumbnails, and counts what is known from then on.
                 let entries = try origin.ranking("daily", String(days[1].suffix(10))).prefix(Self.shown)
                 #expect(
-                    try run("visit:daily", "count:\(days[1])", "visit:\(days[1])", "stat:\(days[1])")
+                    try run("visit:\(daily)", "count:\(days[1])", "visit:\(days[1])", "stat:\(days[1])")
                         == ["4", "\(entries.count)", "\(entries.count)", "\(entries.count)"])
                 let made = entries.filter { !$0.isWithheld }.count
                 #expect(poll { thumbnails(workplace, "large").count == made })
                 let requests = origin.requests.count
-                #expect(try run("visit:daily", "count:\(days[1])") == ["4", "\(entries.count)"])
+                #expect(try run("visit:\(daily)", "count:\(days[1])") == ["4", "\(entries.count)"])
                 #expect(origin.requests.count == requests)
-                #expect(try run("plain:daily", "plain:\(days[0])") == ["4", "\(Self.shown)"])
+                #expect(try run("plain:\(daily)", "plain:\(days[0])") == ["4", "\(Self.shown)"])
             }
         }
 
         /// Semantics: "Looking is cheap".
         ///
         /// A file manager's thumbnailer is refused what the file manager then finds; everybody else reads.
-        @Test func aThumbnailerReadsNoPicture() async throws {
+        @Test(arguments: Service.allCases) func aThumbnailerReadsNoPicture(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try mount(workplace, origin)
                 let entries = try zip(mount.names(mount.day()), origin.ranking()).filter { !$0.1.isWithheld }
                 let ranking = "\(mount.path)/ranking"
@@ -228,7 +234,7 @@ extension MountSuite {
                 #expect(lines.dropFirst().prefix(2) == ["busy", "busy"])
                 #expect(Int(lines[3]) ?? 0 > 1000)
                 let downloads = origin.downloads.dropFirst(pictures).map(\.path)
-                #expect(downloads.first?.hasPrefix("/c/480x960/") == true)
+                #expect(downloads.first?.contains(service.previews) == true)
                 #expect(thumbnails(workplace, "large").count == 1)
                 // Who is started by no file manager reads.
                 #expect(try Int(run("thumbnail:\(other)")[0]) ?? 0 > 1000)

@@ -124,9 +124,10 @@ extension MountSuite {
             }
         }
 
-        @Test func whatWasReadIsListedNewestFirstAndSurvives() async throws {
+        @Test(arguments: Service.kinds)
+        func whatWasReadIsListedNewestFirstAndSurvives(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let names = try mount.names(mount.day())
                 let recent = { (mount: Mount) in
@@ -140,7 +141,7 @@ extension MountSuite {
                 for (place, name) in names.prefix(3).reversed().enumerated() {
                     #expect(
                         listed[place]
-                            == "\(Mount.day)_daily_\(name) ../ranking/daily/\(Mount.day)/\(name)")
+                            == "\(Mount.day)_\(service.daily)_\(name) ../ranking/\(service.daily)/\(Mount.day)/\(name)")
                 }
                 // Looking through it reads all and changes nothing.
                 let copies = "\(workplace.directory.path)/recent"
@@ -159,9 +160,10 @@ extension MountSuite {
             }
         }
 
-        @Test func aRandomPictureIsAStoredOneAndNeverTheSameTwice() async throws {
+        @Test(arguments: Service.kinds)
+        func aRandomPictureIsAStoredOneAndNeverTheSameTwice(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let random = "\(mount.path)/random.jpg"
                 let target = { try workplace.run("readlink", random).lines.first ?? "" }
@@ -180,14 +182,14 @@ extension MountSuite {
                     last = now
                     seen.insert(now)
                 }
-                #expect(seen == Set(names.map { "ranking/daily/\(Mount.day)/\($0)" }))
+                #expect(seen == Set(names.map { "ranking/\(service.daily)/\(Mount.day)/\($0)" }))
                 #expect(try read(random).get().count > 1000)
             }
         }
 
-        @Test func filtersHideAndKeepTheRanks() async throws {
+        @Test(arguments: Service.kinds) func filtersHideAndKeepTheRanks(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let plain = try Mount(workplace, of: origin)
                 let all = try plain.names(plain.day())
                 let wide = all.filter { name in
@@ -204,13 +206,13 @@ extension MountSuite {
             }
         }
 
-        @Test func whatLiesBehindTheTopCostsNothing() async throws {
+        @Test(arguments: Service.kinds) func whatLiesBehindTheTopCostsNothing(service: Service) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace)
+                let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["top=20"])
                 let listed = try workplace.run("ls", "-l", mount.day()).lines.count - 1
                 #expect((18...20).contains(listed))
-                #expect(origin.requests.filter { $0.path.hasPrefix("/ranking.php") }.count == 1)
+                #expect(origin.requests.filter { $0.path.hasPrefix(service.lists) }.count == 1)
                 #expect(Set(origin.pictureRequests.map(\.path)).count <= listed)
                 #expect(mount.unmount())
                 // The rest of the day is not lost for a mount that shows more.
