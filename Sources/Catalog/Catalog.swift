@@ -54,6 +54,7 @@ package final class Catalog: Sendable {
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
         _ configuration: Configuration, source: any RankingSource, host: ImageHost,
+        sharedSizes: (any SharedSizes)? = nil,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
         var configuration = configuration
@@ -61,7 +62,7 @@ package final class Catalog: Sendable {
         let (context, overview) = try Self.open(configuration, source, report)
         let memory = LoadedListings()
         let told = ToldDays(overview.newest, context)
-        let sizes = Sizes(context, host: host, memory: memory)
+        let sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
         let records = Records(context)
         let originals = Originals(context, host: host, sizes: sizes)
         let pages = PageFactory(

@@ -38,6 +38,8 @@ package final class ImageCache: Sendable {
         package var mayPreload: @Sendable () -> Bool = { true }
         /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
         package var isPlaceholder: @Sendable (_ name: Substring) -> Bool = { _ in false }
+        /// Where pictures are shared with other machines; nil for nowhere.
+        package var tier: (any PictureTier)?
         /// Whether deadlines are looked after by a timer; tests call `tick` themselves.
         package var hasTimer = true
 

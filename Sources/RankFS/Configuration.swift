@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+package import Rankings
 package import Thumbnails
 
 extension RankFileSystem {
@@ -23,6 +24,8 @@ extension RankFileSystem {
         ///
         /// Must not wait.
         package var bridge: (@Sendable (_ webPage: String) -> Bridge?)?
+        /// Whether a listing's pictures concern its reader alone, and are not shared with other machines.
+        package var isPrivate: @Sendable (ListingKey) -> Bool = { _ in false }
         /// Further files of `/.rankfs` or the root that only the program can write.
         package var helpers: [HelperFile] = []
         /// The whole text of `/.rankfs/version`, its newline included.

@@ -34,7 +34,8 @@ final class Tree: Sendable {
         self.source = source
         self.catalog = catalog
         self.cache = cache
-        animations = AnimationFiles(source: source, catalog: catalog, cache: cache, renderer: renderer)
+        animations = AnimationFiles(
+            source: source, catalog: catalog, cache: cache, renderer: renderer, isPrivate: configuration.isPrivate)
         desktops = Desktops(configuration.processes, now: configuration.monotonicNow)
         helpers = HelperFile.all(configuration)
     }

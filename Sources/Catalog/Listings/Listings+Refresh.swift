@@ -28,6 +28,14 @@ extension Listings {
     package func refresh(_ key: ListingKey) async throws(CatalogError) {
         refused.end(key)
         unanswered.end(key)
+        try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
+    }
+
+    private func result(ofRefreshing key: ListingKey) async -> Result<Void, CatalogError> {
+        do throws(CatalogError) { return .success(try await askAnew(key)) } catch { return .failure(error) }
+    }
+
+    private func askAnew(_ key: ListingKey) async throws(CatalogError) {
         guard let listing = await stored(key) else {
             _ = try await open(key)
             return

@@ -15,15 +15,18 @@ package final class Sizes: Sendable {
 
     private let context: CatalogContext
     private let host: ImageHost
+    /// Nil where no other machine's answers are to be had.
+    private let shared: (any SharedSizes)?
     /// The listings that show sizes.
     private let memory: LoadedListings
     private let flights = SharedTasks<PictureID, Int64>()
     /// Pictures whose told size a download contradicted: headers may tell it again.
     private let doubted = Mutex<Set<PictureID>>([])
 
-    init(_ context: CatalogContext, host: ImageHost, memory: LoadedListings) {
+    init(_ context: CatalogContext, host: ImageHost, shared: (any SharedSizes)? = nil, memory: LoadedListings) {
         self.context = context
         self.host = host
+        self.shared = shared
         self.memory = memory
     }
 
@@ -150,7 +153,7 @@ package final class Sizes: Sendable {
         }
         do throws(CatalogError) {
             if doubted.withLock({ $0.contains(entry.picture) }) { throw .sizeNotTold }
-            let answer = try await askHost(try location(of: entry), urgency)
+            let answer = try await askHost(try location(of: entry), urgency, for: entry.picture, in: listing.key)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             // A download may have told another one meanwhile, and has seen the bytes.
             let size = listing.learnSize(answer, of: entry.picture)
@@ -161,10 +164,18 @@ package final class Sizes: Sendable {
 
     /// How large a picture is: as its listing told, otherwise by asking the image host.
     private func askHost(
-        _ location: PictureLocation, _ urgency: Urgency? = nil
+        _ location: PictureLocation, _ urgency: Urgency? = nil, for picture: PictureID? = nil,
+        in listing: ListingKey? = nil
     ) async throws(CatalogError) -> Int64 {
         if let size = location.size { return size }
-        switch await host.size(at: location, within: context.configuration.timeout, urgency: urgency) {
+        let ask = { @Sendable [host, timeout = context.configuration.timeout] in
+            await host.size(at: location, within: timeout, urgency: urgency)
+        }
+        let told =
+            if let shared, let picture, let listing {
+                await shared.size(of: picture, in: listing, ask: ask)
+            } else { await ask() }
+        switch told {
         case .size(let size): return size
         case .notTold: throw .sizeNotTold
         case .failed(let error): throw .source(error)

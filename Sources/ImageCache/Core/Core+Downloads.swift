@@ -34,6 +34,8 @@ extension Core {
             number: download.token, download: download, picture: picture, file: file,
             priority: walk == nil ? .reader : .preload, walk: walk)
         reserve(picture.size ?? Self.assumedLength, for: key)
+        // What was begun from the image host is gone on with there.
+        if download.phase == .running { askTier(picture, of: key) }
         return nil
     }
 
@@ -143,16 +145,23 @@ extension Core {
     @discardableResult
     private mutating func forget(_ key: FileKey) -> Downloads.Entry? {
         budget.release(key)
-        return downloads.remove(key)
+        let entry = downloads.remove(key)
+        if let question = entry?.question { effects.append(.withdraw(question)) }
+        if let entry, entry.isOurs { effects.append(.giveUp(entry.picture)) }
+        return entry
     }
 
     /// A whole picture has been moved to its place, or the disk refused.
     mutating func committed(
-        _ key: FileKey, _ file: PartialFile, _ error: FileError?, now: ContinuousClock.Instant
+        _ key: FileKey, _ file: PartialFile, _ result: Result<UInt64, FileError>, now: ContinuousClock.Instant
     ) {
         guard let entry = downloads[key], entry.file === file else { return }
+        if case .success(let hash) = result, !entry.isFromTier, configuration.tier != nil, !entry.picture.isPrivate {
+            downloads[key]?.isOurs = false
+            effects.append(.keep(key, entry.picture, length: entry.download.total ?? 0, hash: hash))
+        }
         forget(key)
-        if let error {
+        if case .failure(let error) = result {
             effects.append(.unlink(file))
             refused(error.text)
         } else {
@@ -199,6 +208,7 @@ extension Core {
         let file = PartialFile(key, key: entry.picture.id.key, store: store, spare: spare)
         downloads[key]?.transfers = [:]
         downloads[key]?.unnoted = 0
+        downloads[key]?.isFromTier = false
         downloads[key]?.file = file
         downloads[key]?.download.clear(total: sizes.first ?? entry.picture.size, token: token)
     }
@@ -226,6 +236,7 @@ extension Core {
     private mutating func park(_ key: FileKey, _ entry: Downloads.Entry, reserved: Int64) {
         let download = entry.download
         guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
+        guard download.phase != .asking else { return effects.append(.discard(entry.file)) }
         guard download.validator != nil, download.received > 0, !entry.file.isInMemory else {
             return effects.append(.discard(entry.file))
         }

@@ -136,6 +136,7 @@ struct Core: Sendable {
         guard priority != entry.priority else { return }
         downloads[key]?.priority = priority
         for transfer in entry.transfers.values { effects.append(.setPriority(transfer, priority)) }
+        if priority == .reader, let question = entry.question { effects.append(.hurry(question)) }
     }
 
     // MARK: - Wishes
@@ -198,6 +199,13 @@ enum Effect: Sendable {
     case resume(Wait, WaitResult)
     /// Look at the partial file of an earlier download.
     case reopen(FileKey, PartialFile)
+    /// Ask the tier for a picture, tell it that somebody waits, or ask no longer.
+    case askTier(FileKey, PartialFile, PictureRequest, TierQuestion)
+    case hurry(TierQuestion)
+    case withdraw(TierQuestion)
+    /// Tell the tier that a picture is stored, or that it will not be.
+    case keep(FileKey, PictureRequest, length: Int64, hash: UInt64)
+    case giveUp(PictureRequest)
     /// Keep a partial file for later.
     case park(PartialFile, total: Int64?, validator: String?, present: RangeSet)
     case discard(PartialFile)

@@ -33,6 +33,12 @@ extension ImageCache {
             let found = file.resume()
             let now = configuration.monotonicNow()
             run { core in core.reopened(key, file, found, now: now) }
+        case .askTier(let key, let file, let picture, let question): askTier(key, file, picture, question)
+        case .hurry(let question): question.urgency.raise()
+        case .withdraw(let question): question.cancel()
+        case .keep(let key, let picture, let length, let hash):
+            configuration.tier?.keep(picture.id, at: store.path(of: key), length: length, hash: hash)
+        case .giveUp(let picture): configuration.tier?.giveUp(picture.id)
         case .park(let file, let total, let validator, let present):
             file.note(total: total, validator: validator, present: present)
         case .settled(let waiting): for continuation in waiting { continuation.resume() }
@@ -119,23 +125,38 @@ extension ImageCache {
         }
     }
 
-    private func commit(_ key: FileKey, _ file: PartialFile, length: Int64) {
-        disk.async { [self] in
-            var failure: FileError?
-            do throws(FileError) {
-                guard let data = file.current else { throw FileError("storing", 2) }
-                try CacheFiles.write(giveWay: { giveWay(to: key) }) { () throws(FileError) in
-                    try store.commit(data, as: key, key: file.key, length: length)
-                }
-            } catch {
-                failure = error
-                // Deleted under us: the next picture finds a directory again.
-                try? store.reopen()
+    private func askTier(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, _ question: TierQuestion) {
+        guard let tier = configuration.tier else { return }
+        let room = picture.size ?? DownloadLimits.largestUnknown
+        question.ask { [self] in
+            let length = unsafe await tier.fetch(picture.id, length: picture.size, urgency: question.urgency) {
+                [self] bytes, offset in
+                do throws(FileError) {
+                    let refusal = unsafe try file.write(
+                        bytes, at: offset, total: room, giveWay: { giveWay(to: key) })
+                    if let refusal { run { core in core.refused(refusal.text) } }
+                    return true
+                } catch { return false }
             }
             let now = configuration.monotonicNow()
-            run { core in core.committed(key, file, failure, now: now) }
+            run { core in core.tierAnswered(key, file, picture, length: length, now: now) }
+        }
+    }
+
+    private func commit(_ key: FileKey, _ file: PartialFile, length: Int64) {
+        disk.async { [self] in
+            let result = Result { () throws(FileError) in
+                guard let data = file.current else { throw FileError("storing", 2) }
+                return try CacheFiles.write(giveWay: { giveWay(to: key) }) { () throws(FileError) in
+                    try store.commit(data, as: key, key: file.key, length: length)
+                }
+            }
+            // Deleted under us: the next picture finds a directory again.
+            if case .failure = result { try? store.reopen() }
+            let now = configuration.monotonicNow()
+            run { core in core.committed(key, file, result, now: now) }
             let isWritten = writeIndex()
-            if failure == nil, isWritten { run { core in core.stores() } }
+            if case .success = result, isWritten { run { core in core.stores() } }
             checkDisk()
         }
     }

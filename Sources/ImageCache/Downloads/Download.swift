@@ -9,6 +9,8 @@ struct Download: Sendable {
     enum Phase: Equatable, Sendable {
         /// A partial file of an earlier download is being looked at.
         case opening
+        /// The tier is asked for all of it.
+        case asking
         case running
         /// All bytes are there, and are being held against the digest that the listing told.
         case checking
@@ -78,9 +80,9 @@ struct Download: Sendable {
 
     /// Whether it is to end: nothing wants it, unless it is nearly done and may go on.
     func isForsaken(isClosing: Bool) -> Bool {
-        guard !isWanted, phase == .running || phase == .opening || phase == .checking && isClosing else {
-            return false
-        }
+        guard !isWanted,
+            phase == .running || phase == .opening || phase == .asking || phase == .checking && isClosing
+        else { return false }
         let isNearlyDone = remaining.map { $0 <= DownloadLimits.worthFinishing } ?? false && !segments.isEmpty
         return !isNearlyDone || isClosing
     }

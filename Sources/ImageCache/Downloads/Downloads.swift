@@ -18,6 +18,12 @@ struct Downloads: Sendable {
         var walk: UInt64?
         /// Bytes written since the partial state was last noted.
         var unnoted: Int64 = 0
+        /// What the tier is asked; nil once it has answered.
+        var question: TierQuestion?
+        /// Whether its bytes came from the tier.
+        var isFromTier = false
+        /// Whether other machines may wait for this one to download it.
+        var isOurs = false
     }
 
     /// Somebody who waits, for bytes or, without an open picture, for the length.

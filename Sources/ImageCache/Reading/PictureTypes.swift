@@ -9,11 +9,17 @@ package struct PictureRequest: Sendable {
     package var size: Int64?
     /// The path below the mount by which people know it, for displays; asked only when one looks.
     package var path: (@Sendable () -> String)?
+    /// Whether it concerns nobody but its reader, and is not shared with other machines.
+    package var isPrivate: Bool
 
-    package init(id: PictureID, location: PictureLocation, size: Int64?, path: (@Sendable () -> String)? = nil) {
+    package init(
+        id: PictureID, location: PictureLocation, size: Int64?, isPrivate: Bool = false,
+        path: (@Sendable () -> String)? = nil
+    ) {
         self.id = id
         self.location = location
         self.size = size
+        self.isPrivate = isPrivate
         self.path = path
     }
 }

@@ -14,16 +14,21 @@ final class AnimationFiles: Sendable {
     private let catalog: Catalog
     private let cache: ImageCache
     private let renderer: any Rendering
+    private let isPrivate: @Sendable (ListingKey) -> Bool
     private let encoding = Mutex<[PictureID: Task<Result<[UInt8], Failure>, Never>]>([:])
 
     /// Bytes of an animation that is made; the largest archives served have some 40 MB.
     private static let bound = 64 << 20
 
-    init(source: any RankingSource, catalog: Catalog, cache: ImageCache, renderer: any Rendering) {
+    init(
+        source: any RankingSource, catalog: Catalog, cache: ImageCache, renderer: any Rendering,
+        isPrivate: @escaping @Sendable (ListingKey) -> Bool
+    ) {
         self.source = source
         self.catalog = catalog
         self.cache = cache
         self.renderer = renderer
+        self.isPrivate = isPrivate
     }
 
     /// The identity of what is made of a work's animation; nil if the listing has none.
@@ -53,7 +58,8 @@ final class AnimationFiles: Sendable {
         do throws(ImageCacheError) {
             archive = try cache.open(
                 PictureRequest(
-                    id: entry.picture, location: location, size: length, path: { MatroskaFile(work: work).path.text }),
+                    id: entry.picture, location: location, size: length,
+                    isPrivate: isPrivate(listing.key), path: { MatroskaFile(work: work).path.text }),
                 neighbours: nil)
         } catch { throw .picture(error) }
         let title = await catalog.records.listedWork(work)?.title ?? ""

@@ -67,7 +67,8 @@ struct AvatarFile: TreeFile {
         let picture = PictureID(
             work: WorkID(rawValue: author.rawValue), page: 0, rendition: .avatar, uploaded: uploaded)
         var request = PictureRequest(
-            id: picture, location: location, size: tree.cache.storedSize(of: picture), path: { path.text })
+            id: picture, location: location, size: tree.cache.storedSize(of: picture), isPrivate: true,
+            path: { path.text })
         if request.size != nil { return request }
         do throws(CatalogError) {
             request.size = try await tree.catalog.sizes.size(of: picture, at: location)

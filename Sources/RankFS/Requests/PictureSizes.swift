@@ -84,7 +84,7 @@ final class PictureSizes: Sendable {
             let entry = listing.entries[index]
             let request = PictureRequest(
                 id: entry.picture, location: try tree.location(of: entry), size: nil,
-                path: { listing.path(of: entry) })
+                isPrivate: tree.configuration.isPrivate(listing.key), path: { listing.path(of: entry) })
             return (try await tree.learnSize(of: request), isAnnounced: false)
         } catch {
             throw .catalog(error)

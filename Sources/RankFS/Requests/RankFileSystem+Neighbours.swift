@@ -7,6 +7,7 @@ extension RankFileSystem {
     func neighbours(_ listing: Listing, _ index: Int, isBulk: Bool = false) -> Neighbours {
         let orders = listing.browsingOrders
         let place = Int(orders.places[index])
+        let isPrivate = configuration.isPrivate(listing.key)
         return Neighbours(
             directory: inodes.number(of: .directory(listing.directory)), index: place,
             byTime: PictureOrder(places: orders.timePlaces, indices: orders.byTime), isBulk: isBulk
@@ -15,7 +16,7 @@ extension RankFileSystem {
             let entry = listing.entries[index]
             return tree.knownLocation(of: entry).map {
                 PictureRequest(
-                    id: entry.picture, location: $0, size: listing.size(at: index),
+                    id: entry.picture, location: $0, size: listing.size(at: index), isPrivate: isPrivate,
                     path: { listing.path(of: entry) })
             }
         }

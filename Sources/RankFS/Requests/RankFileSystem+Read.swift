@@ -93,7 +93,7 @@ extension RankFileSystem {
     ) throws(Failure) -> OpenPicture {
         let picture = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
-            path: { node.path.text })
+            isPrivate: configuration.isPrivate(listing.key), path: { node.path.text })
         do throws(ImageCacheError) {
             return try tree.cache.open(
                 picture, neighbours: neighbours(listing, index, isBulk: request.isBulk),

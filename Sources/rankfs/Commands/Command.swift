@@ -15,6 +15,7 @@ enum Command: Hashable, Sendable {
     case act(MountCommand, paths: [String])
     case logout(MountRequest)
     case fetch(FetchRequest)
+    case tier(TierAction)
     /// The script by which a shell completes command lines; for `make install`, not listed in help.
     case completions(CompletionShell)
     /// What `mount` starts before it gives up root; not listed in help.
@@ -50,6 +51,7 @@ extension Command {
             try LogoutCommand.run(source: request.source, settings: settings, home: home)
         case .act(let command, let paths): try ActCommand.run(command, paths: paths)
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
+        case .tier(let action): try TierCommand.run(action)
         case .completions(let shell): Output.print(shell.script, terminator: "")
         case .guardMount(let mount): mount.serve()
         case .version: Output.print("rankfs \(Version.text)")

@@ -76,6 +76,18 @@ enum CommandDetails {
         mounted or it is not rankfs's.
         """
 
+    static let tier = """
+          info [SOURCE]     prints what is on the shared tier, whichever machine brought it there
+          verify [SOURCE]   reads every object there, and removes what does not have the bytes that were written
+          warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
+                            a day, or a month as ranking/daily/2024-01-01..2024-01-31
+
+        The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
+        What a mount had stored before it had a tier is not brought there: `rankfs evict` it first.
+        Exit status: 0 done and all was right, 1 verify removed something or warm could not bring all, 64 usage, 69 the store cannot
+        be asked, 78 configuration.
+        """
+
     static let session = """
         Signs in with the session of a browser: \(accounts.use) need that. FILE is a
         cookies.txt as browsers' extensions export it; - is the standard input; without either, \(accounts.secret) is
@@ -97,8 +109,9 @@ enum CommandDetails {
           --fix    mend what is safe to mend, and say so: set the marks on the cache directory, take others' rights on session
                    and configuration away, clear mounts whose process has died, remove what a crash left
           --service  only ask the service for what rankfs takes for granted of it, in 12 requests at most and without the
-                   session: a ranking, a record, parts of a picture, protocol, certificate. Each is `kept`, `changed` or `unknown`.
-                   Nothing in it is private: paste it into a report
+                   session: a ranking, a record, parts of a picture, protocol, certificate; of a board order, rating and one
+                   original's MD5 as well. Each is `kept`, `changed` or `unknown`. Nothing in it is private: paste it into
+                   a report
           --json   the same for programs
         Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
         """

@@ -196,6 +196,27 @@ extension CommandParser {
         return .cache(action, request)
     }
 
+    mutating func tier() throws(ProgramError) -> Command {
+        if words.first == "warm" {
+            guard case .fetch(let request) = try FetchRequest.command(words.dropFirst()) else {
+                return .help(topic: name)
+            }
+            guard request.target == nil else {
+                throw ProgramError(.usage, "warm copies nothing; `rankfs fetch --to` does.")
+            }
+            return .tier(.warm(request))
+        }
+        if try readMountWords() { return .help(topic: name) }
+        if positions.count == 2 { request.source = try SourceName(argument: positions[1]) }
+        switch (positions.first, positions.count) {
+        case ("info", 1...2): return .tier(.info(request))
+        case ("verify", 1...2): return .tier(.verify(request))
+        default:
+            throw ProgramError(
+                .usage, "say what to do: rankfs tier info|verify [SOURCE] [-o OPTIONS], or rankfs tier warm PATH….")
+        }
+    }
+
     mutating func doctor() throws(ProgramError) -> Command {
         try refuseCookies()
         var flags: Set<String> = []

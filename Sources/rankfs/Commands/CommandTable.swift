@@ -62,6 +62,10 @@ enum CommandTable {
             summary: "what is stored: look at, check, shrink or remove it", details: CommandDetails.cache
         ) { parser throws(ProgramError) in try parser.cache() },
         CommandDefinition(
+            "tier", "info|verify|warm [SOURCE | PATH…] [-o OPTION,…]", brief: "info|verify|warm [PATH…]",
+            summary: "what machines share: look at, check or fill it", details: CommandDetails.tier
+        ) { parser throws(ProgramError) in try parser.tier() },
+        CommandDefinition(
             "login", "[FILE | -] [-o OPTION,…]", brief: "[FILE]",
             summary: "sign in, with a cookies.txt or by asking", details: CommandDetails.session
         ) { parser throws(ProgramError) in try parser.login() },

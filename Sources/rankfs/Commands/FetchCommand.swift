@@ -34,6 +34,11 @@ enum FetchCommand {
         withExtendedLifetime(signals) {}
     }
 
+    /// The one mount that all paths are in.
+    static func mount(of paths: [String]) throws(ProgramError) -> String {
+        try resolve(paths, now: WallClock.now()).mount
+    }
+
     /// The one mount that all paths are in, and the paths in the order in which they were named, each once.
     private static func resolve(
         _ arguments: [String], now: Int64

@@ -33,6 +33,7 @@ struct DoctorCommand {
             if !done.isEmpty { findings = look() }
         }
         findings += network
+        if !settings.isOffline, let tier = TierProbe.finding(settings, home: home) { findings.append(tier) }
         if request.json {
             Output.print(Self.json(findings, fixed: done), terminator: "")
         } else {

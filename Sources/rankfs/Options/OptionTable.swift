@@ -76,7 +76,7 @@ enum OptionTable {
 
     /// Every option, in the order of help.
     static let all: [OptionDefinition] =
-        places + contents + SourceChoices.definitions + filters + network + session + logging
+        places + contents + SourceChoices.definitions + filters + network + session + TierOptions.all + logging
 
     private static let places: [OptionDefinition] = [
         OptionDefinition(
@@ -212,7 +212,8 @@ enum OptionTable {
             settings.imageURL = try plainOrigin(text)
         },
         OptionDefinition(
-            "ca_file", "FILE", standard: "none", help: "certificates (PEM) that sign those of api_url and image_url"
+            "ca_file", "FILE", standard: "none",
+            help: "certificates (PEM) that sign those of api_url, image_url and tier_url"
         ) { settings, text, context throws(ExpectedValue) in
             settings.certificates = try ValueParsers.path(text, relativeTo: context.directory, home: context.home)
         },
@@ -231,7 +232,7 @@ enum OptionTable {
         }
     ]
 
-    private static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
+    static func plainOrigin(_ text: String) throws(ExpectedValue) -> OriginURL {
         let url = try OriginURL(text)
         if url.hasUserInfo { throw ExpectedValue("a URL without user name and password") }
         return url

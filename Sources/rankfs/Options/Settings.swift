@@ -1,3 +1,4 @@
+import ObjectStore
 import Rankings
 
 /// Everything that options decide.
@@ -46,6 +47,15 @@ struct Settings: Hashable, Sendable {
     var certificates: String?
     /// A file with the session cookie; absolute.
     var cookies: String?
+    /// Where pictures and answers are shared with other machines; nil for nowhere.
+    var tier: BucketAddress?
+    /// Nil for Amazon's own store in the region.
+    var tierURL: OriginURL?
+    var tierRegion: String?
+    /// A file with the key to the store; absolute.
+    var tierKeys: String?
+    /// Whether what only the signed-in user sees is shared with that user's machines.
+    var sharesPrivate = false
     var logLevel: LogLevel = .info
     /// Where log lines go besides the standard error stream; nil for the default.
     var logFile: String?

@@ -112,6 +112,7 @@ struct MountService {
         configuration.notesRecent = settings.notesRecent
         configuration.isOffline = settings.isOffline
         configuration.bridge = { Bridges.bridge(to: $0, from: request.source, MountTable.current()) }
+        configuration.isPrivate = parts.isPrivate
         configuration.volumeName = "Rankings (\(request.source.rawValue))"
         configuration.thumbnails = thumbnails
         configuration.giveMemoryBack = FreeMemory.giveBack

@@ -8,6 +8,7 @@ import RankFS
 import Rankings
 import Render
 import Sourcing
+import Tier
 
 /// Everything below a mount, wired together: the one place where sources, limits and directories meet.
 ///
@@ -30,12 +31,15 @@ final class Parts: Sendable {
     let meter: MeteredNetwork
     let gate: TokenBucketGate
     let source: any RankingSource
+    /// What is shared with other machines; nil for nothing.
+    let tier: TierParts?
     let catalog: Catalog
     let cache: ImageCache
     /// Decodes what comes from outside, in processes of its own.
     let renderer: Renderer
     /// The embedded origin, for the source `demo`.
     let origin: EmbeddedOrigin?
+    private let settings: Settings
     /// API requests a second once the burst is spent.
     let rate: Double
 
@@ -49,6 +53,7 @@ final class Parts: Sendable {
     private static let stallBound: Duration = .seconds(8)
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
+        self.settings = settings
         let choices = try SourceChoices.of(name, settings)
         origin =
             name.isDemo && settings.apiURL == nil
@@ -79,21 +84,37 @@ final class Parts: Sendable {
         }
         // The embedded origin has no users; the user's session is none of its business.
         let sessions = origin == nil ? Self.sessions(settings, source: name, home: home, log: log) : nil
-        source = name.plugIn.source(
+        let service = name.plugIn.source(
             SourceMeans(
                 client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
                 apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
+        tier = try TierParts.make(
+            settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
+        source = tier?.tier.sharing(service) ?? service
         cache = try Self.openCache(
-            settings, source: name, place: place, network: bound, host: ImageHost(network), mayPreload: maySpend,
-            log: log)
+            settings, source: name, place: place, network: bound, host: ImageHost(network), tier: tier?.tier.pictures,
+            mayPreload: maySpend, log: log)
         images = cache.otherRequests
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: bound, source: source, selection: SourceChoices.text(choices, of: name),
-            host: images, log: log)
+            host: images, sharedSizes: tier?.tier.sizes(needsSignIn: { service.description.needsSignIn($0) }), log: log)
         // The last thing, for nothing above would end it.
         meter.start()
+    }
+
+    /// Whether a listing's pictures are not shared with other machines: what is the user's own, or needs signing in.
+    var isPrivate: @Sendable (ListingKey) -> Bool {
+        guard !settings.sharesPrivate else { return { _ in false } }
+        return { [source] key in
+            switch key {
+            case .ranking(let mode, _): source.description.needsSignIn(mode)
+            // Signed in, they may hold what others do not see.
+            case .author, .artist, .work: source.signIn != .signedOut
+            case .search, .bookmarks, .following: true
+            }
+        }
     }
 
     private static func rate(_ settings: Settings, source: SourceName, isDemo: Bool) -> Double {
@@ -156,7 +177,7 @@ final class Parts: Sendable {
 
     private static func openCache(
         _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, host: ImageHost,
-        mayPreload: @escaping @Sendable () -> Bool, log: Log
+        tier: (any PictureTier)?, mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
         var configuration = ImageCache.Configuration(
             directory: place.directory,
@@ -164,6 +185,7 @@ final class Parts: Sendable {
             freeFloor: place.isInMemory ? 0 : settings.cacheFree,
             preload: settings.preload, timeout: settings.timeout, networkTimeout: network, now: WallClock.now)
         configuration.mayPreload = mayPreload
+        configuration.tier = tier
         configuration.isPlaceholder = source.description.access.isPlaceholder
         // A daemon that was told to stop keeps the lock for up to 5 s: a new mount waits for it instead of failing.
         var attempt = 0
@@ -195,7 +217,7 @@ final class Parts: Sendable {
 
     private static func openCatalog(
         _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, selection: String,
-        host: ImageHost, log: Log
+        host: ImageHost, sharedSizes: (any SharedSizes)?, log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(
@@ -207,7 +229,7 @@ final class Parts: Sendable {
                         top: settings.top),
                     timeout: network,
                     now: WallClock.now),
-                source: source, host: host
+                source: source, host: host, sharedSizes: sharedSizes
             ) { log.record($0) }
         } catch {
             // The database's own words are a sentence already.
@@ -226,6 +248,7 @@ final class Parts: Sendable {
             await catalog.close()
             await cache.close()
         }
+        tier?.close()
         renderer.close()
         meter.close()
         transport.shutdown()

@@ -1,6 +1,7 @@
 import Catalog
 import ImageCache
 import Rankings
+import Tier
 
 /// Events of the parts as log lines.
 extension Log {
@@ -64,6 +65,19 @@ extension Log {
             warning("the index of stored pictures was rebuilt with \(pictures) pictures: \(reason)")
         case .unmarked(let mark, let reason):
             info("the cache could not be marked with \(mark) against backups: \(reason)")
+        }
+    }
+
+    /// Something about the shared tier.
+    func record(_ event: TierEvent) {
+        switch event {
+        case .works: info("the shared tier works again")
+        case .rests(let reason):
+            warning("the shared tier is left alone for a while, for \(reason); the service is asked instead")
+        case .readOnly(let reason):
+            warning("nothing is brought to the shared tier for a while, for \(reason); what is there is read")
+        case .wrongObject(let key):
+            warning("the object \(LogText.escaped(key)) on the shared tier is damaged; it will be replaced")
         }
     }
 

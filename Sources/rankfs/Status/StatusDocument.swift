@@ -5,6 +5,7 @@ import ImageCache
 import RankFS
 import Rankings
 import Thumbnails
+import Tier
 
 /// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
 ///
@@ -31,6 +32,8 @@ struct StatusDocument: Codable, Hashable, Sendable {
     var signIn: SignInFigures
     /// Nil if they are off.
     var thumbnails: ThumbnailFigures?
+    /// Nil if nothing is shared with other machines.
+    var tier: TierFigures?
     /// Requests of the kernel that wait for an answer.
     var waitingRequests: Int
     /// Inodes that the kernel knows; 1 when it knows the root alone.
@@ -66,6 +69,7 @@ extension StatusDocument {
             cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
             network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
             thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
+            tier: (mount.parts.tier?.tier.status).map(TierFigures.init),
             waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
             handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
             recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })
@@ -74,7 +78,7 @@ extension StatusDocument {
     /// All figures for Prometheus.
     var metrics: [MetricFamily] {
         programMetrics + cache.metrics + network.metrics(at: time) + signIn.metrics + network.requests.metrics
-            + catalog.metrics + kernelMetrics + (thumbnails?.metrics ?? [])
+            + catalog.metrics + kernelMetrics + (thumbnails?.metrics ?? []) + (tier?.metrics ?? [])
     }
 
     /// The document for people.
@@ -94,6 +98,7 @@ extension StatusDocument {
         lines += network.requests.summary
         lines += cache.downloadsSummary
         lines += thumbnails?.summary ?? []
+        lines += tier?.summary ?? []
         lines += signIn.summary
         lines += network.summary(at: now)
         for event in recent {

@@ -1,3 +1,4 @@
+import ObjectStore
 import Rankings
 import Testing
 
@@ -35,6 +36,11 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ("image_url", "http://127.0.0.1:2", "//h", { $0.imageURL?.text == "http://127.0.0.1:2" }),
     ("ca_file", "/ca.pem", "", { $0.certificates == "/ca.pem" }),
     ("cookies", "/c.txt", "", { $0.cookies == "/c.txt" }),
+    ("tier", "s3://pool/home", "pool", { $0.tier?.bucket == "pool" && $0.tier?.prefix?.text == "home" }),
+    ("tier_url", "http://127.0.0.1:8333", "http://127.0.0.1/path", { $0.tierURL?.text == "http://127.0.0.1:8333" }),
+    ("tier_region", "eu-west-1", "Earth", { $0.tierRegion == "eu-west-1" }),
+    ("tier_keys", "/k", "", { $0.tierKeys == "/k" }),
+    ("tier_private", "on", "maybe", { $0.sharesPrivate }),
     ("log", "debug", "loud", { $0.logLevel == .debug }),
     ("log_file", "/l", "", { $0.logFile == "/l" }),
 ]

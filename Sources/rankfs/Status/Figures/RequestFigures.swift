@@ -60,6 +60,8 @@ extension StatusDocument.Requests {
             case .picture: picture = .init(counts)
             case .preview: preview = .init(counts)
             case .connection: connection = .init(counts)
+            // In a section of its own.
+            case .tier: break
             }
         }
     }

@@ -1,0 +1,208 @@
+internal import Digests
+internal import ObjectStore
+internal import Rankings
+
+/// A source whose answers machines share: what one of them was told is not asked of the service again.
+///
+/// Rankings that everybody may see, lists of authors' works and records of works are shared; what needs signing in only on request, and
+/// then with the same user's machines alone.
+struct TieredSource: RankingSource {
+    let source: any RankingSource
+    let shared: SharedDocuments
+    /// For what only signed-in users see; nil unless that was asked for.
+    let own: (@Sendable (UserID) -> SharedDocuments)?
+
+    /// Where an answer is shared; nil where it is not.
+    private func documents(needsSignIn: Bool) -> SharedDocuments? {
+        guard !RequestSharing.isRefused else { return nil }
+        guard needsSignIn else { return shared }
+        return source.signIn.user.flatMap { own?($0) }
+    }
+
+    /// Answers about authors and works hold more for those who signed in.
+    private var byUser: SharedDocuments? { documents(needsSignIn: source.signIn != .signedOut) }
+
+    // MARK: - Rankings
+
+    func rankingPage(
+        _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> RankingPage {
+        guard let documents = documents(needsSignIn: description.needsSignIn(mode)) else {
+            return try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+        }
+        guard let day else {
+            return try await newestPage(mode, page: page, documents, deadline: deadline)
+        }
+        return try await rankingPage(mode, day, page, documents) { () async throws(SourceError) in
+            try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+        }
+    }
+
+    private func rankingPage(
+        _ mode: RankingMode, _ day: Day, _ page: Int, _ documents: SharedDocuments,
+        ask: @Sendable () async throws(SourceError) -> RankingPage
+    ) async throws(SourceError) -> RankingPage {
+        guard let document = documents.day(mode, day) else { return try await ask() }
+        let days = description.days(of: mode)
+        let answer = try await document.value("page/\(page)") { asked, now in
+            AnswerAge.isFresh(day, days, asked: asked, now: now)
+        } ask: { () async throws(SourceError) -> PageAnswer<RankingPageRecord> in
+            do throws(SourceError) {
+                let found = try await ask()
+                // Another day is no answer to share.
+                guard found.day == day else { throw .notPublished }
+                return PageAnswer(page: RankingPageRecord(found))
+            } catch .pastTheEnd {
+                return PageAnswer(page: nil)
+            }
+        }
+        guard let record = answer.page else { throw .pastTheEnd }
+        return record.page(page, mode, day)
+    }
+
+    /// Which day is the newest is one answer, its page another: it is the first page of that day for everybody.
+    private func newestPage(
+        _ mode: RankingMode, page: Int, _ documents: SharedDocuments, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> RankingPage {
+        let ask = { @Sendable () async throws(SourceError) -> RankingPage in
+            try await source.rankingPage(mode, day: nil, page: page, deadline: deadline)
+        }
+        guard let newest = documents.document("newest", mode.rawValue) else { return try await ask() }
+        let ordinal = try await newest.value("day") { asked, now in
+            AnswerAge.holds(asked, AnswerAge.newest, now)
+        } ask: { () async throws(SourceError) -> Int in
+            let found = try await ask()
+            await documents.day(mode, found.day)?.offer("page/\(page)", PageAnswer(page: RankingPageRecord(found)))
+            return found.day.ordinal
+        }
+        let day = Day(ordinal: ordinal)
+        return try await rankingPage(mode, day, page, documents) { () async throws(SourceError) in
+            try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+        }
+    }
+
+    // MARK: - Authors and works
+
+    func authorWorks(
+        _ author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [WorkID] {
+        try await value("authors", "\(author.rawValue)", "works", AnswerAge.author) { () async throws(SourceError) in
+            try await source.authorWorks(author, deadline: deadline)
+        }
+    }
+
+    func works(
+        _ ids: [WorkID], of author: UserID, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> [Work] {
+        // The same works are asked for together wherever the list is the same.
+        let name = XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
+        let works: [Work] = try await value("authors", "\(author.rawValue)-\(name)", "records", AnswerAge.author) {
+            () async throws(SourceError) in
+            try await source.works(ids, of: author, deadline: deadline)
+        }
+        return works.map(\.bounded)
+    }
+
+    func artistPage(
+        _ artist: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        let name = XXH3.hex(Array(artist.utf8))
+        let answer = try await value("artists", name, "\(artist)/\(page)", AnswerAge.author) {
+            () async throws(SourceError) -> PageAnswer<WorkPage> in
+            do throws(SourceError) {
+                return PageAnswer(page: try await source.artistPage(artist, page: page, deadline: deadline))
+            } catch .pastTheEnd { return PageAnswer(page: nil) }
+        }
+        guard var found = answer.page else { throw .pastTheEnd }
+        found.works = found.works.map(\.bounded)
+        return found
+    }
+
+    func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
+        var details = try await value("works", "\(work.rawValue)", "details", AnswerAge.record) {
+            () async throws(SourceError) in try await source.details(of: work, deadline: deadline)
+        }
+        details.work = details.work.bounded
+        return details
+    }
+
+    func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AnimationRecord {
+        try await value("works", "\(work.rawValue)", "animation", AnswerAge.record) {
+            () async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
+        }
+    }
+
+    func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
+        try await value("works", "\(work.rawValue)", "originals", AnswerAge.record) {
+            () async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
+        }
+    }
+
+    func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile {
+        try await value("authors", "\(author.rawValue)", "profile", AnswerAge.author) {
+            () async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
+        }
+    }
+
+    private func value<Value: Codable & Sendable>(
+        _ kind: String, _ name: String, _ part: String, _ seconds: Int64,
+        ask: @Sendable () async throws(SourceError) -> Value
+    ) async throws(SourceError) -> Value {
+        guard let document = byUser?.document(kind, name) else { return try await ask() }
+        return try await document.value(part, isFresh: { AnswerAge.holds($0, seconds, $1) }, ask: ask)
+    }
+}
+
+extension SharedDocuments {
+    /// What is known of a day's ranking: its pages, and how large its pictures are.
+    func day(_ mode: RankingMode, _ day: Day) -> SharedDocument? {
+        document("days", mode.rawValue, day.description)
+    }
+}
+
+// MARK: - What is not shared
+
+extension TieredSource {
+    var description: SourceDescription { source.description }
+    var modes: [RankingMode] { source.modes }
+    var signIn: SignIn { source.signIn }
+    var worksPerRequest: Int { source.worksPerRequest }
+    var worksPerSearchPage: Int { source.worksPerSearchPage }
+    var worksPerBookmarksPage: Int { source.worksPerBookmarksPage }
+    var worksPerArtistPage: Int { source.worksPerArtistPage }
+    var authorsPerPage: Int { source.authorsPerPage }
+    /// Nobody knows yet whether that host will be asked for anything.
+    var imageHost: PictureLocation? { nil }
+
+    func searchPage(
+        _ words: String, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        try await source.searchPage(words, page: page, deadline: deadline)
+    }
+
+    func bookmarksPage(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> WorkPage {
+        try await source.bookmarksPage(of: user, page: page, deadline: deadline)
+    }
+
+    func followedAuthors(
+        of user: UserID, page: Int, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> AuthorPage {
+        try await source.followedAuthors(of: user, page: page, deadline: deadline)
+    }
+
+    func files(of work: Work) -> [WorkPicture]? { source.files(of: work) }
+
+    func originalCandidates(of work: Work) -> [String] { source.originalCandidates(of: work) }
+
+    func location(of work: WorkID, picture: String, page: Int, rendition: Rendition) -> PictureLocation? {
+        source.location(of: work, picture: picture, page: page, rendition: rendition)
+    }
+
+    func avatar(_ reference: String) -> (location: PictureLocation, uploaded: Int64)? { source.avatar(reference) }
+
+    func webPage(of work: WorkID) -> String { source.webPage(of: work) }
+
+    func webPage(of author: UserID) -> String { source.webPage(of: author) }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import HTTP
+import ObjectStore
+import Synchronization
+import Tier
+
+/// What `rankfs tier` does.
+enum TierAction: Hashable, Sendable {
+    case info(MountRequest)
+    case verify(MountRequest)
+    case warm(FetchRequest)
+}
+
+/// `rankfs tier`: what machines share on an object store: looked at, checked, and filled ahead.
+enum TierCommand {
+    /// What is listed of a long report.
+    private static let mostLines = 20
+    /// How often a mount is asked how far it is, in microseconds.
+    private static let interval: UInt32 = 250_000
+    /// Looks without any progress after which nobody waits any longer: a minute.
+    private static let mostIdleLooks = 240
+
+    static func run(_ action: TierAction) throws(ProgramError) {
+        switch action {
+        case .info(let request): Output.print(text(of: try survey(request)))
+        case .verify(let request): try verify(request)
+        case .warm(let request): try warm(request)
+        }
+    }
+
+    // MARK: - Looking
+
+    private static func survey(_ request: MountRequest) throws(ProgramError) -> TierInspection.Survey {
+        try ask(request) { (store) async throws(StoreError) in try await TierInspection(store).survey() }
+    }
+
+    private static func verify(_ request: MountRequest) throws(ProgramError) {
+        let found = try ask(request) { (store) async throws(StoreError) in
+            try await TierInspection(store).verify(isRemoving: true)
+        }
+        Output.print(text(of: found))
+        // What was wrong has been listed; scripts ask the exit status.
+        if !found.mistakes.isEmpty { throw ProgramError(.incomplete, "") }
+    }
+
+    /// Asks the store that the settings name; blocks, not for tasks.
+    private static func ask<Answer: Sendable>(
+        _ request: MountRequest,
+        _ question: @escaping @Sendable (ObjectStore) async throws(StoreError) -> Answer
+    ) throws(ProgramError) -> Answer {
+        let (settings, _, home) = try Main.load(request)
+        guard let means = try TierMeans(settings, home: home) else {
+            throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
+        }
+        defer { means.transport.shutdown() }
+        let result = Mutex<Result<Answer, StoreError>>(.failure(.cancelled))
+        BlockingCall.wait { [store = means.store] in
+            let answer = await answer(store, question)
+            result.withLock { $0 = answer }
+        }
+        do throws(StoreError) { return try result.withLock { $0 }.get() } catch {
+            throw ProgramError(
+                .unavailable, "the tier cannot be asked: \(LogText.escaped(error.text, limit: LogText.longestLine)).")
+        }
+    }
+
+    private static func answer<Answer>(
+        _ store: ObjectStore, _ question: (ObjectStore) async throws(StoreError) -> Answer
+    ) async -> Result<Answer, StoreError> {
+        do throws(StoreError) { return .success(try await question(store)) } catch { return .failure(error) }
+    }
+
+    // MARK: - Filling
+
+    /// Reads what is named from a mount, and waits until it is on the tier.
+    private static func warm(_ request: FetchRequest) throws(ProgramError) {
+        let mount = try FetchCommand.mount(of: request.paths)
+        guard try tier(of: mount) != nil else {
+            throw ProgramError(
+                .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
+        }
+        try FetchCommand.run(request, variables: ProcessEnvironment.variables())
+        if request.dryRun { return }
+        var (waiting, idle) = (Int.max, 0)
+        while let figures = try tier(of: mount), figures.waiting > 0 {
+            idle = figures.waiting < waiting ? 0 : idle + 1
+            waiting = figures.waiting
+            guard figures.state == "up", idle < mostIdleLooks else {
+                throw ProgramError(
+                    .incomplete,
+                    "\(Counted.text(waiting, "picture")) could not be brought to the tier yet"
+                        + (figures.reason.map { " (\(LogText.escaped($0)))" } ?? "")
+                        + "; the mount tries again as long as it is there, and after the next start.")
+            }
+            usleep(interval)
+        }
+        Output.print("all of it is on the tier")
+    }
+
+    private static func tier(of mount: String) throws(ProgramError) -> StatusDocument.TierFigures? {
+        try StatusCommand.document(in: try StatusCommand.read(mount), of: mount).tier
+    }
+
+    // MARK: - Texts
+
+    static func text(of survey: TierInspection.Survey) -> String {
+        let services = Set(survey.pictures.keys).union(survey.documents.keys).sorted()
+        var lines = services.map { service in
+            "\(LogText.escaped(service)): " + text(survey.pictures[service], "picture") + ", "
+                + text(survey.documents[service], "document")
+        }
+        if lines.isEmpty { lines = ["nothing is there yet"] }
+        if survey.leases.objects > 0 {
+            lines.append(text(survey.leases, "lease") + " of machines at work, or that died")
+        }
+        if survey.others.objects > 0 { lines.append(text(survey.others, "object") + " of others") }
+        return lines.joined(separator: "\n")
+    }
+
+    static func text(of found: TierInspection.Verification) -> String {
+        var lines = found.mistakes.prefix(mostLines).map { mistake in
+            "removed    \(LogText.escaped(mistake.key, limit: LogText.longestLine)): \(mistake.reason)"
+        }
+        if found.mistakes.count > mostLines { lines.append("           and \(found.mistakes.count - mostLines) more") }
+        lines.append("in order   " + text(found.pictures, "picture") + ", " + text(found.documents, "document"))
+        return lines.joined(separator: "\n")
+    }
+
+    private static func text(_ tally: TierInspection.Tally?, _ word: String) -> String {
+        let tally = tally ?? TierInspection.Tally()
+        return Counted.text(tally.objects, word) + (tally.objects > 0 ? ", \(ValueParsers.sizeText(tally.bytes))" : "")
+    }
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+"""Measures what many machines ask of a service and wait for, with and without a tier (README.md)."""
+
+import argparse
+import collections
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+import store
+
+DAY = 'ranking/daily/2024-04-30'
+#: The origin's clock: the day after.
+NOW = '1714700000'
+#: Seconds between two pictures.
+LOOK = 0.3
+PICTURES = 100
+
+
+class Origin:
+    """The embedded origin, as far away and as fast as the bench has it."""
+
+    def __init__(self, programs, directory):
+        self.log = f'{directory}/origin.log'
+        self.process = subprocess.Popen(
+            [f'{programs}/rankfs-origin', '--latency', '60', '--rate', str(4 << 20), '--large', '--log', self.log, '--now', NOW],
+            stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+
+    def requests(self):
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log) as file:
+            return [json.loads(line) for line in file]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Fleet:
+    """Mounts with a cache each."""
+
+    def __init__(self, programs, directory, options):
+        self.programs, self.directory, self.options, self.mounts = programs, directory, options, []
+
+    def add(self):
+        number = len(self.mounts)
+        mount = f'{self.directory}/machine{number}'
+        os.makedirs(mount)
+        subprocess.run(
+            [f'{self.programs}/rankfs', 'mount', 'pixiv', mount, '-o',
+             f'{self.options},cache_dir={self.directory}/cache{number}'], check=True)
+        self.mounts.append(mount)
+        return mount
+
+    def end(self):
+        for mount in self.mounts:
+            subprocess.run([f'{self.programs}/rankfs', 'unmount', mount])
+
+
+def status(mount):
+    with open(f'{mount}/.rankfs/status.json') as file:
+        return json.load(file)
+
+
+def listed(mount):
+    start = time.monotonic()
+    result = subprocess.run(['ls', '-l', f'{mount}/{DAY}'], stdout=subprocess.DEVNULL)
+    return time.monotonic() - start, result.returncode == 0
+
+
+def pictures(mount, count):
+    folder = f'{mount}/{DAY}'
+    names = (name for name in sorted(os.listdir(folder)) if os.stat(f'{folder}/{name}').st_size)
+    return [f'{folder}/{name}' for _, name in zip(range(count), names)]
+
+
+def read(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def page(mount, waits, sums, lists):
+    """What a person does: list the day, then look at one picture after the other."""
+    lists.append(listed(mount))
+    for path in pictures(mount, PICTURES):
+        start = time.monotonic()
+        data = read(path)
+        waits.append(time.monotonic() - start)
+        sums[os.path.basename(path)].add(hashlib.md5(data).hexdigest())
+        time.sleep(LOOK)
+
+
+def together(fleet, origin, machines):
+    for _ in range(machines):
+        fleet.add()
+    waits, sums, lists = [], collections.defaultdict(set), []
+    threads = [threading.Thread(target=page, args=(mount, waits, sums, lists)) for mount in fleet.mounts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    requests = [one for one in origin.requests() if (one['method'], one['path']) != ('HEAD', '/')]
+    api = [one['path'] for one in requests if one['path'].startswith('/ranking.php')]
+    heads = [one['path'] for one in requests if one['method'] == 'HEAD']
+    bodies = [one for one in requests if one['method'] == 'GET' and not one['path'].startswith('/ranking.php')]
+    sizes = {os.path.basename(path): os.stat(path).st_size for path in pictures(fleet.mounts[0], PICTURES)}
+    waits.sort()
+    print(f'{machines} machines: API {len(api)} ({len(set(api))} different), HEAD {len(heads)} ({len(set(heads))} different), '
+          f'pictures {sum(one["bytes"] for one in bodies) / 1e6:.0f} MB of {len({one["path"] for one in bodies})}, '
+          f'{sum(sizes.values()) / 1e6:.0f} MB of {len(sizes)} read')
+    print(f'  ls -l {min(lists)[0]:.2f} to {max(lists)[0]:.2f} s, {sum(not well for _, well in lists)} failed; wait '
+          f'{waits[len(waits) // 2] * 1e3:.1f} ms median, {waits[int(len(waits) * 0.95)] * 1e3:.0f} p95, {waits[-1] * 1e3:.0f} most; '
+          f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
+
+
+def cold(fleet, origin):
+    first = fleet.add()
+    wanted = [read(path) for path in pictures(first, 60)]
+    while status(first)['tier']['waiting']:
+        time.sleep(0.1)
+    for _ in range(3):
+        before = {one['path'] for one in origin.requests()}
+        asked = len(origin.requests())
+        mount = fleet.add()
+        seconds, _ = listed(mount)
+        paths = pictures(mount, 60)
+        target = f'{mount}.copy'
+        os.makedirs(target)
+        start = time.monotonic()
+        subprocess.run(['cp', *paths, target], check=True)
+        copying = time.monotonic() - start
+        same = [read(f'{target}/{os.path.basename(path)}') for path in paths] == wanted
+        again = [one for one in origin.requests()[asked:] if one['path'] in before]
+        total = sum(map(len, wanted))
+        print(f'cold: ls -l {seconds * 1e3:.0f} ms, cp of 60 {copying:.2f} s, {total / copying / 1e6:.0f} MB/s; '
+              f'asked again of the service: {len(again)}; {"the same bytes" if same else "OTHER BYTES"}')
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--weed', required=True)
+    parser.add_argument('--programs', default='.build/release')
+    parser.add_argument('--machines', type=int, default=4)
+    parser.add_argument('--alone', action='store_true')
+    parser.add_argument('--cold', action='store_true')
+    options = parser.parse_args()
+    programs = os.path.abspath(options.programs)
+    directory = tempfile.mkdtemp(prefix='rankfs-fleet-')
+    one, origin, fleet = None, Origin(programs, directory), None
+    try:
+        text = f'api_url={origin.url},image_url={origin.url}'
+        if not options.alone:
+            one, _, _ = store.serve(os.path.abspath(options.weed), f'{directory}/store')
+            keys = f'{directory}/keys'
+            with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
+                file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
+            # Straight to the store: the relay is for breaking things.
+            text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{one.port},tier_keys={keys}'
+        fleet = Fleet(programs, directory, text)
+        cold(fleet, origin) if options.cold else together(fleet, origin, options.machines)
+    finally:
+        if fleet:
+            fleet.end()
+        origin.end()
+        if one:
+            one.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,288 @@
+import Foundation
+import Testing
+
+extension MountSuite {
+    /// Semantics: "Shared with other machines".
+    @Suite struct FleetTests {
+        /// Pictures that are read of a day.
+        private static let pictures = 6
+
+        /// A machine: a mount with a cache of its own.
+        private func machine(
+            _ name: String, _ workplace: Workplace, _ origin: OriginProcess, _ store: SharedStore, prefix: String,
+            options: [String] = []
+        ) throws -> Mount {
+            let cache = workplace.directory.appending(path: "cache-\(name)").path
+            return try Mount(
+                workplace, of: origin,
+                options: ["cache_dir=\(cache)"] + store.options(workplace, prefix: prefix) + options, named: name)
+        }
+
+        /// The sizes of a whole day, and the bytes of its first pictures.
+        private func read(_ mount: Mount) throws -> [String: Data] {
+            let day = mount.day()
+            let names = try mount.readable(day).prefix(Self.pictures)
+            return try Dictionary(
+                uniqueKeysWithValues: names.map { name in
+                    let data = try MountTests.read("\(day)/\(name)").get()
+                    #expect(try status(of: "\(day)/\(name)").st_size == data.count)
+                    return (name, data)
+                })
+        }
+
+        private func tier(_ mount: Mount) throws -> [String: Any] {
+            try #require(try mount.status()["tier"] as? [String: Any])
+        }
+
+        private func number(_ name: String, _ mount: Mount) throws -> Int {
+            try #require(try tier(mount)[name] as? Int)
+        }
+
+        /// Returns once all that a machine has is on the store.
+        private func settle(_ mount: Mount) throws {
+            guard poll(upTo: 60, { (try? number("waiting", mount)) == 0 }) else {
+                throw Failure("still waiting: \(try tier(mount))")
+            }
+        }
+
+        /// What the origin was asked that is no connection made ahead.
+        private func asked(_ origin: OriginProcess) -> [LoggedRequest] { origin.requests.filter { !$0.isConnection } }
+
+        private func prefix() -> String { "t\(UUID().uuidString.lowercased())" }
+
+        @Test(arguments: [Service.pixiv, .danbooru])
+        func whatOneMachineHasTheOtherDoesNotAskFor(_ service: Service) async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace, service: service), try SharedStore.running())
+                let prefix = prefix()
+                // What the one did not come to preload the other would ask for.
+                let plain = ["prefetch=0"]
+                let first = try machine("first", workplace, origin, store, prefix: prefix, options: plain)
+                let seen = try read(first)
+                try settle(first)
+                #expect(first.unmount())
+                let before = asked(origin).count
+                let second = try machine("second", workplace, origin, store, prefix: prefix, options: plain)
+                #expect(try read(second) == seen)
+                #expect(asked(origin).count == before)
+                #expect(try number("hits", second) >= Self.pictures)
+                #expect(try number("answers_asked", second) == 0)
+            }
+        }
+
+        @Test func machinesAtOnceAskOnce() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                let machines = try (1...4).map {
+                    try machine("machine\($0)", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+                }
+                let group = DispatchGroup()
+                let found = Found()
+                for mount in machines {
+                    group.enter()
+                    Thread.detachNewThread {
+                        defer { group.leave() }
+                        found.add(Result { try self.read(mount) })
+                    }
+                }
+                #expect(group.wait(timeout: .now() + 120) == .success)
+                let all = try found.all.map { try $0.get() }
+                #expect(all.count == 4 && Set(all).count == 1)
+                for mount in machines { try settle(mount) }
+                let requests = asked(origin)
+                let pages = requests.filter { $0.path.hasPrefix("/ranking.php") }.map(\.path)
+                #expect(Set(pages).count == pages.count, "\(pages)")
+                let heads = requests.filter { $0.method == "HEAD" }.map(\.path)
+                #expect(Set(heads).count == heads.count)
+                let bytes = requests.filter { $0.method == "GET" && $0.isPicture }
+                    .filter { $0.bytes != 1 }
+                // On a busy machine one of them may be tired of waiting: `fleet.py` has the figure.
+                let (sent, read) = (bytes.reduce(0) { $0 + ($1.bytes ?? 0) }, all[0].values.reduce(0) { $0 + $1.count })
+                #expect(sent < Int64(read) * 2, "\(sent) bytes for \(read)")
+            }
+        }
+
+        /// What a store may do wrong, and to which requests.
+        static let faults = [
+            ("403", ""), ("500", ""), ("503", ""), ("close", ""), ("silent", ""), ("slow", "GET"), ("flip", "GET"),
+            ("short", "GET"), ("length", "GET"), ("507", "PUT"), ("403", "PUT"), ("silent", "PUT"),
+            ("silent", "GET .*pictures"), ("500", "GET .*documents"),
+        ]
+
+        @Test(arguments: faults)
+        func whateverTheStoreDoesTheServiceAnswers(_ fault: String, _ match: String) async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                defer { try? store.fail(nil) }
+                let prefix = prefix()
+                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let seen = try read(first)
+                try settle(first)
+                try store.fail(fault, match)
+                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                #expect(try read(second) == seen)
+                // Whoever never had a tier sees the same.
+                try store.fail(nil)
+                #expect(second.unmount())
+            }
+        }
+
+        @Test func aStoreThatStopsAndComesBackIsForgiven() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                try store.stop()
+                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let seen = try read(first)
+                #expect(try tier(first)["state"] as? String == "resting")
+                #expect(try first.status()["recent"].map { "\($0)" }?.contains("the service is asked instead") == true)
+                #expect(try number("waiting", first) > 0)
+                #expect(first.unmount())
+                try store.start()
+                // What was downloaded meanwhile is brought by the next run.
+                let next = try machine("first", workplace, origin, store, prefix: prefix)
+                try settle(next)
+                #expect(try number("uploads", next) >= Self.pictures)
+                #expect(next.unmount())
+                // Sizes were not told to anybody; a byte of a picture tells some of them.
+                let downloads = { self.asked(origin).filter { $0.method == "GET" && $0.isPicture && $0.bytes != 1 } }
+                let before = downloads()
+                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                #expect(try read(second) == seen)
+                let again = Set(downloads().dropFirst(before.count).map(\.path))
+                #expect(again.isDisjoint(with: before.map(\.path)), "\(again)")
+            }
+        }
+
+        @Test func aMachineThatIsKilledHoldsNobodyUp() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let names = try first.readable(first.day())
+                let picture = try #require(names.first)
+                origin.freeze()
+                let reader = try workplace.start("/bin/cat", ["\(first.day())/\(picture)"])
+                #expect(try poll { try store.count("PUT .*leases/pictures") > 0 })
+                first.killHard()
+                _ = reader.wait(upTo: 10)
+                origin.thaw()
+                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                let data = try MountTests.read("\(second.day())/\(picture)").get()
+                #expect(try status(of: "\(second.day())/\(picture)").st_size == data.count)
+                #expect(try #require(read(second)[picture]) == data)
+            }
+        }
+
+        @Test func damagedObjectsAreFoundReplacedAndReported() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                defer { try? store.fail(nil) }
+                let prefix = prefix()
+                let rankfs = "\(Workplace.programs)/rankfs"
+                let options = try store.options(workplace, prefix: prefix).joined(separator: ",")
+                let first = try machine("first", workplace, origin, store, prefix: prefix)
+                let seen = try read(first)
+                try settle(first)
+                // It would go on bringing what it preloads.
+                #expect(first.unmount())
+                let info = try workplace.run(rankfs, "tier", "info", "-o", options)
+                #expect(info.status == 0 && info.output.contains("pictures"), "\(info.output)\(info.errors)")
+                #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
+
+                try store.fail("flip", "GET .*pictures")
+                let verified = try workplace.run(rankfs, "tier", "verify", "-o", options)
+                #expect(verified.status == 1)
+                #expect(verified.output.contains("its bytes are not those that were written"), "\(verified.output)")
+                try store.fail(nil)
+                #expect(try workplace.run(rankfs, "tier", "info", "-o", options).output.contains(": 0 pictures"))
+
+                let second = try machine("second", workplace, origin, store, prefix: prefix)
+                #expect(try read(second) == seen)
+                try settle(second)
+                #expect(try number("uploads", second) >= Self.pictures)
+                #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
+            }
+        }
+
+        @Test func aDayIsFilledForOthers() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace, service: .danbooru), try SharedStore.running())
+                let prefix = prefix()
+                let first = try machine("first", workplace, origin, store, prefix: prefix, options: ["top=8"])
+                let rankfs = "\(Workplace.programs)/rankfs"
+                let warm = try workplace.run(rankfs, "tier", "warm", first.day())
+                #expect(warm.output.contains("all of it is on the tier"), "\(warm.output)\(warm.errors)")
+                #expect(first.unmount())
+                let before = asked(origin).count
+                let second = try machine("second", workplace, origin, store, prefix: prefix, options: ["top=8"])
+                for name in try second.readable(second.day()) {
+                    _ = try MountTests.read("\(second.day())/\(name)").get()
+                }
+                #expect(asked(origin).count == before)
+                let alone = try Mount(workplace, of: origin, named: "alone")
+                let refused = try workplace.run(rankfs, "tier", "warm", alone.day())
+                #expect(refused.status == 64 && refused.errors.contains("tier="), "\(refused.errors)")
+            }
+        }
+
+        @Test func theSecretIsNowhere() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let prefix = prefix()
+                let log = workplace.directory.appending(path: "log").path
+                let mount = try machine(
+                    "first", workplace, origin, store, prefix: prefix, options: ["log=debug", "log_file=\(log)"])
+                _ = try read(mount)
+                try settle(mount)
+                let pid = mount.child.pid
+                let table = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+                let line = try String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
+                let told = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path, "--json")
+                let doctor = try workplace.run(
+                    "\(Workplace.programs)/rankfs", "doctor", "-o",
+                    (store.options(workplace, prefix: prefix) + [origin.mountOptions]).joined(separator: ","))
+                #expect(doctor.output.contains("shared tier"), "\(doctor.output)")
+                let texts = [
+                    table, line, told.output, doctor.output, doctor.errors, mount.child.errorText,
+                    try String(contentsOfFile: log, encoding: .utf8),
+                ]
+                for text in texts { #expect(!text.contains(store.secret)) }
+                #expect(line.contains("tier_keys="))
+            }
+        }
+
+        @Test func mistakesInTheOptionsAreSentences() async throws {
+            try await withWorkplace { workplace in
+                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let folder = try workplace.folder("mount")
+                for (options, status, word) in [
+                    ("tier=pool", 64, "s3://BUCKET"), ("tier=s3://Pool", 64, "s3://BUCKET"),
+                    ("tier=s3://pool,tier_url=http://127.0.0.1:1/path", 64, "without a path"),
+                    ("tier=s3://pool,tier_region=Earth", 64, "region"),
+                    ("tier=s3://pool,tier_keys=/nonexistent", 78, "cannot be read"),
+                ] {
+                    let refused = try workplace.mount(origin, on: folder, options)
+                    #expect(refused.status == Int32(status), "\(options): \(refused.status) \(refused.errors)")
+                    #expect(refused.errors.contains(word), "\(options): \(refused.errors)")
+                }
+                let keys = try #require(store.options(workplace, prefix: "x").last).dropFirst("tier_keys=".count)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: String(keys))
+                let exposed = try workplace.mount(origin, on: folder, "tier=s3://pool,tier_keys=\(keys)")
+                #expect(exposed.status == 78 && exposed.errors.contains("chmod 600"), "\(exposed.errors)")
+            }
+        }
+    }
+}
+
+/// What several readers found.
+private final class Found: @unchecked Sendable {
+    // @unchecked: the lock guards the list.
+    private let lock = NSLock()
+    private var list: [Result<[String: Data], any Error>] = []
+
+    var all: [Result<[String: Data], any Error>] { lock.withLock { list } }
+
+    func add(_ result: Result<[String: Data], any Error>) { lock.withLock { list.append(result) } }
+}

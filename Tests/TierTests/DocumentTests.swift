@@ -1,0 +1,271 @@
+import HTTP
+import ObjectStore
+import Rankings
+import TestSupport
+import Testing
+
+@testable import Tier
+
+/// Documents that machines fill together, each machine with a clock and a memory of its own.
+@Suite struct DocumentTests {
+    private let memory = MemoryStore()
+    private let clock = ManualClock()
+    private let key: ObjectKey
+
+    init() throws { key = try #require(ObjectKey("documents/a/b")) }
+
+    /// One of several machines.
+    private func machine(_ name: String) throws -> (document: SharedDocument, store: TierStore) {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        return (SharedDocument(key, store: store, leases: Leases(store, owner: name)), store)
+    }
+
+    /// Counts questions.
+    private actor Service {
+        private(set) var asked = 0
+
+        func answer(_ text: String) -> String {
+            asked += 1
+            return text
+        }
+    }
+
+    /// Lets time pass, while somebody waits for that, until some task is done.
+    private func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await clock.passing(work)
+    }
+
+    @Test func whatOneWasToldTheOtherDoesNotAsk() async throws {
+        let service = Service()
+        let (first, _) = try machine("1")
+        let told = try await passing {
+            let told = try await first.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
+            await first.settle()
+            return told
+        }
+        #expect(told == "told")
+        let (second, store) = try machine("2")
+        let shared = try await second.value("page/1", isFresh: { _, _ in true }) { await service.answer("again") }
+        #expect(shared == "told")
+        #expect(await service.asked == 1)
+        #expect(store.figures.answersShared == 1)
+        // The lease is given back when there is nothing more to ask.
+        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+    }
+
+    @Test func whoComesMeanwhileWaitsForTheAnswer() async throws {
+        let service = Service()
+        let (machines, gate) = (try (1...8).map { try machine("\($0)").document }, AsyncStream<Void>.makeStream())
+        let answers = try await passing {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for document in machines {
+                    group.addTask {
+                        try await document.value("page/1", isFresh: { _, _ in true }) {
+                            gate.continuation.finish()
+                            for await _ in gate.stream {}
+                            return await service.answer("told")
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        #expect(answers == Array(repeating: "told", count: 8))
+        #expect(await service.asked == 1)
+    }
+
+    @Test func whoHasWaitedLongEnoughAsksForItself() async throws {
+        let service = Service()
+        // A machine that took the lease and died.
+        let dead = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        guard case .held = await Leases(dead, owner: "dead").claim(key, seconds: 10) else {
+            Issue.record("no lease")
+            return
+        }
+        let (document, _) = try machine("2")
+        let began = clock.now
+        let told = try await passing {
+            try await document.value("page/1", isFresh: { _, _ in true }) { await service.answer("told") }
+        }
+        #expect(told == "told")
+        #expect(clock.now - began < SharedDocument.patience + .seconds(1))
+    }
+
+    @Test func aQuestionThatFailsLetsOthersAsk() async throws {
+        let (first, _) = try machine("1")
+        await #expect(throws: SourceError.timedOut) {
+            try await first.value("a", isFresh: { _, _ in true }) { () async throws(SourceError) -> String in
+                throw .timedOut
+            }
+        }
+        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+        let (second, _) = try machine("2")
+        let before = clock.now
+        #expect(try await second.value("a", isFresh: { _, _ in true }) { () -> String in "told" } == "told")
+        #expect(clock.now == before)
+    }
+
+    @Test func whoHasJustAskedAsksAgainAtOnce() async throws {
+        let (document, _) = try machine("1")
+        for name in ["a", "b"] {
+            let before = clock.now
+            #expect(try await document.value(name, isFresh: { _, _ in true }) { () -> String in name } == name)
+            #expect(clock.now == before)
+            try await passing {
+                await document.settle()
+                while !memory.keys("leases").isEmpty { await Task.yield() }
+            }
+        }
+    }
+
+    @Test func anAnswerThatIsTooOldIsAskedForAgain() async throws {
+        let service = Service()
+        let (first, _) = try machine("1")
+        try await passing {
+            _ = try await first.value("x", isFresh: { _, _ in true }) { await service.answer("old") }
+            await first.settle()
+        }
+        memory.pass(601)
+        let (second, _) = try machine("2")
+        let told = try await passing {
+            try await second.value("x", isFresh: { AnswerAge.holds($0, 600, $1) }) { await service.answer("new") }
+        }
+        #expect(told == "new")
+    }
+
+    @Test func twoWhoWriteAtOnceLoseNothing() async throws {
+        let (first, _) = try machine("1")
+        let (second, _) = try machine("2")
+        try await passing {
+            await first.offer("a", "1")
+            await second.offer("b", "2")
+            await first.settle()
+            await second.settle()
+        }
+        let (third, _) = try machine("3")
+        for (name, value) in [("a", "1"), ("b", "2")] {
+            let found = try await third.value(name, isFresh: { _, _ in true }) { () -> String in "asked" }
+            #expect(found == value)
+        }
+    }
+
+    @Test(arguments: ["flip", "cut", "other", "junk"])
+    func aDamagedDocumentIsReplaced(_ damage: String) async throws {
+        let (first, _) = try machine("1")
+        try await passing {
+            await first.offer("a", "1")
+            await first.settle()
+        }
+        memory.change("documents/a/b") { object in
+            switch damage {
+            case "flip": object.bytes[object.bytes.count / 2] ^= 1
+            case "cut": object.bytes.removeLast(10)
+            case "junk":
+                object.bytes = Array("<html>".utf8)
+                object.headers = []
+            default:
+                object.headers = object.headers.map { header in
+                    header.name.hasSuffix("key") ? (name: header.name, value: "documents/a/c") : header
+                }
+            }
+        }
+        let (second, store) = try machine("2")
+        let told = try await passing {
+            let told = try await second.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
+            await second.settle()
+            return told
+        }
+        #expect(told == "asked")
+        #expect(store.figures.wrong > 0)
+        let (third, _) = try machine("3")
+        #expect(try await third.value("a", isFresh: { _, _ in true }) { () -> String in "again" } == "asked")
+    }
+
+    @Test func aDocumentOfALaterVersionIsLeftAlone() async throws {
+        let text = Array("{\"schema\":2,\"document\":\"documents/a/b\"}\nanything".utf8)
+        let writer = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        _ = await writer.put(key, text, if: .always)
+        let (document, _) = try machine("1")
+        let told = try await passing {
+            let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
+            await document.settle()
+            return told
+        }
+        #expect(told == "asked")
+        #expect(memory.object("documents/a/b")?.bytes == text)
+    }
+
+    @Test(arguments: [403, 500, 503])
+    func aStoreInTroubleCostsOneRequest(_ status: Int) async throws {
+        memory.fail { _ in .status(status, "") }
+        let (document, store) = try machine("1")
+        for name in ["a", "b", "c"] {
+            let told = try await passing {
+                try await document.value(name, isFresh: { _, _ in true }) { () -> String in "asked" }
+            }
+            #expect(told == "asked")
+        }
+        #expect(memory.log.count == 1)
+        #expect(store.rests != nil)
+    }
+
+    @Test func aStoreWithoutConditionsIsWrittenAllTheSame() async throws {
+        memory.fail { request in
+            request.headers.contains { $0.hasPrefix("If-None-Match: *") || $0.hasPrefix("If-Match") }
+                ? .status(501, "<Code>NotImplemented</Code>") : nil
+        }
+        let (first, store) = try machine("1")
+        try await passing {
+            for name in ["a", "b"] {
+                _ = try await first.value(name, isFresh: { _, _ in true }) { () -> String in name }
+            }
+            await first.settle()
+        }
+        #expect(store.rests == nil)
+        #expect(memory.keys("leases").isEmpty)
+        let (second, _) = try machine("2")
+        for name in ["a", "b"] {
+            #expect(try await second.value(name, isFresh: { _, _ in true }) { () -> String in "asked" } == name)
+        }
+    }
+
+    @Test func aSilentStoreCostsItsPatienceOnce() async throws {
+        memory.fail { _ in .silent }
+        let (document, _) = try machine("1")
+        let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
+        #expect(told == "asked")
+        #expect(memory.log.isEmpty)
+    }
+
+    @Test func onePartThatCannotBeReadCostsThatPart() throws {
+        let text = """
+            {"schema":1,"document":"d"}
+            {"part":"a","asked":5,"value":[1]}
+            {"part":"b","asked":
+            {"part":7}
+            {"part":"c","asked":6,"value":null}
+            """
+        let parts = try DocumentText.parts("d", of: Array(text.utf8))
+        #expect(parts.keys.sorted() == ["a", "c"])
+        #expect(parts["a"]?.asked == 5)
+        #expect(throws: DocumentText.Failure.self) { try DocumentText.parts("e", of: Array(text.utf8)) }
+        #expect(throws: DocumentText.Failure.self) { try DocumentText.parts("d", of: []) }
+        // What is written is what is read.
+        let again = try DocumentText.parts("d", of: DocumentText.bytes("d", parts))
+        #expect(again.mapValues(\.line) == parts.mapValues(\.line))
+    }
+}
+
+/// For how long answers count.
+@Suite struct AnswerAgeTests {
+    @Test func aDayThatNeverChangesIsFreshOnceItIsQuiet() throws {
+        let days = SourceDescription.likePixiv.days(of: .daily)
+        let day = try #require(Day("2024-04-30"))
+        let published = days.published(day)
+        func isFresh(_ asked: Int64, _ now: Int64) -> Bool { AnswerAge.isFresh(day, days, asked: asked, now: now) }
+        #expect(isFresh(published + 3600, published + 1_000_000_000))
+        #expect(isFresh(published + 60, published + 600))
+        #expect(!isFresh(published + 60, published + 700))
+        #expect(!isFresh(.min, .max))
+    }
+}

@@ -1,0 +1,99 @@
+import HTTP
+import ObjectStore
+import Testing
+
+@testable import Tier
+
+/// When a store is asked, and when it is left alone.
+@Suite struct HealthTests {
+    private let start = ContinuousClock.now
+
+    private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+
+    @Test func aFailureMakesItRestAndOneTriesItOut() {
+        let health = Watched()
+        #expect(health.mayAsk(.read, now: start))
+        health.failed(.read, .unreachable("gone"), now: start)
+        #expect(health.state == .rests(reason: "gone"))
+        #expect(!health.mayAsk(.read, now: after(29)))
+        #expect(!health.mayAsk(.write, now: after(29)))
+        #expect(health.mayAsk(.read, now: after(30)))
+        // The others wait for what becomes of the first.
+        #expect(!health.mayAsk(.read, now: after(31)))
+        health.worked(.read)
+        #expect(health.state == .works)
+        #expect(health.mayAsk(.read, now: after(32)))
+    }
+
+    @Test func eachFurtherFailureMakesItRestTwiceAsLong() {
+        let health = Watched()
+        var now = start
+        for rest in [30.0, 60, 120, 240, 300, 300] {
+            #expect(health.mayAsk(.read, now: now))
+            health.failed(.read, .troubled(status: 500), now: now)
+            #expect(!health.mayAsk(.read, now: now + .seconds(rest - 1)))
+            now += .seconds(rest)
+        }
+    }
+
+    @Test func whatFailsAtTheSameMomentIsOneFailure() {
+        let health = Watched()
+        for _ in 0..<8 { _ = health.mayAsk(.read, now: start) }
+        for _ in 0..<8 { health.failed(.read, .unreachable("gone"), now: after(2)) }
+        #expect(health.mayAsk(.read, now: after(32)))
+    }
+
+    @Test(arguments: [StoreError.full, .refused(code: "AccessDenied")])
+    func whatCannotBeWrittenIsRead(_ error: StoreError) {
+        let health = Watched()
+        health.failed(.write, error, now: start)
+        #expect(health.state == .readOnly(reason: error.text))
+        #expect(health.mayAsk(.read, now: after(1)))
+        #expect(!health.mayAsk(.write, now: after(1)))
+        // Reading tells nothing of writing.
+        health.worked(.read)
+        #expect(!health.mayAsk(.write, now: after(29)))
+        #expect(health.mayAsk(.write, now: after(30)))
+        health.worked(.write)
+        #expect(health.state == .works)
+    }
+
+    @Test func aTrialThatNobodyWantsAnyMoreIsNone() {
+        let health = Watched()
+        health.failed(.read, .unreachable("gone"), now: start)
+        #expect(health.mayAsk(.read, now: after(30)))
+        health.failed(.read, .cancelled, now: after(31))
+        #expect(health.mayAsk(.read, now: after(31)))
+    }
+
+    @Test func threeLiesInARowAreNoAccident() {
+        let health = Watched()
+        health.lied(now: start)
+        health.lied(now: start)
+        health.toldTheTruth()
+        health.lied(now: start)
+        health.lied(now: start)
+        #expect(health.state == .works)
+        health.lied(now: start)
+        #expect(health.state == .rests(reason: "its objects are damaged"))
+    }
+}
+
+/// The state of one store, as expectations can ask it.
+private final class Watched {
+    private var health = TierHealth()
+
+    var state: TierHealth.State { health.state }
+
+    func mayAsk(_ use: TierHealth.Use, now: ContinuousClock.Instant) -> Bool { health.mayAsk(use, now: now) }
+
+    func worked(_ use: TierHealth.Use) { health.worked(use) }
+
+    func failed(_ use: TierHealth.Use, _ error: StoreError, now: ContinuousClock.Instant) {
+        health.failed(use, error, now: now)
+    }
+
+    func lied(now: ContinuousClock.Instant) { health.lied(now: now) }
+
+    func toldTheTruth() { health.toldTheTruth() }
+}

@@ -1,0 +1,232 @@
+import Digests
+import Foundation
+import HTTP
+import ObjectStore
+import Rankings
+import SQLite
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tier
+
+/// Pictures that machines share, each machine with a memory of its own.
+@Suite struct PictureTests {
+    private let memory = MemoryStore()
+    private let clock = ManualClock()
+    private let folder: LeftFolder
+    private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
+    private let bytes = [UInt8](repeating: 7, count: 3000)
+
+    init() throws { folder = try LeftFolder() }
+
+    /// A directory that goes with its test.
+    final class LeftFolder: Sendable {
+        let path: String
+
+        init() throws {
+            path = FileManager.default.temporaryDirectory.appending(path: "tier-\(UUID().uuidString)").path
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private struct Machine: Sendable {
+        let pictures: TierPictures
+        let uploads: Uploads
+        let store: TierStore
+    }
+
+    private func machine(_ name: String, maySpend: Bool = true) throws -> Machine {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite")) { maySpend }
+        return Machine(
+            pictures: TierPictures(store, leases: Leases(store, owner: name), service: "pixiv", uploads: uploads),
+            uploads: uploads, store: store)
+    }
+
+    /// What a fetch brought.
+    private func fetch(_ machine: Machine, length: Int64? = 3000, isRead: Bool = true) async -> [UInt8]? {
+        let urgency = Urgency()
+        if isRead { urgency.raise() }
+        let found = Mutex<[UInt8]>([])
+        let count = await machine.pictures.fetch(picture, length: length, urgency: urgency) { bytes, offset in
+            let copy = Array(bytes)
+            found.withLock { found in
+                found = Array(found.prefix(Int(offset))) + copy
+            }
+            return true
+        }
+        return count == nil ? nil : found.withLock { $0 }
+    }
+
+    private func keep(_ machine: Machine) throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes + [0, 0, 0]).write(to: URL(filePath: path))
+        machine.pictures.keep(picture, at: path, length: 3000, hash: hash)
+    }
+
+    private var hash: UInt64 { XXH3.hash(bytes) }
+
+    /// Lets time pass, while somebody waits for that, until some task is done.
+    private func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await clock.passing(work)
+    }
+
+    /// Brings the picture to the store.
+    private func bring() async throws {
+        let machine = try machine("first")
+        #expect(await fetch(machine) == nil)
+        try await passing {
+            try keep(machine)
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+            await machine.uploads.close()
+        }
+    }
+
+    @Test func whatOneDownloadedTheOtherHas() async throws {
+        try await bring()
+        #expect(memory.keys("pictures").count == 1)
+        let second = try machine("second")
+        #expect(await fetch(second).map { $0 == bytes } == true)
+        #expect(second.store.figures.hits == 1)
+        #expect(second.store.figures.misses == 0)
+    }
+
+    @Test func nobodySeesALease() async throws {
+        try await bring()
+        // Given back once the picture is there.
+        #expect(memory.keys("leases").isEmpty)
+    }
+
+    @Test func whoComesMeanwhileWaitsForTheDownload() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        let found = try await passing {
+            async let waiting = fetch(second)
+            while memory.count("PUT leases") < 2 { await Task.yield() }
+            try keep(first)
+            return await waiting
+        }
+        #expect(found.map { $0 == bytes } == true)
+        #expect(second.store.figures.awaited == 1)
+    }
+
+    @Test func aMachineThatDiesCostsTheOthersTheirPatience() async throws {
+        let (dead, second) = (try machine("dead"), try machine("second"))
+        #expect(await fetch(dead) == nil)
+        let began = clock.now
+        let found = try await passing { await fetch(second) }
+        #expect(found == nil)
+        #expect(clock.now - began < TierPictures.longestPatience)
+    }
+
+    @Test func whenALeaseHasEndedAnotherMachineHasIt() async throws {
+        let (dead, second) = (try machine("dead"), try machine("second"))
+        #expect(await fetch(dead) == nil)
+        memory.pass(TierPictures.leaseSeconds + 1)
+        let before = memory.count("PUT leases")
+        // At once: by the store's clock nobody has it any more.
+        let found = try await passing { await fetch(second, isRead: false) }
+        #expect(found == nil)
+        #expect(memory.count("PUT leases") == before + 2)
+    }
+
+    @Test func whoGivesUpLetsOthersGo() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        first.pictures.giveUp(picture)
+        let found = try await passing {
+            while !memory.keys("leases").isEmpty { await Task.yield() }
+            return await fetch(second)
+        }
+        #expect(found == nil)
+        #expect(memory.keys("leases").count == 1)
+    }
+
+    @Test(arguments: ["flipped", "short", "length", "copied"])
+    func wrongBytesAreNeverAPicture(_ damage: String) async throws {
+        try await bring()
+        let key = try #require(memory.keys("pictures").first)
+        switch damage {
+        case "flipped": memory.fail { $0.method == .get ? .flipped : nil }
+        case "short": memory.fail { $0.method == .get ? .short : nil }
+        case "length": memory.change(key) { $0.bytes += [0] }
+        default:
+            memory.change(key) { object in
+                object.headers = object.headers.map { header in
+                    header.name.hasSuffix("-key") ? (name: header.name, value: "pictures/other") : header
+                }
+            }
+        }
+        let second = try machine("second")
+        #expect(await fetch(second) == nil)
+        #expect(second.store.figures.wrong == 1)
+        // What comes from the image host takes its place.
+        memory.fail(nil)
+        try await passing {
+            try keep(second)
+            while second.store.figures.uploads == 0 { await Task.yield() }
+        }
+        #expect(await fetch(try machine("third")).map { $0 == bytes } == true)
+    }
+
+    @Test func anotherLengthThanTheOneShownIsNoneOfIt() async throws {
+        try await bring()
+        #expect(await fetch(try machine("second"), length: 2999) == nil)
+    }
+
+    @Test func aStoreThatIsAwayCostsOneRequest() async throws {
+        memory.fail { _ in .unreachable }
+        let machine = try machine("first")
+        for _ in 0..<3 { #expect(await fetch(machine) == nil) }
+        #expect(machine.store.rests != nil)
+    }
+
+    @Test func aSilentStoreIsLeftAfterItsTime() async throws {
+        try await bring()
+        memory.fail { _ in .silent }
+        let second = try machine("second")
+        let began = clock.now
+        let found = try await passing { await fetch(second) }
+        #expect(found == nil)
+        #expect(clock.now - began < TierStore.patience + .seconds(1))
+    }
+
+    @Test func whatCouldNotBeBroughtWaitsForTheNextRun() async throws {
+        memory.fail { $0.method == .put ? .status(507, "") : nil }
+        let first = try machine("first")
+        try await passing {
+            try keep(first)
+            while memory.count("PUT pictures") == 0 { await Task.yield() }
+            await first.uploads.close()
+        }
+        #expect(memory.keys("pictures").isEmpty)
+        memory.fail(nil)
+        let next = try machine("first")
+        next.uploads.resume()
+        try await passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
+        #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
+    }
+
+    @Test func nothingIsBroughtOverANetworkThatCosts() async throws {
+        let first = try machine("first", maySpend: false)
+        try keep(first)
+        await clock.waitForSleepers(1)
+        #expect(memory.count("PUT") == 0)
+        #expect(first.uploads.waiting == 1)
+        await first.uploads.close()
+    }
+
+    @Test func whatIsNoLongerStoredOrDamagedIsNotBrought() async throws {
+        let first = try machine("first")
+        first.pictures.keep(picture, at: "\(folder.path)/nothing", length: 3000, hash: hash)
+        try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
+        let path = "\(folder.path)/damaged"
+        try Data(bytes.dropLast() + [8]).write(to: URL(filePath: path))
+        first.pictures.keep(picture, at: path, length: 3000, hash: hash)
+        try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
+        #expect(memory.count("PUT pictures") == 0)
+    }
+}

@@ -1,0 +1,205 @@
+import HTTP
+import ObjectStore
+import Synchronization
+import Testing
+
+@testable import Tier
+
+/// An object store in memory, as far as the tier needs one: conditions, metadata and times as the S3 API has them.
+///
+/// ## Concurrency
+///
+/// Any thread may call; sinks are called on it, before `start` returns.
+final class MemoryStore: Transport {
+    struct Object {
+        var bytes: [UInt8]
+        var headers: [(name: String, value: String)]
+        var etag: String
+        var modified: Int64
+    }
+
+    /// What is done with a request in place of answering it.
+    enum Fault: Sendable {
+        case status(Int, String)
+        case unreachable
+        /// Nothing comes before the request is cancelled.
+        case silent
+        /// The body with its last byte changed.
+        case flipped
+        /// The body without its last byte.
+        case short
+    }
+
+    private struct State {
+        var objects: [String: Object] = [:]
+        var log: [String] = []
+        var fault: (@Sendable (HTTPRequest) -> Fault?)?
+        var now: Int64 = 1_700_000_000
+        var version = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    let slots = TransferSlots(all: 16)
+
+    /// `METHOD KEY STATUS` of each request, oldest first.
+    var log: [String] { state.withLock { $0.log } }
+
+    func count(_ prefix: String) -> Int { log.filter { $0.hasPrefix(prefix) }.count }
+
+    /// Keys below a folder.
+    func keys(_ folder: String) -> [String] {
+        state.withLock { $0.objects.keys.filter { $0.hasPrefix(folder) }.sorted() }
+    }
+
+    func object(_ key: String) -> Object? { state.withLock { $0.objects[key] } }
+
+    func change(_ key: String, _ change: (inout Object) -> Void) {
+        state.withLock { state in
+            guard var object = state.objects[key] else { return }
+            change(&object)
+            state.version += 1
+            object.etag = "\"\(state.version)\""
+            state.objects[key] = object
+        }
+    }
+
+    /// Lets the store's clock go on, which is nobody else's.
+    func pass(_ seconds: Int64) { state.withLock { $0.now += seconds } }
+
+    /// Answers requests otherwise than it should, until told otherwise.
+    func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
+
+    func store() throws -> ObjectStore {
+        ObjectStore(
+            StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil),
+            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: self)
+    }
+
+    // MARK: - Transport
+
+    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+        let transfer = Pending(sink)
+        // At once: time passes only while somebody sleeps.
+        answer(request, transfer)
+        return transfer
+    }
+
+    private func answer(_ request: HTTPRequest, _ transfer: Pending) {
+        let key = String(request.url.dropFirst("http://store/pool/".count))
+        let fault = state.withLock { $0.fault }?(request)
+        switch fault {
+        case .unreachable: return transfer.finish(.failure(.unreachable("refused")))
+        case .silent:
+            // The end of its time, which a transport looks after; that of the first byte of a picture others do.
+            if request.transferClass == .metadata { transfer.finish(.failure(.timedOut)) }
+            return
+        case .status(let status, let body):
+            note(request, key, status)
+            return transfer.respond(HTTPHead(status: status, headers: times), Array(body.utf8))
+        default: break
+        }
+        let (head, body) = state.withLock { state in Self.answer(request, key, &state) }
+        note(request, key, head.status)
+        var sent = body
+        if case .flipped = fault, !sent.isEmpty { sent[sent.count - 1] ^= 1 }
+        if case .short = fault { sent = sent.dropLast() }
+        transfer.respond(head, sent)
+    }
+
+    private var times: [(name: String, value: String)] {
+        state.withLock { [(name: "date", value: Self.date($0.now))] }
+    }
+
+    private func note(_ request: HTTPRequest, _ key: String, _ status: Int) {
+        state.withLock { $0.log.append("\(request.method.rawValue) \(key) \(status)") }
+    }
+
+    private static func answer(_ request: HTTPRequest, _ key: String, _ state: inout State) -> (HTTPHead, [UInt8]) {
+        let date = (name: "date", value: date(state.now))
+        func header(_ name: String) -> String? {
+            request.headers.first { $0.lowercased().hasPrefix(name + ": ") }.map {
+                String($0.dropFirst(name.count + 2))
+            }
+        }
+        let old = state.objects[key]
+        switch request.method {
+        case .get, .head:
+            guard let old else { return (HTTPHead(status: 404, headers: [date]), Array("<Code>NoSuchKey</Code>".utf8)) }
+            let headers =
+                old.headers + [
+                    date, (name: "etag", value: old.etag), (name: "last-modified", value: Self.date(old.modified)),
+                ]
+            if header("if-none-match") == old.etag { return (HTTPHead(status: 304, headers: headers), []) }
+            return (HTTPHead(status: 200, headers: headers), request.method == .get ? old.bytes : [])
+        case .put:
+            if header("if-none-match") == "*", old != nil { return (HTTPHead(status: 412, headers: [date]), []) }
+            if let etag = header("if-match"), old?.etag != etag {
+                return (HTTPHead(status: old == nil ? 404 : 412, headers: [date]), [])
+            }
+            state.version += 1
+            let metadata = request.headers.filter { $0.hasPrefix("x-amz-meta-") }.map { line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                return (name: String(parts[0]), value: String(parts[1].dropFirst()))
+            }
+            state.objects[key] = Object(
+                bytes: request.content.map(Self.bytes) ?? [], headers: metadata, etag: "\"\(state.version)\"",
+                modified: state.now)
+            return (HTTPHead(status: 200, headers: [date, (name: "etag", value: "\"\(state.version)\"")]), [])
+        case .delete:
+            state.objects[key] = nil
+            return (HTTPHead(status: 204, headers: [date]), [])
+        }
+    }
+
+    private static func bytes(_ content: RequestContent) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while Int64(bytes.count) < content.length {
+            let wanted = min(buffer.count, Int(content.length) - bytes.count)
+            let count =
+                buffer.withUnsafeMutableBytes { buffer in
+                    content.read(Int64(bytes.count), UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+                } ?? 0
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
+    }
+
+    /// As HTTP writes dates (RFC 9110, 5.6.7); the day of the week is not looked at.
+    private static func date(_ seconds: Int64) -> String {
+        let minutes = seconds / 60
+        func two(_ number: Int64) -> String { (number < 10 ? "0" : "") + String(number) }
+        // 1,700,000,000 is in the evening of 14 November 2023; tests let some hours pass at most.
+        let day = 14 + (seconds - 1_699_920_000) / 86_400
+        return "Tue, \(two(day)) Nov 2023 \(two(minutes / 60 % 24)):\(two(minutes % 60)):\(two(seconds % 60)) GMT"
+    }
+}
+
+/// A request of a `MemoryStore`.
+private final class Pending: Transfer {
+    private let sink: any ResponseSink
+    private let isOver = Mutex(false)
+
+    init(_ sink: any ResponseSink) { self.sink = sink }
+
+    func setPriority(_ priority: TransferPriority) {}
+
+    func cancel() { finish(.failure(.cancelled)) }
+
+    func finish(_ result: Result<Void, HTTPError>) {
+        let isFirst = isOver.withLock { isOver in
+            defer { isOver = true }
+            return !isOver
+        }
+        if isFirst { sink.finish(result) }
+    }
+
+    func respond(_ head: HTTPHead, _ body: [UInt8]) {
+        guard !isOver.withLock({ $0 }) else { return }
+        guard sink.head(head) else { return finish(.failure(.cancelled)) }
+        let goesOn = body.isEmpty || body.withUnsafeBytes { sink.body($0) }
+        finish(goesOn ? .success(()) : .failure(.cancelled))
+    }
+}

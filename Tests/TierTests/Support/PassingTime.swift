@@ -1,0 +1,19 @@
+import TestSupport
+
+extension ManualClock {
+    /// Steps between which everybody who can go on does.
+    private static let turns = 40
+
+    /// Lets time pass, while somebody waits for that, until some task is done.
+    func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let task = Task { try await work() }
+        let driver = Task {
+            while !Task.isCancelled {
+                for _ in 0..<Self.turns { await Task.yield() }
+                if sleeperCount > 0 { advance(by: .milliseconds(25)) }
+            }
+        }
+        defer { driver.cancel() }
+        return try await task.value
+    }
+}
