@@ -64,8 +64,7 @@ extension Listing {
 
     /// The outcome of a page that was asked for; `.noSuchListing` means that it lies behind the last one.
     func arrived(_ page: Int, _ outcome: Result<PageContent, CatalogError>) {
-        let (write, entries, resumptions, pages) = state.withLock {
-            state -> (ListingWrite?, [ListingEntry], [Resumption], [Int]) in
+        let pages = state.withLock { state -> [Int] in
             let first = state.table.entries.count
             let (next, hadEverything) = (state.paging.next, state.paging.hasEverything)
             switch outcome {
@@ -76,13 +75,27 @@ extension Listing {
             let rows = appendWhatCame(&state)
             // An end that is told by a page behind it is to be kept, too: else the listing ends nowhere after the next mount.
             let isNew = state.paging.next != next || state.paging.hasEverything != hadEverything
-            let write = isNew ? listingWrite(of: rows, in: state) : nil
-            return (write, Array(state.table.entries[first...]), satisfied(&state), askForRest(&state))
+            state.handovers.append(
+                ListingState.Handover(
+                    write: isNew ? listingWrite(of: rows, in: state) : nil,
+                    entries: Array(state.table.entries[first...]), resumptions: satisfied(&state)))
+            return askForRest(&state)
         }
-        // The rows are on their way to the database before anyone sees the entries, so that their records can be asked for.
-        if let write { owner.appended(write, entries: entries, to: self) }
-        for resumption in resumptions { resumption.continuation.resume(returning: resumption.outcome) }
+        handOver()
         ask(pages)
+    }
+
+    /// Hands on what pages brought, in the order in which they were appended, whichever thread is first.
+    ///
+    /// The header of an earlier page, written after that of the last one, would leave the stored listing without its end.
+    private func handOver() {
+        var isOurs = false
+        while let handover = state.withLock({ $0.takeHandover(isOurs: isOurs) }) {
+            isOurs = true
+            // The rows are on their way to the database before anyone sees the entries, so that their records can be asked for.
+            if let write = handover.write { owner.appended(write, entries: handover.entries, to: self) }
+            for resumption in handover.resumptions { resumption.continuation.resume(returning: resumption.outcome) }
+        }
     }
 
     /// The header as it is to be stored now.
@@ -91,11 +104,6 @@ extension Listing {
             isComplete: state.paging.hasEverything, nextPage: state.paging.next, lastPage: state.paging.last,
             entryCount: state.table.rowCount, fetched: state.fetched,
             remaining: pages.remaining(from: state.paging.next))
-    }
-
-    private struct Resumption {
-        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
-        let outcome: Result<[ListingEntry], CatalogError>
     }
 
     /// Appends the pages whose turn it is.
@@ -116,15 +124,15 @@ extension Listing {
     }
 
     /// The waiters that need wait no longer: their entry is there, the end is known, or the next page failed.
-    private func satisfied(_ state: inout ListingState) -> [Resumption] {
+    private func satisfied(_ state: inout ListingState) -> [ListingState.Resumption] {
         let failure = state.paging.takeFailure()
         let (known, isComplete, entries) = (state.table.entries.count, state.paging.isComplete, state.table.entries)
-        var resumptions: [Resumption] = []
+        var resumptions: [ListingState.Resumption] = []
         for (id, waiter) in state.waiters {
             if waiter.index < known || isComplete {
-                resumptions.append(Resumption(continuation: waiter.continuation, outcome: .success(entries)))
+                resumptions.append(.init(continuation: waiter.continuation, outcome: .success(entries)))
             } else if let failure {
-                resumptions.append(Resumption(continuation: waiter.continuation, outcome: .failure(failure)))
+                resumptions.append(.init(continuation: waiter.continuation, outcome: .failure(failure)))
             } else {
                 continue
             }

@@ -115,12 +115,29 @@ struct ListingState: Sendable {
         let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
     }
 
+    /// A waiter that waits no longer.
+    struct Resumption: Sendable {
+        let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
+        let outcome: Result<[ListingEntry], CatalogError>
+    }
+
+    /// What a page brought, to be handed on outside the lock.
+    struct Handover: Sendable {
+        /// Nil if there is nothing new to store.
+        let write: ListingWrite?
+        let entries: [ListingEntry]
+        let resumptions: [Resumption]
+    }
+
     var table: EntryTable
     var paging: Paging<PageContent>
     /// When the whole of it was last asked for, in Unix seconds.
     var fetched: Int64
     var waiters: [UInt64: Waiter] = [:]
     var lastWaiter: UInt64 = 0
+    /// What is still to be handed on, in order.
+    var handovers: [Handover] = []
+    private var isHandingOver = false
     /// When a walk over all sizes was last seen, in Unix seconds; nil for never.
     var walked: Int64?
     /// How many entries the walk has asked the sizes of.
@@ -132,5 +149,15 @@ struct ListingState: Sendable {
         self.table = table
         self.paging = paging
         self.fetched = fetched
+    }
+
+    /// Takes the next thing to hand on.
+    ///
+    /// - Parameter isOurs: Whether the caller has just handed on the one before.
+    /// - Returns: Nil if there is none, or another thread is at it and will do it.
+    mutating func takeHandover(isOurs: Bool) -> Handover? {
+        guard isOurs || !isHandingOver else { return nil }
+        isHandingOver = !handovers.isEmpty
+        return isHandingOver ? handovers.removeFirst() : nil
     }
 }

@@ -1,0 +1,43 @@
+import HTTP
+import Rankings
+import Synchronization
+import Testing
+
+@testable import Catalog
+
+/// What pages bring is stored in the order of the pages, on whichever threads they come.
+@Suite struct HandoverTests {
+    /// Stores what comes; while the first page is being stored, the last one comes.
+    private final class Owner: ListingOwner {
+        let now: Int64 = 0
+        let view = ListingView(rendition: .regular)
+        let source: any RankingSource = FakeSource(newest: Bench.day)
+        private let stored = Mutex<[Int]>([])
+
+        var lastPages: [Int] { stored.withLock { $0 } }
+
+        func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
+            if write.header.nextPage == 2 { listing.arrived(2, .success(PageContent(works: [], last: 2))) }
+            stored.withLock { $0.append(write.header.nextPage) }
+        }
+
+        func newestPossible(of mode: RankingMode) -> Day { Bench.day }
+        func ask(page: Int, of listing: Listing) {}
+        func resolveSize(in listing: Listing, at index: Int, wholeListing: Bool) async throws(CatalogError) -> Int64 {
+            throw .sizeNotTold
+        }
+    }
+
+    @Test func theLastPageIsStoredLast() {
+        let owner = Owner()
+        let pages = RankingPages(
+            mode: .daily, day: Bench.day, top: nil, source: owner.source,
+            timeout: AnswerLimit(.seconds(1), TimeSource.system))
+        let listing = Listing(
+            key: Bench.key, pages: pages, owner: owner,
+            state: ListingState(table: EntryTable(), paging: Paging(window: pages.window), fetched: 0))
+        listing.arrived(1, .success(PageContent(works: [])))
+        #expect(listing.isComplete)
+        #expect(owner.lastPages == [2, 3])
+    }
+}
