@@ -34,19 +34,22 @@ final class Workplace: @unchecked Sendable {
         return child
     }
 
-    /// Runs a command to its end; `timeout` bounds what hangs.
+    /// Runs a command to its end, which is made after so many seconds; then its errors tell what everybody waited for.
     @discardableResult
     func run(_ arguments: String..., upTo seconds: Int = 60) throws -> Output {
         try run(arguments, upTo: seconds)
     }
 
     func run(_ arguments: [String], upTo seconds: Int = 60) throws -> Output {
-        let child = try Child("/usr/bin/timeout", ["-k", "2", "\(seconds)"] + arguments, in: directory)
-        guard let output = child.wait(upTo: Double(seconds) + 5) else {
-            child.signal(SIGKILL)
-            return Output(status: 124, output: child.outputText, errors: "still running: \(arguments)")
-        }
-        return output
+        // timeout(1) ends what the command started, too.
+        let child = try Child("/usr/bin/timeout", ["-k", "2", "\(seconds + 5)"] + arguments, in: directory)
+        if let output = child.wait(upTo: Double(seconds)) { return output }
+        let waits = Waits.ofDescendants()
+        child.signal(SIGTERM)
+        if child.wait(upTo: 5) == nil { child.signal(SIGKILL) }
+        return Output(
+            status: 124, output: child.outputText,
+            errors: "\(child.errorText)\nstill running: \(arguments)\n\(waits)")
     }
 
     /// Runs `rankfs mount` of an origin on a directory, as a person does, until it returns.
