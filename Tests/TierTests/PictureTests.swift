@@ -11,7 +11,7 @@ import Testing
 @testable import Tier
 
 /// Pictures that machines share, each machine with a memory of its own.
-@Suite struct PictureTests {
+@Suite(.timeLimit(.minutes(1))) struct PictureTests {
     private let memory = MemoryStore()
     private let clock = ManualClock()
     private let folder: LeftFolder
@@ -92,6 +92,25 @@ import Testing
         #expect(await fetch(second).map { $0 == bytes } == true)
         #expect(second.store.figures.hits == 1)
         #expect(second.store.figures.misses == 0)
+    }
+
+    @Test func aPictureThatTheStoreRefusesHoldsUpNoOther() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.fail { $0.url.contains("/pictures/large") ? .status(400, "EntityTooLarge") : nil }
+        // More than are on their way at once, each of them refused, left by the last run.
+        let left = try UploadList(path: "\(folder.path)/first.sqlite")
+        for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
+            await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
+        }
+        await left.close()
+        let machine = try machine("first")
+        try await passing {
+            machine.uploads.resume()
+            while machine.store.figures.uploads == 0 { await Task.yield() }
+            await machine.uploads.close()
+        }
+        #expect(memory.keys("pictures") == ["pictures/small"])
     }
 
     @Test func nobodySeesALease() async throws {

@@ -130,6 +130,8 @@ final class Uploads: Sendable {
                 hash: XXH3.hex(upload.hash), key: upload.key)
             let patience = TierStore.patience + .seconds(Double(upload.length) / Self.slowest)
             guard case .done = await store.put(upload.key, content, description, within: patience) else {
+                // Behind the others, whom one that the store never takes would hold up for good.
+                if !Task.isCancelled { await list.add(upload) }
                 return false
             }
             store.count {
