@@ -77,7 +77,7 @@ let package = Package(
         library("Posix", ["CLinux"]),
         library("Digests", ["CCrypto", "CXXHash"]),
         library("HTTP", ["CCurl"]),
-        library("ObjectStore", ["HTTP", "CExpat"]),
+        library("ObjectStore", ["Digests", "HTTP", "CExpat"]),
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),

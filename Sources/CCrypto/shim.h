@@ -1,8 +1,11 @@
-// OpenSSL's MD5, by which services and desktops name files; it protects nothing.
+// OpenSSL's MD5, by which services and desktops name files, which protects nothing; and SHA-256, with which requests are signed.
 #ifndef RANKFS_CCRYPTO_SHIM_H
 #define RANKFS_CCRYPTO_SHIM_H
 
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/md5.h>
+#include <openssl/sha.h>
 #include <stddef.h>
 
 // The functions of MD5_Init(3) need no provider, so that they work where a configuration allows approved algorithms alone. OpenSSL 3
@@ -17,5 +20,15 @@ static inline void rankfs_md5_update(MD5_CTX *state, const void *bytes, size_t c
 static inline void rankfs_md5_final(unsigned char *digest, MD5_CTX *state) { MD5_Final(digest, state); }
 
 #pragma GCC diagnostic pop
+
+// 0 where there was no memory; `digest` has SHA256_DIGEST_LENGTH bytes.
+static inline int rankfs_sha256(const void *bytes, size_t count, unsigned char *digest) {
+    return SHA256((const unsigned char *)bytes, count, digest) != NULL;
+}
+
+// HMAC(3): a key of no bytes must not be NULL. Keys are secrets and parts of dates, far below INT_MAX.
+static inline int rankfs_hmac_sha256(const void *key, int length, const void *bytes, size_t count, unsigned char *digest) {
+    return HMAC(EVP_sha256(), key, length, (const unsigned char *)bytes, count, digest, NULL) != NULL;
+}
 
 #endif

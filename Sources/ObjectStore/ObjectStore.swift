@@ -1,3 +1,4 @@
+internal import Glibc
 package import HTTP
 
 /// A store that speaks the S3 API, as much of it as is needed: whole objects, conditions and lists.
@@ -15,27 +16,36 @@ package struct ObjectStore: Sendable {
     let keys: StoreKeys
     package let transport: any Transport
     private let client: HTTPClient
+    private let clock: StoreClock
 
     /// - Parameters:
     ///   - place: Where objects are.
     ///   - keys: Whose.
     ///   - transport: The way to the network.
     ///   - time: Measures deadlines.
-    package init(_ place: StorePlace, keys: StoreKeys, transport: any Transport, time: TimeSource = .system) {
+    ///   - wallClock: Unix seconds of this machine, which may be wrong.
+    package init(
+        _ place: StorePlace, keys: StoreKeys, transport: any Transport, time: TimeSource = .system,
+        wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
+    ) {
         self.place = place
         self.keys = keys
         self.transport = transport
         var once = RetryPolicy()
         once.tries = 1
         client = HTTPClient(transport: transport, policy: once, time: time, wallClock: { 0 }, random: { 0 })
+        clock = StoreClock(time: time, wallClock: wallClock)
     }
+
+    /// The store's clock in Unix seconds, as far as it has told.
+    package var now: Int64? { clock.now }
 
     /// What asking for an object found.
     package enum Found: Sendable {
         case object(StoredObject)
         /// It is still the one that the caller has.
-        case unchanged(ObjectTimes)
-        case absent(ObjectTimes)
+        case unchanged
+        case absent
     }
 
     /// Whether an object is to be written only if another is, or is not, there.
@@ -64,8 +74,8 @@ package struct ObjectStore: Sendable {
         let answer = try await send(request)
         switch answer.head.status {
         case 200: return .object(StoredObject(answer))
-        case 304: return .unchanged(ObjectTimes(answer.head))
-        case 404 where !answer.namesBucket: return .absent(ObjectTimes(answer.head))
+        case 304: return .unchanged
+        case 404 where !answer.namesBucket: return .absent
         default: throw StoreError(status: answer.head.status, body: answer.body)
         }
     }
@@ -98,7 +108,7 @@ package struct ObjectStore: Sendable {
         }
         let answer = try await send(request)
         switch answer.head.status {
-        case 200, 201, 204: return Written(etag: answer.head["etag"], times: ObjectTimes(answer.head))
+        case 200, 201, 204: return Written(etag: answer.head["etag"])
         // 409: two at once (Amazon S3 User Guide, "Conditional writes"); 404: what should still be there is gone.
         case 412, 409: return nil
         case 404 where !answer.namesBucket: return nil
@@ -109,7 +119,6 @@ package struct ObjectStore: Sendable {
     /// What a store says of an object that it has written.
     package struct Written: Sendable {
         package let etag: String?
-        package let times: ObjectTimes
     }
 
     /// Removes an object; one that is not there is removed.
@@ -121,18 +130,33 @@ package struct ObjectStore: Sendable {
     }
 
     /// A request for a whole object whose bytes are to go elsewhere than into memory.
+    ///
+    /// Who sends it reports the head of its answer with `heard`.
+    ///
+    /// - Returns: The request, signed, and the time that its signature names.
     package func request(
         for key: ObjectKey, limit: Int64, priority: TransferPriority, deadline: ContinuousClock.Instant
-    ) -> HTTPRequest {
+    ) -> (request: HTTPRequest, signed: Int64) {
         var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
         request.transferClass = .bulk
         request.priority = priority
-        return request
+        return signed(request)
+    }
+
+    /// Takes the store's date from an answer.
+    package func heard(_ head: HTTPHead) { clock.heard(head) }
+
+    /// Whether an answer refuses a request for the time of its signature, so that another one would be taken.
+    ///
+    /// Stores have several words for it, and some have none: what counts is that the store has told another time.
+    package func refusesTime(status: Int, signed: Int64) -> Bool {
+        (400...403).contains(status) && !StoreClock.agree(clock.signing.seconds, signed)
     }
 
     /// Bytes that are read of an answer that tells an error.
     static let longestError: Int64 = 64 << 10
 
+    /// A request that is still to be signed.
     func request(
         _ method: HTTPRequest.Method, _ url: String, limit: Int64, deadline: ContinuousClock.Instant
     ) -> HTTPRequest {
@@ -142,7 +166,7 @@ package struct ObjectStore: Sendable {
         var request = HTTPRequest(
             method: method, url: url, headers: headers,
             transferClass: .metadata, deadline: deadline, bodyLimit: max(limit, Self.longestError), purpose: .tier)
-        request.signature = keys.signature(for: place.region)
+        request.followsRedirects = false
         return request
     }
 
@@ -151,8 +175,28 @@ package struct ObjectStore: Sendable {
     /// SHA-256 of no bytes.
     private static let hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
+    /// Sends a request, and once more with the store's time if this machine's was refused.
     func send(_ request: HTTPRequest) async throws(StoreError) -> HTTPResponse {
-        do throws(HTTPError) { return try await client.send(request) } catch { throw StoreError(error) }
+        let (first, time) = signed(request)
+        do throws(HTTPError) {
+            let answer = try await client.send(first)
+            clock.heard(answer.head)
+            guard refusesTime(status: answer.head.status, signed: time) else { return answer }
+            return try await client.send(signed(request).request)
+        } catch { throw StoreError(error) }
+    }
+
+    /// A request with its signature, by libcurl if this machine's clock is right.
+    private func signed(_ request: HTTPRequest) -> (request: HTTPRequest, signed: Int64) {
+        var request = request
+        let (time, isOwn) = clock.signing
+        if isOwn {
+            request.signature = keys.signature(for: place.region)
+        } else {
+            // Not both: libcurl would take the other one for a question that is still open, and send a PUT without its content first.
+            request.headers += TimedSignature(keys: keys, region: place.region).headers(for: request, at: time) ?? []
+        }
+        return (request, time)
     }
 }
 

@@ -47,7 +47,7 @@ package enum StoreError: Error, Hashable, Sendable {
         case .unreachable(let reason): reason
         case .troubled(let status): "it answered \(status)"
         case .full: "it has no room"
-        case .refused("RequestTimeTooSkewed"): "its clock and this machine's differ too much; set the clock"
+        case .refused("RequestTimeTooSkewed"): "its clock and this machine's are more than a day apart; set the clock"
         case .refused("SignatureDoesNotMatch"), .refused("InvalidAccessKeyId"): "the key or its secret is wrong"
         case .refused(let code): "it refused (\(code))"
         case .nonsense(let reason): reason

@@ -107,9 +107,10 @@ package struct TierInspection: Sendable {
             unsafe hash.add(bytes)
             return true
         }
-        let request = store.request(
+        // The list that named it has told what time it is there.
+        let (request, _) = store.request(
             for: entry.key, limit: entry.size, priority: .reader, deadline: time.now() + Self.patience)
-        switch await download.run(request, on: store.transport, urgency: Urgency()) {
+        switch await download.run(request, on: store, urgency: Urgency()) {
         case .whole: return .success(nil)
         // Another machine has replaced it.
         case .absent: return .success(nil)
@@ -163,7 +164,7 @@ package struct TierInspection: Sendable {
             let first = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
             let second = try await store.put(key, RequestContent(bytes), description, if: .isNew, deadline: deadline)
             try await store.delete(key, deadline: deadline)
-            let ahead = (first ?? second)?.times.answered.map { $0 - now }
+            let ahead = store.now.map { $0 - now }
             return (first != nil && second == nil ? .all : .withoutConditions, ahead)
         } catch {
             // Others write what is there already, which comes to the same.

@@ -19,7 +19,7 @@ import Testing
         "ImageHost": ["Rankings", "HTTP"],
         "Catalog": ["Rankings", "HTTP", "ImageHost", "SQLite"],
         "ImageCache": ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CLinux"],
-        "ObjectStore": ["HTTP", "CExpat"],
+        "ObjectStore": ["Digests", "HTTP", "CExpat"],
         "Tier": ["Rankings", "Digests", "HTTP", "ObjectStore", "SQLite", "ImageHost", "Catalog", "ImageCache"],
         "Render": ["Posix"],
         "Media": ["Render", "CTurboJPEG", "CWebP", "CPNG"],

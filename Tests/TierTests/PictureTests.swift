@@ -38,8 +38,8 @@ import Testing
         let store: TierStore
     }
 
-    private func machine(_ name: String, maySpend: Bool = true) throws -> Machine {
-        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+    private func machine(_ name: String, maySpend: Bool = true, ahead: Int64 = 0) throws -> Machine {
+        let store = TierStore(try memory.store(ahead: ahead), time: TimeSource(clock)) { _ in }
         let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite")) { maySpend }
         return Machine(
             pictures: TierPictures(store, leases: Leases(store, owner: name), service: "pixiv", uploads: uploads),
@@ -111,6 +111,21 @@ import Testing
             await machine.uploads.close()
         }
         #expect(memory.keys("pictures") == ["pictures/small"])
+    }
+
+    @Test(arguments: [3600, -3600] as [Int64])
+    func aClockThatIsWrongCostsOneRequest(_ ahead: Int64) async throws {
+        try await bring()
+        // As a store does it with what the clock of the machine signs.
+        memory.fail { request in
+            request.headers.contains { $0.hasPrefix("x-amz-date: ") } ? nil : .status(403, "<Code>Expired</Code>")
+        }
+        let before = memory.log.count
+        let second = try machine("second", ahead: ahead)
+        #expect(await fetch(second).map { $0 == bytes } == true)
+        #expect(await fetch(second).map { $0 == bytes } == true)
+        #expect(memory.log.count == before + 3)
+        #expect(second.store.rests == nil)
     }
 
     @Test func nobodySeesALease() async throws {

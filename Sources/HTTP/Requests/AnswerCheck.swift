@@ -46,7 +46,7 @@ struct AnswerCheck {
         range = request.range
         bodyLimit = request.bodyLimit
         acceptsCompression = request.acceptsCompression
-        followsRedirects = request.signature == nil
+        followsRedirects = request.followsRedirects
         self.host = host
     }
 

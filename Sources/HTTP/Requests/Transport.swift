@@ -119,8 +119,10 @@ package struct HTTPRequest: Sendable {
     package var finalStatuses: Set<Int> = []
     /// What a PUT sends.
     package var content: RequestContent?
-    /// Signs the request for an object store; such a request follows no redirect.
+    /// Has libcurl sign the request for an object store.
     package var signature: RequestSignature?
+    /// Whether an answer that names another address is asked there: not what is signed for one.
+    package var followsRedirects = true
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,

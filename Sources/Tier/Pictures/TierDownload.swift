@@ -13,7 +13,7 @@ internal import Synchronization
 @safe final class TierDownload: ResponseSink {
     /// How a download ended.
     enum Outcome: Sendable {
-        case whole(length: Int64, ObjectTimes)
+        case whole(length: Int64)
         case absent
         /// Bytes came that nobody wrote.
         case wrong
@@ -77,20 +77,23 @@ internal import Synchronization
     ///
     /// - Parameters:
     ///   - request: Made by the store.
-    ///   - transport: The way there.
+    ///   - store: Where to.
     ///   - urgency: Tells when somebody waits.
     /// - Returns: How it ended.
-    func run(_ request: HTTPRequest, on transport: any Transport, urgency: Urgency) async -> Outcome {
+    func run(_ request: HTTPRequest, on store: ObjectStore, urgency: Urgency) async -> Outcome {
         // The first byte has a deadline of its own; libcurl's is the end of the whole.
         let watch = Task { [time] in
             try await time.sleep(TierStore.patience)
             giveUpSilent()
         }
-        defer { watch.cancel() }
+        defer {
+            watch.cancel()
+            if let head = state.withLock({ $0.head }) { store.heard(head) }
+        }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.continuation = continuation }
-                let transfer = transport.start(request, sink: self)
+                let transfer = store.transport.start(request, sink: self)
                 urgency.follow(transfer)
                 let isOver = state.withLock { state in
                     if state.continuation != nil { state.transfer = transfer }
@@ -102,6 +105,9 @@ internal import Synchronization
             end(.cancelled)
         }
     }
+
+    /// What the store answered, once it has.
+    var status: Int? { state.withLock { $0.head?.status } }
 
     private func giveUpSilent() {
         if state.withLock({ $0.begun == nil }) { end(.unreachable("it did not answer in time")) }
@@ -173,6 +179,6 @@ internal import Synchronization
         }
         guard let description = state.description, description.length == state.received, description.hash == hash.hex
         else { return .wrong }
-        return .whole(length: state.received, ObjectTimes(head))
+        return .whole(length: state.received)
     }
 }

@@ -80,28 +80,39 @@ final class TierPictures: PictureTier {
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> Taking {
         guard store.begin(.read) else { return .useless }
-        // What comes at all comes faster than this; of what nobody knows the length, a second more is allowed for each half megabyte.
-        let most = Double(length ?? PictureLimits.largest) / Double(TierDownload.slowest)
-        let request = store.store.request(
-            for: key, limit: PictureLimits.largest, priority: urgency.priority,
-            deadline: store.time.now() + TierStore.patience + TierDownload.grace + .seconds(most))
-        let download = unsafe TierDownload(length: length, key: key, time: store.time, write: write)
-        switch await download.run(request, on: store.store.transport, urgency: urgency) {
-        case .whole(let length, let times):
-            store.ended(.read, times)
+        switch unsafe await download(key, length: length, urgency: urgency, write: write) {
+        case .whole(let length):
+            store.ended(.read)
             store.isRight()
             return .whole(length)
         case .absent:
-            store.ended(.read, nil)
+            store.ended(.read)
             return .absent
         case .wrong:
-            store.ended(.read, nil)
+            store.ended(.read)
             store.isWrong(key)
             return .useless
         case .failed(let error):
             store.failed(.read, error)
             return .useless
         }
+    }
+
+    private func download(
+        _ key: ObjectKey, length: Int64?, urgency: Urgency, isAgain: Bool = false,
+        write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
+    ) async -> TierDownload.Outcome {
+        // What comes at all comes faster than this; of what nobody knows the length, a second more is allowed for each half megabyte.
+        let most = Double(length ?? PictureLimits.largest) / Double(TierDownload.slowest)
+        let (request, signed) = store.store.request(
+            for: key, limit: PictureLimits.largest, priority: urgency.priority,
+            deadline: store.time.now() + TierStore.patience + TierDownload.grace + .seconds(most))
+        let download = unsafe TierDownload(length: length, key: key, time: store.time, write: write)
+        let outcome = await download.run(request, on: store.store, urgency: urgency)
+        guard !isAgain, let status = download.status, store.store.refusesTime(status: status, signed: signed) else {
+            return outcome
+        }
+        return unsafe await self.download(key, length: length, urgency: urgency, isAgain: true, write: write)
     }
 
     // MARK: - Leases

@@ -20,7 +20,6 @@ final class TierStore: Sendable {
     private let counts = Mutex(TierCounts())
     /// Whether the store knows conditions, as far as it has told.
     private let conditions = Mutex(true)
-    private let clock = Mutex<(told: Int64, at: ContinuousClock.Instant)?>(nil)
     private let report: @Sendable (TierEvent) -> Void
 
     init(_ store: ObjectStore, time: TimeSource, report: @escaping @Sendable (TierEvent) -> Void) {
@@ -30,9 +29,7 @@ final class TierStore: Sendable {
     }
 
     /// The store's clock in Unix seconds, as far as it has told; no other clock says how old something is.
-    var now: Int64? {
-        clock.withLock { clock in clock.map { $0.told + ($0.at.duration(to: time.now()).components.seconds) } }
-    }
+    var now: Int64? { store.now }
 
     var state: TierHealth.State { health.withLock { $0.state } }
 
@@ -52,11 +49,6 @@ final class TierStore: Sendable {
     func get(_ key: ObjectKey, unless etag: String? = nil) async -> ObjectStore.Found? {
         await ask(.read) { deadline async throws(StoreError) in
             try await store.get(key, unless: etag, limit: Self.longestDocument, deadline: deadline)
-        } times: { found in
-            switch found {
-            case .object(let object): object.times
-            case .unchanged(let times), .absent(let times): times
-            }
         }
     }
 
@@ -93,8 +85,6 @@ final class TierStore: Sendable {
                 guard knows, error == .troubled(status: 501) else { throw error }
                 return .unknownCondition
             }
-        } times: {
-            if case .answered(let written) = $0 { written?.times } else { nil }
         }
         switch written {
         case nil: return .failed
@@ -118,8 +108,6 @@ final class TierStore: Sendable {
     ) async -> Writing {
         let written = await ask(.write, within: patience) { deadline async throws(StoreError) in
             try await store.put(key, content, description, transferClass: .bulk, deadline: deadline)
-        } times: {
-            $0?.times
         }
         guard let written else { return .failed }
         return written.map { .done(etag: $0.etag) } ?? .declined
@@ -129,20 +117,17 @@ final class TierStore: Sendable {
     func delete(_ key: ObjectKey) async {
         _ = await ask(.write) { deadline async throws(StoreError) in
             try await store.delete(key, deadline: deadline)
-        } times: { _ in
-            nil
         }
     }
 
     private func ask<Answer: Sendable>(
         _ use: TierHealth.Use, within patience: Duration = TierStore.patience,
-        _ send: (ContinuousClock.Instant) async throws(StoreError) -> Answer,
-        times: (Answer) -> ObjectTimes?
+        _ send: (ContinuousClock.Instant) async throws(StoreError) -> Answer
     ) async -> Answer? {
         guard begin(use) else { return nil }
         do throws(StoreError) {
             let answer = try await send(time.now() + patience)
-            ended(use, times(answer))
+            ended(use)
             return answer
         } catch {
             failed(use, error)
@@ -159,13 +144,7 @@ final class TierStore: Sendable {
     }
 
     /// A request was answered.
-    func ended(_ use: TierHealth.Use, _ times: ObjectTimes?) {
-        if let answered = times?.answered {
-            let now = time.now()
-            clock.withLock { $0 = (answered, now) }
-        }
-        change { $0.worked(use) }
-    }
+    func ended(_ use: TierHealth.Use) { change { $0.worked(use) } }
 
     /// A request was not.
     func failed(_ use: TierHealth.Use, _ error: StoreError) {

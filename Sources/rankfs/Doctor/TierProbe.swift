@@ -5,7 +5,8 @@ import Tier
 
 /// Tries the object store that settings name, with an object of its own.
 enum TierProbe {
-    /// Clocks that differ by more than a store takes (Amazon S3: fifteen minutes), less what is left for drift, in seconds.
+    /// Clocks that differ by more than a store takes (Amazon S3: fifteen minutes), less what is left for drift, in seconds: from there
+    /// on requests are signed with what the store says it is.
     private static let mostAhead: Int64 = 600
 
     /// Nil where no tier is set.
@@ -33,10 +34,9 @@ enum TierProbe {
         switch ability {
         case .all:
             if let ahead, abs(ahead) > mostAhead {
-                return .wrong(
+                return .note(
                     subject,
-                    "its clock and this machine's are \(abs(ahead)) s apart; stores refuse requests then: set the clock."
-                )
+                    "\(address) works, though its clock and this machine's are \(abs(ahead)) s apart: set the clock.")
             }
             return .ok(subject, "\(address) is read and written, and says who does what.")
         case .withoutConditions:

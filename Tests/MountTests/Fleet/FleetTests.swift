@@ -5,21 +5,37 @@ extension MountSuite {
     /// Semantics: "Shared with other machines".
     @Suite struct FleetTests {
         /// Pictures that are read of a day.
-        private static let pictures = 6
+        static let pictures = 6
 
         /// A machine: a mount with a cache of its own.
-        private func machine(
+        func machine(
             _ name: String, _ workplace: Workplace, _ origin: OriginProcess, _ store: SharedStore, prefix: String,
-            options: [String] = []
+            options: [String] = [], ahead: Int = 0
         ) throws -> Mount {
             let cache = workplace.directory.appending(path: "cache-\(name)").path
             return try Mount(
                 workplace, of: origin,
-                options: ["cache_dir=\(cache)"] + store.options(workplace, prefix: prefix) + options, named: name)
+                options: ["cache_dir=\(cache)"] + store.options(workplace, prefix: prefix) + options, named: name,
+                environment: ahead == 0 ? nil : try wrongClock(ahead, workplace))
+        }
+
+        /// The variables of a process whose clock is ahead by so many seconds (`Tests/Fleet/clock.c`); time passes for it as for others.
+        private func wrongClock(_ ahead: Int, _ workplace: Workplace) throws -> [String: String] {
+            let library = workplace.directory.appending(path: "clock.so").path
+            if !FileManager.default.fileExists(atPath: library) {
+                let source = SharedStore.root.appending(path: "Tests/Fleet/clock.c").path
+                let built = try workplace.run("clang", "-shared", "-fPIC", "-O1", "-o", library, source)
+                guard built.status == 0 else { throw Failure("clock.c: \(built.errors)") }
+            }
+            var variables = ProcessInfo.processInfo.environment
+            variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path
+            variables["LD_PRELOAD"] = library
+            variables["CLOCK_AHEAD"] = "\(ahead)"
+            return variables
         }
 
         /// The sizes of a whole day, and the bytes of its first pictures.
-        private func read(_ mount: Mount) throws -> [String: Data] {
+        func read(_ mount: Mount) throws -> [String: Data] {
             let day = mount.day()
             let names = try mount.readable(day).prefix(Self.pictures)
             return try Dictionary(
@@ -30,25 +46,54 @@ extension MountSuite {
                 })
         }
 
-        private func tier(_ mount: Mount) throws -> [String: Any] {
+        func tier(_ mount: Mount) throws -> [String: Any] {
             try #require(try mount.status()["tier"] as? [String: Any])
         }
 
-        private func number(_ name: String, _ mount: Mount) throws -> Int {
+        func number(_ name: String, _ mount: Mount) throws -> Int {
             try #require(try tier(mount)[name] as? Int)
         }
 
-        /// Returns once all that a machine has is on the store.
-        private func settle(_ mount: Mount) throws {
-            guard poll(upTo: 60, { (try? number("waiting", mount)) == 0 }) else {
+        /// Returns once all that a machine has is on the store, and it has brought so many pictures: the last one joins those that
+        /// wait a moment after its reader has it.
+        func settle(_ mount: Mount, uploads: Int = 0) throws {
+            let isDone = poll(upTo: 60) {
+                (try? number("waiting", mount)) == 0 && (try? number("uploads", mount) >= uploads) == true
+            }
+            guard isDone else {
                 throw Failure("still waiting: \(try tier(mount))")
             }
         }
 
         /// What the origin was asked that is no connection made ahead.
-        private func asked(_ origin: OriginProcess) -> [LoggedRequest] { origin.requests.filter { !$0.isConnection } }
+        func asked(_ origin: OriginProcess) -> [LoggedRequest] { origin.requests.filter { !$0.isConnection } }
 
-        private func prefix() -> String { "t\(UUID().uuidString.lowercased())" }
+        func prefix() -> String { "t\(UUID().uuidString.lowercased())" }
+
+        @Test(arguments: [3600, -3600])
+        func aClockThatIsWrongChangesNothing(_ ahead: Int) async throws {
+            try await withWorkplace { workplace in
+                // A certificate made now would not be valid yet for a clock that is behind.
+                let (origin, store) = (try OriginProcess(workplace, wire: .plain), try SharedStore.running())
+                let prefix = prefix()
+                let plain = ["prefetch=0"]
+                let first = try machine(
+                    "first", workplace, origin, store, prefix: prefix, options: plain, ahead: ahead)
+                let seen = try read(first)
+                try settle(first, uploads: Self.pictures)
+                #expect(try tier(first)["state"] as? String == "up")
+                let before = asked(origin).count
+                let second = try machine("second", workplace, origin, store, prefix: prefix, options: plain)
+                #expect(try read(second) == seen)
+                let third = try machine(
+                    "third", workplace, origin, store, prefix: prefix, options: plain, ahead: ahead)
+                #expect(try read(third) == seen)
+                #expect(asked(origin).count == before)
+                // Its clock is the one that it was given.
+                let told = try #require(try third.status()["time"] as? Int)
+                #expect(abs(told - time(nil)) > 3000)
+            }
+        }
 
         @Test(arguments: [Service.pixiv, .danbooru])
         func whatOneMachineHasTheOtherDoesNotAskFor(_ service: Service) async throws {
@@ -59,7 +104,7 @@ extension MountSuite {
                 let plain = ["prefetch=0"]
                 let first = try machine("first", workplace, origin, store, prefix: prefix, options: plain)
                 let seen = try read(first)
-                try settle(first)
+                try settle(first, uploads: Self.pictures)
                 #expect(first.unmount())
                 let before = asked(origin).count
                 let second = try machine("second", workplace, origin, store, prefix: prefix, options: plain)
@@ -70,12 +115,17 @@ extension MountSuite {
             }
         }
 
-        @Test func machinesAtOnceAskOnce() async throws {
+        /// By how many seconds the clocks of machines are ahead.
+        @Test(arguments: [[0, 0, 0, 0], [0, 3600, -3600]])
+        func machinesAtOnceAskOnce(_ clocks: [Int]) async throws {
             try await withWorkplace { workplace in
-                let (origin, store) = (try OriginProcess(workplace), try SharedStore.running())
+                let wire = clocks.contains { $0 < 0 } ? Wire.plain : .tls
+                let (origin, store) = (try OriginProcess(workplace, wire: wire), try SharedStore.running())
                 let prefix = prefix()
-                let machines = try (1...4).map {
-                    try machine("machine\($0)", workplace, origin, store, prefix: prefix, options: ["prefetch=0"])
+                let machines = try clocks.enumerated().map { number, ahead in
+                    try machine(
+                        "machine\(number)", workplace, origin, store, prefix: prefix, options: ["prefetch=0"],
+                        ahead: ahead)
                 }
                 let group = DispatchGroup()
                 let found = Found()
@@ -88,7 +138,7 @@ extension MountSuite {
                 }
                 #expect(group.wait(timeout: .now() + 120) == .success)
                 let all = try found.all.map { try $0.get() }
-                #expect(all.count == 4 && Set(all).count == 1)
+                #expect(all.count == clocks.count && Set(all).count == 1)
                 for mount in machines { try settle(mount) }
                 let requests = asked(origin)
                 let pages = requests.filter { $0.path.hasPrefix("/ranking.php") }.map(\.path)
@@ -118,7 +168,7 @@ extension MountSuite {
                 let prefix = prefix()
                 let first = try machine("first", workplace, origin, store, prefix: prefix)
                 let seen = try read(first)
-                try settle(first)
+                try settle(first, uploads: Self.pictures)
                 try store.fail(fault, match)
                 let second = try machine("second", workplace, origin, store, prefix: prefix)
                 #expect(try read(second) == seen)
@@ -184,7 +234,7 @@ extension MountSuite {
                 let options = try store.options(workplace, prefix: prefix).joined(separator: ",")
                 let first = try machine("first", workplace, origin, store, prefix: prefix)
                 let seen = try read(first)
-                try settle(first)
+                try settle(first, uploads: Self.pictures)
                 // It would go on bringing what it preloads.
                 #expect(first.unmount())
                 let info = try workplace.run(rankfs, "tier", "info", "-o", options)
@@ -200,8 +250,7 @@ extension MountSuite {
 
                 let second = try machine("second", workplace, origin, store, prefix: prefix)
                 #expect(try read(second) == seen)
-                try settle(second)
-                #expect(try number("uploads", second) >= Self.pictures)
+                try settle(second, uploads: Self.pictures)
                 #expect(try workplace.run(rankfs, "tier", "verify", "-o", options).status == 0)
             }
         }

@@ -26,7 +26,7 @@ final class SharedStore: @unchecked Sendable {
 
     private static let one = Mutex<SharedStore?>(nil)
 
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     private init() throws {

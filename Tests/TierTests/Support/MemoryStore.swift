@@ -64,16 +64,21 @@ final class MemoryStore: Transport {
         }
     }
 
+    /// The store's clock, in Unix seconds.
+    private var now: Int64 { state.withLock { $0.now } }
+
     /// Lets the store's clock go on, which is nobody else's.
     func pass(_ seconds: Int64) { state.withLock { $0.now += seconds } }
 
     /// Answers requests otherwise than it should, until told otherwise.
     func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
 
-    func store() throws -> ObjectStore {
+    /// As a machine sees it whose clock is right, or ahead of it by so many seconds.
+    func store(ahead: Int64 = 0) throws -> ObjectStore {
         ObjectStore(
             StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil),
-            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: self)
+            keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: self
+        ) { [self] in now + ahead }
     }
 
     // MARK: - Transport

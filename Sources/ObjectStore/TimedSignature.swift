@@ -1,0 +1,95 @@
+internal import Digests
+internal import HTTP
+
+/// Signs a request with another time than this machine's clock tells (AWS Signature Version 4, "Create a signed AWS API request").
+///
+/// libcurl signs by the clock and knows no other way: a date among a request's headers it signs once and sends twice, which stores
+/// take for a wrong signature (lib/http_aws_sigv4.c of 7.88; SeaweedFS 4.48 answers 403).
+struct TimedSignature {
+    let keys: StoreKeys
+    let region: String
+
+    /// The headers that sign a request.
+    ///
+    /// - Parameters:
+    ///   - request: With all its other headers, `x-amz-content-sha256` among them, and an address that needs no escaping.
+    ///   - seconds: When it is signed, in Unix seconds.
+    /// - Returns: Nil for a time that no calendar has, or if there was no memory.
+    func headers(for request: HTTPRequest, at seconds: Int64) -> [String]? {
+        guard let stamp = Self.stamp(seconds), let place = Self.place(request.url) else { return nil }
+        let date = "x-amz-date: \(stamp)"
+        let signed = Self.signed(request.headers + ["host: \(place.host)", date])
+        let names = signed.map(\.name).joined(separator: ";")
+        let content = signed.first { $0.name == "x-amz-content-sha256" }?.value ?? ""
+        let canonical =
+            ([request.method.rawValue, place.path, place.query] + signed.map { "\($0.name):\($0.value)" }
+            + ["", names, content]).joined(separator: "\n")
+        let scope = "\(stamp.prefix(8))/\(region)/s3/aws4_request"
+        guard let hash = SHA256.digest(Array(canonical.utf8)).map(SHA256.hex) else { return nil }
+        var key: [UInt8]? = Array("AWS4\(keys.secret)".utf8)
+        for part in scope.split(separator: "/") {
+            key = key.flatMap { SHA256.authenticate(Array(part.utf8), key: $0) }
+        }
+        let text = "\(Self.algorithm)\n\(stamp)\n\(scope)\n\(hash)"
+        guard let key, let signature = SHA256.authenticate(Array(text.utf8), key: key).map(SHA256.hex) else {
+            return nil
+        }
+        return [
+            date,
+            "Authorization: \(Self.algorithm) Credential=\(keys.keyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)",
+        ]
+    }
+
+    private static let algorithm = "AWS4-HMAC-SHA256"
+
+    /// `20240430T235959Z`; nil for a year that has not four digits.
+    private static func stamp(_ seconds: Int64) -> String? {
+        guard (0..<253_402_300_800).contains(seconds) else { return nil }
+        let (year, month, day) = date(seconds / 86_400)
+        let time = seconds % 86_400
+        return "\(year)\(two(month))\(two(day))T\(two(time / 3600))\(two(time / 60 % 60))\(two(time % 60))Z"
+    }
+
+    private static func two(_ number: Int64) -> String { (number < 10 ? "0" : "") + String(number) }
+
+    /// The date of a day since 1970-01-01 in the Gregorian calendar, counting years from March so that the leap day comes last.
+    private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = day + 719_468
+        let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (
+            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        )
+    }
+
+    /// The parts of an address, the host as libcurl sends it: without the port that the scheme has anyway.
+    private static func place(_ url: String) -> (host: String, path: String, query: String)? {
+        for (scheme, port) in [("http://", ":80"), ("https://", ":443")] where url.hasPrefix(scheme) {
+            let rest = url.dropFirst(scheme.count)
+            let host = rest.prefix { $0 != "/" && $0 != "?" }
+            let target = rest.dropFirst(host.count).split(
+                separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            let path = target.first.map(String.init) ?? ""
+            return (
+                String(host.hasSuffix(port) ? host.dropLast(port.count) : host), path.isEmpty ? "/" : path,
+                target.count > 1 ? String(target[1]) : ""
+            )
+        }
+        return nil
+    }
+
+    /// What has to be signed: the host, the kind of content and all that is the store's, in order and each space single.
+    ///
+    /// The rest may be changed on the way.
+    private static func signed(_ lines: [String]) -> [(name: String, value: String)] {
+        lines.compactMap { line in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { return nil }
+            return (parts[0].lowercased(), parts[1].split(separator: " ").joined(separator: " "))
+        }.filter { $0.name == "host" || $0.name == "content-type" || $0.name.hasPrefix("x-amz-") }
+            .sorted { $0.name < $1.name }
+    }
+}
