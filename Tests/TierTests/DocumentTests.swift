@@ -91,6 +91,50 @@ import Testing
         #expect(clock.now - began < SharedDocument.patience + .seconds(1))
     }
 
+    @Test func numbersAreKnownWithoutAsking() async throws {
+        let (first, _) = try machine("1")
+        try await passing {
+            for (name, size) in [("size/a", 5 as Int64), ("size/b", 6)] {
+                _ = try await first.value(name, isFresh: { _, _ in true }) { () -> Int64 in size }
+            }
+            _ = try await first.value("text", isFresh: { _, _ in true }) { () -> String in "7" }
+            await first.settle()
+        }
+        let (second, store) = try machine("2")
+        let before = memory.log.count
+        #expect(await second.numbers(["size/b", "size/c", "text", "size/a"]) == [6, nil, nil, 5])
+        #expect(store.figures.answersShared == 2)
+        #expect(memory.log.count == before + 1)
+    }
+
+    @Test func aMachineThatEndsWritesWhatItWasTold() async throws {
+        let (first, _) = try machine("1")
+        try await passing {
+            _ = try await first.value("a", isFresh: { _, _ in true }) { () -> String in "told" }
+            await first.close()
+        }
+        #expect(memory.keys("documents").count == 1)
+        #expect(memory.keys("leases").isEmpty)
+    }
+
+    @Test func aMachineThatEndsDoesNotWaitForWhoDoesNotAnswer() async throws {
+        let (first, _) = try machine("1")
+        let (silence, end) = AsyncStream<Void>.makeStream()
+        let question = Task {
+            try await first.value("b", isFresh: { _, _ in true }) { () async -> String in
+                for await _ in silence {}
+                return "late"
+            }
+        }
+        try await passing {
+            _ = try await first.value("a", isFresh: { _, _ in true }) { () -> String in "told" }
+            await first.close()
+        }
+        #expect(memory.keys("documents").count == 1)
+        end.finish()
+        #expect(try await question.value == "late")
+    }
+
     @Test func aQuestionThatFailsLetsOthersAsk() async throws {
         let (first, _) = try machine("1")
         await #expect(throws: SourceError.timedOut) {

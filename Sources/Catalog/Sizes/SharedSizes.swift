@@ -7,6 +7,14 @@ package import Rankings
 ///
 /// Any task may call.
 package protocol SharedSizes: Sendable {
+    /// The sizes that are known without asking anybody for one of them.
+    ///
+    /// - Parameters:
+    ///   - pictures: The pictures.
+    ///   - listing: The listing that shows them.
+    /// - Returns: Bytes in the order of the pictures, 0 for those that nobody has asked for.
+    func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64]
+
     /// A size that a machine has asked for, this one if no other has.
     ///
     /// - Parameters:

@@ -119,12 +119,29 @@ package final class Sizes: Sendable {
         return zip(entries, sizes).filter { $0.1 == 0 }.map(\.0)
     }
 
+    /// Sets the sizes that other machines have asked for; returns the entries that they have not asked for either.
+    private func learnShared(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
+        guard let shared, !entries.isEmpty else { return entries }
+        let sizes = await shared.known(of: entries.map(\.picture), in: listing.key)
+        let doubted = doubted.withLock { $0 }
+        var (unknown, told): ([ListingEntry], [PictureID: Int64]) = ([], [:])
+        for (entry, size) in zip(entries, sizes) {
+            guard size > 0, !doubted.contains(entry.picture) else {
+                unknown.append(entry)
+                continue
+            }
+            told[entry.picture] = listing.learnSize(size, of: entry.picture)
+        }
+        context.outbox.add(told.map { .toldSize($0.value, $0.key) })
+        return unknown
+    }
+
     /// Asks for many sizes at once: those in the database with one call, the others from the image host.
     private func ask(_ entries: [ListingEntry], in listing: Listing) {
         guard !entries.isEmpty else { return }
         context.background.run { [self] in
             let unknown = await learnStored(of: entries, in: listing)
-            for entry in unknown {
+            for entry in await learnShared(of: unknown, in: listing) {
                 // Whoever waits for one of them overtakes the others.
                 let urgency = Urgency()
                 flights.start(entry.picture, hurry: urgency.raise) {

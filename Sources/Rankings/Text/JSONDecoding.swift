@@ -22,8 +22,11 @@ extension JSON {
         try ValueDecoder(json: self, spelling: spelling, codingPath: []).decode(type)
     }
 
-    /// Whether this is an object with a member of a name, be it null.
-    fileprivate func contains(_ name: String) -> Bool { members.contains { $0.name == name } }
+    /// The first member of a name, be it null; nil in anything but an object that has one.
+    fileprivate func member(_ name: String) -> JSON? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
 }
 
 /// Types that a JSON value is by itself.
@@ -110,7 +113,7 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         return value
     }
 
-    private func mismatch(_ type: Any.Type, _ wanted: String) -> DecodingError {
+    fileprivate func mismatch(_ type: Any.Type, _ wanted: String) -> DecodingError {
         .typeMismatch(type, .init(codingPath: codingPath, debugDescription: "\(wanted) was expected"))
     }
 }
@@ -120,9 +123,20 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var codingPath: [any CodingKey] { decoder.codingPath }
     var allKeys: [Key] { decoder.json.members.compactMap { Key(stringValue: $0.name) } }
 
-    func contains(_ key: Key) -> Bool { decoder.json.contains(decoder.spelling.name(key)) }
+    func contains(_ key: Key) -> Bool { find(key) != nil }
 
-    func decodeNil(forKey key: Key) throws -> Bool { try member(key).decodeNil() }
+    func decodeNil(forKey key: Key) throws -> Bool { try value(key).isNull }
+
+    // Of most members: what serves for every type asks for each name three times and for the kind of the type.
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try scalar(key) }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try scalar(key) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try scalar(key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try scalar(key) }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try optional(key) }
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try optional(key) }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try optional(key) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try optional(key) }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         try member(key).decode(type)
@@ -140,12 +154,27 @@ private struct MemberDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
 
-    private func member(_ key: Key) throws -> ValueDecoder {
-        guard contains(key) else {
+    private func find(_ key: Key) -> JSON? { decoder.json.member(decoder.spelling.name(key)) }
+
+    private func value(_ key: Key) throws -> JSON {
+        guard let value = find(key) else {
             throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "it is missing"))
         }
-        return ValueDecoder(
-            json: decoder.json[decoder.spelling.name(key)], spelling: decoder.spelling, codingPath: codingPath + [key])
+        return value
+    }
+
+    private func member(_ key: Key) throws -> ValueDecoder {
+        ValueDecoder(json: try value(key), spelling: decoder.spelling, codingPath: codingPath + [key])
+    }
+
+    private func scalar<Scalar: JSONScalar>(_ key: Key) throws -> Scalar {
+        guard let scalar = Scalar(try value(key)) else { throw try member(key).mismatch(Scalar.self, "\(Scalar.self)") }
+        return scalar
+    }
+
+    private func optional<Scalar: JSONScalar>(_ key: Key) throws -> Scalar? {
+        guard let value = find(key), !value.isNull else { return nil }
+        return try scalar(key)
     }
 }
 

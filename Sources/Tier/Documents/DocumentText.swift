@@ -1,24 +1,32 @@
 internal import Rankings
 
 /// A part of a document: an answer of the service, and when it was given.
+///
+/// The answer is read when it is wanted: a document has hundreds of parts, and one page of it is wanted at a time.
 struct DocumentPart: Sendable {
     /// By the store's clock, in Unix seconds.
-    var asked: Int64
-    var value: JSON
+    let asked: Int64
     /// The part as it stands in the document.
-    var line: String
+    let line: String
 
     init(_ name: String, asked: Int64, value: JSONText) {
         self.asked = asked
         line = JSONText.object([("part", .text(name)), ("asked", .integer(asked)), ("value", value)]).line
-        self.value = (try? JSONReader.read(Array(line.utf8)))?["value"].bounded ?? .null
     }
 
-    fileprivate init(asked: Int64, value: JSON, line: String) {
+    fileprivate init(asked: Int64, line: String) {
         self.asked = asked
-        self.value = value
         self.line = line
     }
+
+    /// The answer; null if it cannot be read.
+    var value: JSON { (try? JSONReader.read(Array(line.utf8)))?["value"].bounded ?? .null }
+
+    /// The answer, if it is a whole number.
+    var number: Int64? { try? value.decoded(as: Int64.self) }
+
+    /// What a type makes of the answer, read beside whatever else is going on; nil if it cannot.
+    @concurrent func decoded<Value: Decodable & Sendable>() async -> Value? { try? value.decoded(as: Value.self) }
 }
 
 /// Documents as bytes: a line that says what it is, then a line of JSON for each part.
@@ -51,12 +59,23 @@ enum DocumentText {
         guard version <= schema else { throw .ofLaterVersion }
         var parts: [String: DocumentPart] = [:]
         for line in lines.dropFirst() {
-            guard let part = try? JSONReader.read(Array(line)), let name = part["part"].text,
-                let asked = part["asked"].number
-            else { continue }
-            parts[name] = DocumentPart(
-                asked: asked, value: part["value"].bounded, line: String(decoding: line, as: UTF8.self))
+            guard let head = Self.head(line), let name = head["part"].text, let asked = head["asked"].number else {
+                continue
+            }
+            parts[name] = DocumentPart(asked: asked, line: String(decoding: line, as: UTF8.self))
         }
         return parts
     }
+
+    /// What stands before the answer, as all machines write it; otherwise the whole line.
+    private static func head(_ line: ArraySlice<UInt8>) -> JSON? {
+        // No text holds this: quotes in it have a backslash before them.
+        if let end = line.firstRange(of: value), let head = try? JSONReader.read(line[..<end.lowerBound] + closing) {
+            return head
+        }
+        return try? JSONReader.read(Array(line))
+    }
+
+    private static let value = Array(",\"value\":".utf8)
+    private static let closing = Array("}".utf8)
 }

@@ -21,6 +21,8 @@ actor SharedDocument {
     static let claimInterval = Duration.milliseconds(500)
     /// For how long a machine has a document's lease; it takes it again while it has something to ask.
     static let leaseSeconds: Int64 = 10
+    /// How long a machine that ends waits for its last answers to be written.
+    static let lastPatience = Duration.seconds(1)
     /// How long answers are collected before they are written together, at least.
     static let gathering = Duration.milliseconds(25)
     /// A document that others change at the same moment is read and written again so often.
@@ -45,6 +47,7 @@ actor SharedDocument {
     /// Questions that are under way.
     private var asking = 0
     private var writing: Task<Void, Never>?
+    private var releasing: Task<Void, Never>?
 
     init(_ key: ObjectKey, store: TierStore, leases: Leases) {
         self.key = key
@@ -67,14 +70,14 @@ actor SharedDocument {
         let began = store.time.now()
         await look(since: nil)
         while !isOfLaterVersion, store.rests == nil, store.time.now() - began < Self.patience {
-            if let value: Value = known(name, isFresh) {
+            if let value: Value = await known(name, isFresh) {
                 store.count { $0.answersShared += 1 }
                 return value
             }
             if await leads() {
                 // Whoever had the lease before may have answered meanwhile.
                 await look(since: claimed)
-                if let value: Value = known(name, isFresh) {
+                if let value: Value = await known(name, isFresh) {
                     store.count { $0.answersShared += 1 }
                     giveLeaseBack()
                     return value
@@ -100,9 +103,19 @@ actor SharedDocument {
     }
 
     /// An answer that the document has, as far as it is known here.
-    private func known<Value: Decodable>(_ name: String, _ isFresh: (Int64, Int64) -> Bool) -> Value? {
+    private func known<Value: Decodable & Sendable>(_ name: String, _ isFresh: (Int64, Int64) -> Bool) async -> Value? {
         guard let part = parts[name], let now = store.now, isFresh(part.asked, now) else { return nil }
-        return try? part.value.decoded(as: Value.self)
+        return await part.decoded()
+    }
+
+    /// Numbers that the document has and that never change; nil for each other part.
+    func numbers(_ names: [String]) async -> [Int64?] {
+        await look(since: nil)
+        guard !isOfLaterVersion else { return names.map { _ in nil } }
+        let found = names.map { parts[$0]?.number }
+        let count = found.count { $0 != nil }
+        store.count { $0.answersShared += count }
+        return found
     }
 
     // MARK: - Reading
@@ -186,7 +199,7 @@ actor SharedDocument {
     private func giveLeaseBack() {
         guard let lease, asking == 0, writing == nil else { return }
         self.lease = nil
-        Task { [leases] in await leases.release(lease) }
+        releasing = Task { [leases] in await leases.release(lease) }
     }
 
     // MARK: - Writing
@@ -208,7 +221,7 @@ actor SharedDocument {
     /// Writes what has gathered until nothing new comes, then gives the lease back.
     private func writeAll() async {
         var pause = Self.gathering
-        while !unwritten.isEmpty || asking > 0 {
+        while !unwritten.isEmpty || asking > 0, !Task.isCancelled {
             try? await store.time.sleep(pause)
             guard !unwritten.isEmpty else { continue }
             let began = store.time.now()
@@ -240,5 +253,18 @@ actor SharedDocument {
     /// Returns once everything is written that was asked for.
     func settle() async {
         await writing?.value
+    }
+
+    /// Returns once everything is written and the lease is given back, or the machine that ends can wait no longer.
+    func close() async {
+        if let writing {
+            let limit = Task { [time = store.time] in
+                try await time.sleep(Self.lastPatience)
+                writing.cancel()
+            }
+            await writing.value
+            limit.cancel()
+        }
+        await releasing?.value
     }
 }

@@ -42,4 +42,11 @@ final class SharedDocuments: Sendable {
             return document
         }
     }
+
+    /// Writes what has gathered, and gives leases back.
+    func close() async {
+        await withTaskGroup { group in
+            for document in shelf.withLock({ Array($0.documents.values) }) { group.addTask { await document.close() } }
+        }
+    }
 }

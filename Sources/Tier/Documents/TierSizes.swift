@@ -6,6 +6,13 @@ internal import Rankings
 struct TierSizes: SharedSizes {
     let documents: @Sendable (ListingKey) -> SharedDocument?
 
+    func known(of pictures: [PictureID], in listing: ListingKey) async -> [Int64] {
+        guard let document = documents(listing) else { return pictures.map { _ in 0 } }
+        return await document.numbers(pictures.map { "size/\($0.key)" }).map { size in
+            size.map { (1...PictureLimits.largest).contains($0) ? $0 : 0 } ?? 0
+        }
+    }
+
     func size(
         of picture: PictureID, in listing: ListingKey, ask: @Sendable () async -> PictureSize
     ) async -> PictureSize {
