@@ -58,6 +58,8 @@ package final class Tier: Sendable {
     private let leases: Leases
     private let documents: SharedDocuments
     private let uploads: Uploads
+    /// What needs signing in, for each user who did.
+    private let ofUsers = Mutex<[UserID: SharedDocuments]>([:])
 
     /// - Parameters:
     ///   - configuration: Names and limits.
@@ -86,29 +88,34 @@ package final class Tier: Sendable {
 
     /// Sizes of pictures on the store.
     ///
-    /// - Parameter needsSignIn: Whether only signed-in users see a ranking.
+    /// - Parameters:
+    ///   - needsSignIn: Whether only signed-in users see a ranking.
+    ///   - user: Who has signed in.
     /// - Returns: What the catalogue asks before it asks the image host.
-    package func sizes(needsSignIn: @escaping @Sendable (RankingMode) -> Bool) -> any SharedSizes {
-        TierSizes { [documents] listing in
-            switch listing {
-            case .ranking(let mode, let day): needsSignIn(mode) ? nil : documents.day(mode, day)
-            default: nil
-            }
+    package func sizes(
+        needsSignIn: @escaping @Sendable (RankingMode) -> Bool, user: @escaping @Sendable () -> UserID?
+    ) -> any SharedSizes {
+        TierSizes { [self] listing in
+            guard case .ranking(let mode, let day) = listing else { return nil }
+            let documents = needsSignIn(mode) ? user().flatMap { ownDocuments(of: $0) } : documents
+            return documents?.day(mode, day)
         }
     }
 
     /// A source whose answers are shared.
     package func sharing(_ source: any RankingSource) -> any RankingSource {
-        guard configuration.sharesPrivate else { return TieredSource(source: source, shared: documents, own: nil) }
-        let ofUsers = Mutex<[UserID: SharedDocuments]>([:])
-        return TieredSource(source: source, shared: documents) {
-            [store, leases, service = configuration.service] user in
-            ofUsers.withLock { ofUsers in
-                if let known = ofUsers[user] { return known }
-                let own = SharedDocuments(store, leases: leases, service: "\(service)-user-\(user.rawValue)")
-                ofUsers[user] = own
-                return own
-            }
+        TieredSource(source: source, shared: documents) { [self] user in ownDocuments(of: user) }
+    }
+
+    /// What is shared among a user's machines alone; nil unless that was asked for.
+    private func ownDocuments(of user: UserID) -> SharedDocuments? {
+        guard configuration.sharesPrivate else { return nil }
+        return ofUsers.withLock { ofUsers in
+            if let known = ofUsers[user] { return known }
+            let own = SharedDocuments(
+                store, leases: leases, service: "\(configuration.service)-user-\(user.rawValue)")
+            ofUsers[user] = own
+            return own
         }
     }
 
@@ -125,8 +132,10 @@ package final class Tier: Sendable {
         return status
     }
 
-    /// Ends uploads; those that wait are taken up by the next run.
+    /// Ends uploads, of which those that wait are taken up by the next run, and writes the last answers.
     package func close() async {
+        await documents.close()
+        for own in ofUsers.withLock({ Array($0.values) }) { await own.close() }
         await uploads.close()
     }
 }

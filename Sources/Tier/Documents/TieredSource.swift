@@ -10,13 +10,13 @@ struct TieredSource: RankingSource {
     let source: any RankingSource
     let shared: SharedDocuments
     /// For what only signed-in users see; nil unless that was asked for.
-    let own: (@Sendable (UserID) -> SharedDocuments)?
+    let own: @Sendable (UserID) -> SharedDocuments?
 
     /// Where an answer is shared; nil where it is not.
     private func documents(needsSignIn: Bool) -> SharedDocuments? {
         guard !RequestSharing.isRefused else { return nil }
         guard needsSignIn else { return shared }
-        return source.signIn.user.flatMap { own?($0) }
+        return source.signIn.user.flatMap { own($0) }
     }
 
     /// Answers about authors and works hold more for those who signed in.

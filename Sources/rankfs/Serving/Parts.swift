@@ -99,7 +99,9 @@ final class Parts: Sendable {
         InheritedMarks.copy(from: place.directory, to: place.catalog)
         catalog = try Self.openCatalog(
             settings, place: place, network: bound, source: source, selection: SourceChoices.text(choices, of: name),
-            host: images, sharedSizes: tier?.tier.sizes(needsSignIn: { service.description.needsSignIn($0) }), log: log)
+            host: images,
+            sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn.user },
+            log: log)
         // The last thing, for nothing above would end it.
         meter.start()
     }
