@@ -244,6 +244,16 @@ import Testing
         #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
     }
 
+    @Test func whatCameAsTheMachineEndedIsBroughtByTheNextRun() async throws {
+        let first = try machine("first", maySpend: false)
+        try keep(first)
+        await first.uploads.close()
+        let next = try machine("first")
+        next.uploads.resume()
+        try await passing { while memory.keys("pictures").isEmpty { await Task.yield() } }
+        #expect(await fetch(try machine("second")).map { $0 == bytes } == true)
+    }
+
     @Test func nothingIsBroughtOverANetworkThatCosts() async throws {
         let first = try machine("first", maySpend: false)
         try keep(first)

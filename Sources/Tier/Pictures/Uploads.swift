@@ -21,6 +21,8 @@ final class Uploads: Sendable {
 
     private struct State {
         var task: Task<Void, Never>?
+        /// What is going onto the list, one behind the other.
+        var listing: Task<Void, Never>?
         /// What is to be done once an upload is over, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
         /// When the next upload may begin.
@@ -64,21 +66,23 @@ final class Uploads: Sendable {
             state.followUps[upload.key] = then
             state.added += 1
             state.waiting += 1
-        }
-        Task {
-            await list.add(upload)
-            begin()
+            state.listing = Task { [list, before = state.listing] in
+                await before?.value
+                await list.add(upload)
+                begin()
+            }
         }
     }
 
     /// Ends what is on its way; what waits is for the next run.
     func close() async {
-        let task = state.withLock { state in
+        let (task, listing) = state.withLock { state in
             state.isClosed = true
-            return state.task
+            return (state.task, state.listing)
         }
         task?.cancel()
         await task?.value
+        await listing?.value
         await list.close()
     }
 

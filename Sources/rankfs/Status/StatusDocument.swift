@@ -69,7 +69,7 @@ extension StatusDocument {
             cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
             network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
             thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
-            tier: (mount.parts.tier?.tier.status).map(TierFigures.init),
+            tier: mount.parts.tier.map(TierFigures.init),
             waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
             handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
             recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })

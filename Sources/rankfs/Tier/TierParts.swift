@@ -49,6 +49,11 @@ final class TierParts: Sendable {
             }, as: UTF8.self)
     }
 
+    /// What was sent to the store since the start.
+    var requests: RequestCounts {
+        transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
+    }
+
     /// Ends uploads, then the way to the store; blocks, not for tasks.
     func close() {
         BlockingCall.wait { [tier] in await tier.close() }

@@ -1,3 +1,4 @@
+import HTTP
 import Tier
 
 extension StatusDocument {
@@ -24,17 +25,22 @@ extension StatusDocument {
         var waiting: Int
         var receivedBytes: Int64
         var sentBytes: Int64
+        /// Requests to the store: GET, and PUT or DELETE.
+        var reads: Int?
+        var writes: Int?
     }
 }
 
 extension StatusDocument.TierFigures {
-    init(_ status: Tier.Status) {
+    init(_ parts: TierParts) {
+        let (status, requests) = (parts.tier.status, parts.requests)
         let counts = status.counts
         self.init(
             state: status.state, reason: status.reason, restsFor: status.restsFor, hits: counts.hits,
             misses: counts.misses, awaited: counts.awaited, answersShared: counts.answersShared,
             answersAsked: counts.answersAsked, wrong: counts.wrong, uploads: counts.uploads, waiting: status.waiting,
-            receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes)
+            receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes, reads: requests.get,
+            writes: requests.write)
     }
 
     var metrics: [MetricFamily] {
@@ -53,6 +59,9 @@ extension StatusDocument.TierFigures {
             .gauge("rankfs_tier_waiting", "Pictures that wait to be brought there.", [.init(waiting)]),
             .counter("rankfs_tier_received_bytes_total", "Bytes of pictures from there.", [.init(receivedBytes)]),
             .counter("rankfs_tier_sent_bytes_total", "Bytes of pictures brought there.", [.init(sentBytes)]),
+            .counter(
+                "rankfs_tier_requests_total", "Requests to the object store.",
+                [.init(reads ?? 0, [("kind", "read")]), .init(writes ?? 0, [("kind", "write")])]),
         ]
     }
 
