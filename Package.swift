@@ -32,7 +32,7 @@ func tests(
 /// What reads something from outside.
 let fuzzed: [Target.Dependency] = [
     "Rankings", "HTTP", "Sourcing", "Pixiv", "Booru", "Danbooru", "Moebooru", "ImageCache", "Render", "Media",
-    "Thumbnails", "RankFS", "rankfs",
+    "Thumbnails", "RankFS", "ObjectStore", "Tier", "rankfs",
 ]
 
 /// Set by `make fuzz`: libFuzzer brings a `main` of its own, so the program is then a module that has none, and there is

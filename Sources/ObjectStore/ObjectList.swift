@@ -69,15 +69,18 @@ final class ObjectListReader {
             unsafe XML_SetUserData(parser, Unmanaged.passUnretained(reader).toOpaque())
             unsafe XML_SetElementHandler(parser, listElementBegan, listElementEnded)
             unsafe XML_SetCharacterDataHandler(parser, listText)
+            unsafe XML_SetStartDoctypeDeclHandler(parser, listDoctype)
             return unsafe bytes.withUnsafeBytes { bytes in
                 unsafe XML_Parse(parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 1)
                     == XML_STATUS_OK
             }
         }
-        return isWhole && reader.isList ? reader.answer : nil
+        return isWhole && reader.isList && !reader.hasDoctype ? reader.answer : nil
     }
 
     private var isList = false
+    /// No store sends one; texts that stand for others make much of little.
+    fileprivate var hasDoctype = false
 
     func began(_ name: String) {
         if path.isEmpty { isList = name == "ListBucketResult" }
@@ -101,7 +104,7 @@ final class ObjectListReader {
     }
 
     func add(_ bytes: UnsafeRawBufferPointer) {
-        if text.count + bytes.count <= Self.longestText { unsafe text.append(contentsOf: bytes) }
+        if !hasDoctype, text.count + bytes.count <= Self.longestText { unsafe text.append(contentsOf: bytes) }
     }
 }
 
@@ -118,6 +121,15 @@ private func listElementBegan(
 private func listElementEnded(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?) {
     guard let context = unsafe context else { return }
     unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().ended()
+}
+
+private func listDoctype(
+    _ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<XML_Char>?, _ system: UnsafePointer<XML_Char>?,
+    _ publicName: UnsafePointer<XML_Char>?, _ hasSubset: Int32
+) {
+    guard let context = unsafe context else { return }
+    // `read` keeps the reader alive.
+    unsafe Unmanaged<ObjectListReader>.fromOpaque(context).takeUnretainedValue().hasDoctype = true
 }
 
 private func listText(_ context: UnsafeMutableRawPointer?, _ bytes: UnsafePointer<XML_Char>?, _ count: Int32) {

@@ -12,7 +12,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    static let all: [FuzzTarget] = service + boards + words + addresses + answers + media + local
+    static let all: [FuzzTarget] = service + boards + words + addresses + answers + media + local + tier
 }
 
 /// What does not hold, as a sentence.
