@@ -17,8 +17,6 @@ import store
 DAY = 'ranking/daily/2024-04-30'
 #: The origin's clock: the day after.
 NOW = '1714700000'
-#: Seconds between two pictures.
-LOOK = 0.3
 PICTURES = 100
 
 
@@ -86,22 +84,36 @@ def read(path):
         return file.read()
 
 
-def page(mount, waits, sums, lists):
-    """What a person does: list the day, then look at one picture after the other."""
+def page(mount, look, waits, sums, lists, failures):
+    """What a person does: list the day, then look at one picture after the other, so many seconds at each."""
     lists.append(listed(mount))
     for path in pictures(mount, PICTURES):
         start = time.monotonic()
-        data = read(path)
+        try:
+            data = read(path)
+        except OSError as error:
+            failures.append(error)
+            continue
         waits.append(time.monotonic() - start)
         sums[os.path.basename(path)].add(hashlib.md5(data).hexdigest())
-        time.sleep(LOOK)
+        time.sleep(look)
 
 
-def together(fleet, origin, machines):
+def kinds(lines):
+    """What a store was asked, by method and folder."""
+    found = collections.Counter()
+    for line in lines:
+        method, path = line.split(' ', 1)
+        folder = next((name for name in ('leases/documents', 'leases/pictures', 'documents', 'pictures') if f'/{name}/' in path), 'other')
+        found[f'{method} {folder}'] += 1
+    return ', '.join(f'{count} {kind}' for kind, count in sorted(found.items()))
+
+
+def together(fleet, origin, machines, look, rules):
     for _ in range(machines):
         fleet.add()
-    waits, sums, lists = [], collections.defaultdict(set), []
-    threads = [threading.Thread(target=page, args=(mount, waits, sums, lists)) for mount in fleet.mounts]
+    waits, sums, lists, failures = [], collections.defaultdict(set), [], []
+    threads = [threading.Thread(target=page, args=(mount, look, waits, sums, lists, failures)) for mount in fleet.mounts]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -116,8 +128,17 @@ def together(fleet, origin, machines):
           f'pictures {sum(one["bytes"] for one in bodies) / 1e6:.0f} MB of {len({one["path"] for one in bodies})}, '
           f'{sum(sizes.values()) / 1e6:.0f} MB of {len(sizes)} read')
     print(f'  ls -l {min(lists)[0]:.2f} to {max(lists)[0]:.2f} s, {sum(not well for _, well in lists)} failed; wait '
-          f'{waits[len(waits) // 2] * 1e3:.1f} ms median, {waits[int(len(waits) * 0.95)] * 1e3:.0f} p95, {waits[-1] * 1e3:.0f} most; '
+          f'{waits[len(waits) // 2] * 1e3:.1f} ms median, {waits[int(len(waits) * 0.95)] * 1e3:.0f} p95, {waits[-1] * 1e3:.0f} most; {len(failures)} failed; '
           f'{sum(len(found) != 1 for found in sums.values())} pictures differ')
+    tiers = [status(mount).get('tier') for mount in fleet.mounts]
+    if all(tiers):
+        while any(status(mount)['tier']['waiting'] for mount in fleet.mounts):
+            time.sleep(0.1)
+        tiers = [status(mount)['tier'] for mount in fleet.mounts]
+        total = {name: sum(tier[name] for tier in tiers) for name in ('reads', 'writes', 'uploads', 'hits', 'awaited', 'misses')}
+        print('  store: ' + ', '.join(f'{count} {name}' for name, count in total.items()))
+    if rules:
+        print('  relay: ' + kinds(rules.log))
 
 
 def cold(fleet, origin):
@@ -150,21 +171,24 @@ def main():
     parser.add_argument('--machines', type=int, default=4)
     parser.add_argument('--alone', action='store_true')
     parser.add_argument('--cold', action='store_true')
+    parser.add_argument('--look', type=float, default=0.3, help='seconds at each picture')
+    parser.add_argument('--relay', action='store_true', help='tell what the store is asked; slower, for few machines')
     options = parser.parse_args()
     programs = os.path.abspath(options.programs)
     directory = tempfile.mkdtemp(prefix='rankfs-fleet-')
-    one, origin, fleet = None, Origin(programs, directory), None
+    one, rules, origin, fleet = None, None, Origin(programs, directory), None
     try:
         text = f'api_url={origin.url},image_url={origin.url}'
         if not options.alone:
-            one, _, _ = store.serve(os.path.abspath(options.weed), f'{directory}/store')
+            one, told, relay = store.serve(os.path.abspath(options.weed), f'{directory}/store')
+            # Straight to the store, if nobody wants to know more: the relay takes time.
+            port, rules = (relay, told) if options.relay else (one.port, None)
             keys = f'{directory}/keys'
             with open(os.open(keys, os.O_WRONLY | os.O_CREAT, 0o600), 'w') as file:
                 file.write(f'aws_access_key_id = {store.KEY}\naws_secret_access_key = {store.SECRET}\n')
-            # Straight to the store: the relay is for breaking things.
-            text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{one.port},tier_keys={keys}'
+            text += f',tier=s3://{store.BUCKET}/fleet,tier_url=http://127.0.0.1:{port},tier_keys={keys}'
         fleet = Fleet(programs, directory, text)
-        cold(fleet, origin) if options.cold else together(fleet, origin, options.machines)
+        cold(fleet, origin) if options.cold else together(fleet, origin, options.machines, options.look, rules)
     finally:
         if fleet:
             fleet.end()
