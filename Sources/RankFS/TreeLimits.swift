@@ -60,6 +60,16 @@ enum TreeLimits {
     /// names without thumbnails are better than none.
     static let visit = Duration.seconds(20)
 
+    /// Entries that a program which watches a directory is told of at once before it shows itself as a file manager: so few have
+    /// thumbnails before the look by which it does so is answered.
+    static let toldToWatchers = 8
+
+    /// How long each further one waits for that: Dolphin looks when it has read for 300 ms.
+    static let announcement = Duration.milliseconds(400)
+
+    /// How long such a program is waited for in all: it may be none.
+    static let watch = Duration.milliseconds(1200)
+
     /// How long after a link in `recent/` was read an open belongs to it: viewers that resolve a name first open it within that
     /// time.
     static let recentWay = Duration.seconds(60)

@@ -22,7 +22,7 @@ package actor ThumbnailSeeder {
     /// Pictures that a large window shows at once: what the look may wait for.
     static let screenful = 100
     /// How long a look may wait for it; file managers show an empty window meanwhile.
-    static let patience: Duration = .seconds(2)
+    package static let patience: Duration = .seconds(2)
     /// Pictures behind the first screenful that are worked off before another directory's turn may come.
     static let atATurn = 24
     /// How long a file manager may take to note that its thumbnailer failed.
@@ -77,11 +77,13 @@ package actor ThumbnailSeeder {
         counted.withLock { $0 }
     }
 
-    /// Runs work in a task of its own and returns when it is done, when the patience of a look is over, or when the caller
-    /// is cancelled; the work goes on.
-    package nonisolated func wait(for work: @escaping @Sendable () async -> Void) async {
+    /// Runs work in a task of its own and returns when it is done, when a time is over (the patience of a look, unless told),
+    /// or when the caller is cancelled; the work goes on.
+    package nonisolated func wait(
+        atMost longest: Duration = patience, for work: @escaping @Sendable () async -> Void
+    ) async {
         let time = time
-        let patience = Task { _ = try? await time.sleep(Self.patience) }
+        let patience = Task { _ = try? await time.sleep(longest) }
         Task {
             await work()
             patience.cancel()
@@ -98,7 +100,7 @@ package actor ThumbnailSeeder {
         guard !isClosed, !jobs.isEmpty else { return }
         if let screen = screens[directory] {
             // Another look, which may know of fewer pictures: desktops look more than once, and listings grow.
-            if await screen.value { postpone(directory, jobs.dropFirst(Self.screenful)) }
+            if await screen.value { postpone(directory, jobs.dropFirst(Self.screenful)) } else { turns.passed(jobs) }
             return
         }
         turns.expect(jobs)
@@ -107,6 +109,33 @@ package actor ThumbnailSeeder {
         let isFine = await screen.value
         screens[directory] = nil
         if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) } else { turns.passed(jobs) }
+    }
+
+    /// All of a directory is about to be seeded, bit by bit, until ``end(_:isGivenUp:)``.
+    package nonisolated func begin(_ directory: String) { turns.begin(directory) }
+
+    /// Which entries of a directory that is being seeded nobody has taken for ``expect(_:of:)`` yet.
+    ///
+    /// - Parameters:
+    ///   - directory: Which.
+    ///   - count: How many entries of it are known.
+    /// - Returns: Their places; nil if there are none, or if it is not being seeded.
+    package nonisolated func newPlaces(of directory: String, upTo count: Int) -> Range<Int>? {
+        turns.newPlaces(of: directory, upTo: count)
+    }
+
+    /// Notes that pictures of a directory that is being seeded will have their turn.
+    package nonisolated func expect(_ jobs: [ThumbnailJob], of directory: String) {
+        turns.expect(jobs, of: directory)
+    }
+
+    /// All that is known of a directory was seeded or is about to be.
+    ///
+    /// - Parameters:
+    ///   - directory: Which.
+    ///   - isGivenUp: Whether the rest of it could not be had, so that nobody is to wait for what was expected.
+    package nonisolated func end(_ directory: String, isGivenUp: Bool = false) {
+        turns.end(directory, isGivenUp: isGivenUp)
     }
 
     /// Whether a picture is one of those whose thumbnails are still to be made.

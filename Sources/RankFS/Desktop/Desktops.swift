@@ -18,6 +18,10 @@ final class Desktops: Sendable {
     private let excursions = Mutex(Excursions())
     /// Which file managers show a directory now: what they learn of its entries comes no faster than the thumbnails.
     private let visits = Mutex(ProgramPlaces(lifetime: TreeLimits.visit))
+    /// Which programs watch a directory that they read, and may yet show themselves as file managers.
+    private let watches = Mutex(ProgramPlaces(lifetime: TreeLimits.watch))
+    /// Who waits until a program visits a directory, by its path.
+    private let visitWaiters = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
     /// Who came to a picture by its link in `recent/`: looking through what was read is not reading it again.
     private let recentWays = Mutex(ProgramPlaces(lifetime: TreeLimits.recentWay))
     private let datedWays = Mutex(DatedWays())
@@ -133,17 +137,48 @@ final class Desktops: Sendable {
     /// A program shows a directory.
     func noteVisit(at directory: any TreeDirectory, by program: CallingProgram) {
         // Looking once more makes it no longer: what is told must not come ever slower.
-        visits.withLock { $0.note(directory.path.text, program.process, now: moment, prolongs: false) }
+        let path = directory.path.text
+        visits.withLock { $0.note(path, program.process, now: moment, prolongs: false) }
+        endWaiting(forVisitTo: path)
     }
 
     /// Whether a program shows a directory that it was told of lately.
     func isVisiting(_ directory: any TreeDirectory, _ caller: Caller) -> Bool {
-        guard !visits.withLock(\.isEmpty) else { return false }
+        holds(visits, directory, caller)
+    }
+
+    /// A program that watches a directory is about to read it.
+    func noteWatch(of directory: any TreeDirectory, by caller: Caller) {
+        guard let program = processes.program(caller.process) else { return }
+        watches.withLock { $0.note(directory.path.text, program.process, now: moment, prolongs: false) }
+    }
+
+    /// Whether a program that watches a directory may show itself as a file manager at any moment.
+    func isWatching(_ directory: any TreeDirectory, _ caller: Caller) -> Bool {
+        holds(watches, directory, caller)
+    }
+
+    /// Returns once a program visits a directory, or nobody is to wait for that any more.
+    func waitForVisit(to path: String) async {
+        await withCheckedContinuation { continuation in
+            visitWaiters.withLock { $0[path, default: []].append(continuation) }
+        }
+    }
+
+    /// Lets go on who waits until a program visits a directory.
+    func endWaiting(forVisitTo path: String) {
+        for waiter in visitWaiters.withLock({ $0.removeValue(forKey: path) ?? [] }) { waiter.resume() }
+    }
+
+    private func holds(
+        _ places: borrowing Mutex<ProgramPlaces>, _ directory: any TreeDirectory, _ caller: Caller
+    ) -> Bool {
+        guard !places.withLock(\.isEmpty) else { return false }
         let path = directory.path.text
-        guard visits.withLock({ $0.isAnybody(at: path, now: moment) }),
+        guard places.withLock({ $0.isAnybody(at: path, now: moment) }),
             let program = processes.program(caller.process)
         else { return false }
-        return visits.withLock { $0.holds(path, program.process, now: moment) }
+        return places.withLock { $0.holds(path, program.process, now: moment) }
     }
 
     // MARK: - Ways

@@ -12,6 +12,19 @@ struct ThumbnailWish: Sendable {
     let directories: [String]
 }
 
+/// Who is told of the entries of a directory, as far as it matters to thumbnails.
+enum ThumbnailViewer: Sendable {
+    /// Who draws none.
+    case none
+    /// Who may turn out to be a file manager.
+    case watcher(ThumbnailSeeder)
+    /// A file manager that shows the directory.
+    case visitor(ThumbnailWish)
+
+    /// What a file manager wishes.
+    var wish: ThumbnailWish? { if case .visitor(let wish) = self { wish } else { nil } }
+}
+
 /// A desktop that looks at a directory finds thumbnails there before it asks for them, so that it reads no picture.
 ///
 /// ## Concurrency
@@ -44,8 +57,42 @@ final class DirectoryThumbnails: Sendable {
             directories: tree.desktops.sight(of: directory))
     }
 
-    /// What is made of a picture that a reader of its directory is to learn of when its thumbnails are there; nil otherwise.
-    func expectedJob(of node: Node, _ wish: ThumbnailWish) -> ThumbnailJob? {
+    /// Who a caller is that reads a directory.
+    func viewer(of directory: any TreeDirectory, _ caller: Caller) -> ThumbnailViewer {
+        if tree.desktops.isVisiting(directory, caller) {
+            return wish(of: caller, in: directory).map { .visitor($0) } ?? .none
+        }
+        guard tree.desktops.isWatching(directory, caller) else { return .none }
+        return seeder(for: caller).map { .watcher($0) } ?? .none
+    }
+
+    /// Whether somebody is to learn of a picture only when its thumbnails are there, or when nobody will make any.
+    func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
+        guard case .picture(_, let index) = node else { return false }
+        return switch viewer {
+        case .none: false
+        case .watcher: index >= TreeLimits.toldToWatchers
+        case .visitor(let wish): expectedJob(of: node, wish) != nil
+        }
+    }
+
+    /// Returns when somebody may learn of a picture, each time within the patience of a look.
+    func waitForTurn(
+        of node: Node, in directory: any TreeDirectory, for viewer: ThumbnailViewer, _ caller: Caller
+    ) async {
+        var viewer = viewer
+        if case .watcher(let seeder) = viewer {
+            let (desktops, path) = (tree.desktops, directory.path.text)
+            await seeder.wait(atMost: TreeLimits.announcement) { await desktops.waitForVisit(to: path) }
+            desktops.endWaiting(forVisitTo: path)
+            viewer = self.viewer(of: directory, caller)
+        }
+        guard case .visitor(let wish) = viewer, let job = expectedJob(of: node, wish) else { return }
+        await wish.seeder.waitForTurn(of: job)
+    }
+
+    /// What is made of a picture that is still to get its thumbnails; nil otherwise.
+    private func expectedJob(of node: Node, _ wish: ThumbnailWish) -> ThumbnailJob? {
         guard case .picture(let listing, let index) = node, let job = job(listing, Int(index), wish),
             wish.seeder.isExpected(job)
         else { return nil }
@@ -75,24 +122,57 @@ final class DirectoryThumbnails: Sendable {
 
     /// Returns when the first screenful is there or the seeder's patience is over; what is not told, or not to be had, is left
     /// to the file manager.
-    func seed(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
+    ///
+    /// - Parameters:
+    ///   - listing: Of what.
+    ///   - wish: For whom.
+    ///   - part: How much of it.
+    ///   - whenExpected: Called once the thumbnails of a whole listing are known to be under way, before any is made.
+    func seed(
+        _ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart, whenExpected: @Sendable () -> Void = {}
+    ) async {
+        if part == .whole {
+            wish.seeder.begin(Self.name(of: wish))
+            expectKnown(of: listing, wish)
+        }
+        whenExpected()
         await wish.seeder.wait { await self.seedPatiently(listing, wish, part) }
     }
 
+    /// What is known of a listing that is being seeded as a whole will be seeded, too: nobody is to be told of it before.
+    func expectKnown(of listing: Listing, _ wish: ThumbnailWish) {
+        let (name, entries) = (Self.name(of: wish), listing.entries)
+        guard let places = wish.seeder.newPlaces(of: name, upTo: entries.count) else { return }
+        wish.seeder.expect(jobs(Array(entries[places]), from: places.lowerBound, of: listing, wish), of: name)
+    }
+
+    /// What the seeder calls what somebody wishes.
+    private static func name(of wish: ThumbnailWish) -> String {
+        seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
+    }
+
     private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
-        let path = Self.seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
-        if part == .beginning {
+        let name = Self.name(of: wish)
+        switch part {
+        case .beginning:
             let known = Array(listing.entries.prefix(TreeLimits.glance))
-            return await wish.seeder.seed("\(path) at a glance", jobs(known, of: listing, wish))
-        }
-        let known = part == .whole ? try? await listing.entries(reaching: TreeLimits.screenful - 1) : listing.entries
-        guard let known else { return }
-        await wish.seeder.seed(path, jobs(known, of: listing, wish))
-        guard part == .whole, !listing.isComplete || listing.entries.count > known.count else { return }
-        // The file manager reads the whole directory too.
-        Task {
-            guard let all = try? await listing.entries(reaching: .max) else { return }
-            await wish.seeder.seed(path, jobs(all, of: listing, wish))
+            await wish.seeder.seed("\(name) at a glance", jobs(known, of: listing, wish))
+        case .known:
+            await wish.seeder.seed(name, jobs(listing.entries, of: listing, wish))
+        case .whole:
+            guard let known = try? await listing.entries(reaching: TreeLimits.screenful - 1) else {
+                return wish.seeder.end(name, isGivenUp: true)
+            }
+            await wish.seeder.seed(name, jobs(known, of: listing, wish))
+            guard !listing.isComplete || listing.entries.count > known.count else { return wish.seeder.end(name) }
+            // The file manager reads the whole directory too.
+            Task {
+                guard let all = try? await listing.entries(reaching: .max) else {
+                    return wish.seeder.end(name, isGivenUp: true)
+                }
+                await wish.seeder.seed(name, jobs(all, of: listing, wish))
+                wish.seeder.end(name)
+            }
         }
     }
 

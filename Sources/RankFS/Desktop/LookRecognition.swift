@@ -10,12 +10,17 @@
 /// taken for a glance. Neither is what a program opens that did not watch the first directory that it opened, as file choosers
 /// and gThumb, which watch a directory once they have read it.
 ///
+/// A file manager's first directory is read before anything is looked up in it, by Dolphin some 200 entries of it: all that is known
+/// of the program until then is that it watches.
+///
 /// A pure state machine: it knows neither clock nor processes.
 struct LookRecognition: Sendable {
     /// What an opened directory is opened for.
     enum Opening: Hashable, Sendable {
         /// By no file manager, as far as one can tell.
         case ordinary
+        /// By a program that watches the directory and was seen in none before: soon it shows itself as a file manager, or not.
+        case watched
         /// A person goes there in a file manager.
         case visit
         /// A file manager counts the entries.
@@ -131,6 +136,7 @@ struct LookRecognition: Sendable {
             return glance(at: path, below: parent, program, for: .count, now)
         }
         let isVisit = isWatched && known.isDesktop
+        let isFirst = known.watchesFirst == nil
         note(program) { known in
             // The root is counted by those who show the directory that it is mounted in.
             if known.watchesFirst == nil, isWatched || parent != nil { known.watchesFirst = isWatched }
@@ -138,7 +144,7 @@ struct LookRecognition: Sendable {
             known.place = (path, isVisit)
         }
         if known.isDesktop { begin(at: path, program, now) }
-        return isVisit ? .visit : .ordinary
+        return isVisit ? .visit : isWatched && isFirst ? .watched : .ordinary
     }
 
     /// A directory that was opened for a glance is closed.

@@ -30,7 +30,7 @@ final class DirectoryView: Sendable {
     /// The program that opened it when nothing was known of it.
     let discoverer: Int32?
     private let isRead = Mutex(false)
-    private let visitorsWish = Mutex<ThumbnailWish?>(nil)
+    private let lastViewer = Mutex(ThumbnailViewer.none)
 
     init(
         _ directory: any TreeDirectory, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false,
@@ -49,10 +49,10 @@ final class DirectoryView: Sendable {
     /// Whether it has been read from.
     var wasRead: Bool { isRead.withLock { $0 } }
 
-    /// What thumbnails its reader shows now; nil if it shows none.
-    var wish: ThumbnailWish? {
-        get { visitorsWish.withLock { $0 } }
-        set { visitorsWish.withLock { $0 = newValue } }
+    /// Who reads it now.
+    var viewer: ThumbnailViewer {
+        get { lastViewer.withLock { $0 } }
+        set { lastViewer.withLock { $0 = newValue } }
     }
 
     /// Notes a read; true for the first one.

@@ -39,6 +39,7 @@ extension RankFileSystem {
         let key = directory.rememberedKey(in: tree)
         let isGlance = opening.isGlance
         let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown(key), by: request.caller)
+        let isWatch = opening == .watched && directory.showsPictures
         let wish =
             opening == .visit && directory.showsPictures || opening == .preview
             ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
@@ -48,6 +49,7 @@ extension RankFileSystem {
             let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
             let view = DirectoryView(
                 directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance)
+            if isWatch { tree.desktops.noteWatch(of: directory, by: request.caller) }
             return open(view, reply)
         }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
@@ -69,6 +71,7 @@ extension RankFileSystem {
                 extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
             let view = DirectoryView(
                 directory, content, isNobodys: look.isNobodys, isGlance: isGlance, discoverer: look.discoverer)
+            if isWatch { self.tree.desktops.noteWatch(of: directory, by: request.caller) }
             self.open(view, reply)
         }
     }

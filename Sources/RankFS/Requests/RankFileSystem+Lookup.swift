@@ -88,25 +88,29 @@ extension RankFileSystem {
             directory.refusal(in: tree) == nil, let shown = directory.listing, shown.showsPictures,
             let listing = shown.rememberedKey(in: tree).flatMap(tree.catalog.listings.loaded)
         else { return false }
-        if look.isOpening, let program = look.program { tree.desktops.noteVisit(at: directory, by: program) }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            await self.thumbnails.seed(listing, wish, look.isOpening ? .whole : .known)
+            await self.thumbnails.seed(listing, wish, look.isOpening ? .whole : .known) {
+                if look.isOpening, let program = look.program {
+                    self.tree.desktops.noteVisit(at: directory, by: program)
+                }
+            }
             reply.absent(timeout: .zero)
         }
         return true
     }
 
-    /// Tells a file manager of a picture once the thumbnails that are being made of it are there.
+    /// Tells a file manager of a picture once the thumbnails that are being made of it are there, and who may be one a little
+    /// later.
     ///
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     private func answerAfterThumbnails(
         _ reply: EntryReply, _ finding: LookupResult, in directory: any TreeDirectory, _ caller: Caller
     ) -> Bool {
-        guard case .node(let node) = finding, tree.desktops.isVisiting(directory, caller),
-            let wish = thumbnails.wish(of: caller, in: directory), let job = thumbnails.expectedJob(of: node, wish)
-        else { return false }
+        guard case .node(let node) = finding else { return false }
+        let viewer = thumbnails.viewer(of: directory, caller)
+        guard thumbnails.isHeldUp(node, from: viewer) else { return false }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            await wish.seeder.waitForTurn(of: job)
+            await self.thumbnails.waitForTurn(of: node, in: directory, for: viewer, caller)
             try await self.resolve(finding, reply, for: directory.longestName)
         }
         return true

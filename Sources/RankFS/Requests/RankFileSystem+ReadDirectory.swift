@@ -14,9 +14,7 @@ extension RankFileSystem {
             reply.send()
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
-            view.wish =
-                tree.desktops.isVisiting(view.directory, request.caller)
-                ? thumbnails.wish(of: request.caller, in: view.directory) : nil
+            view.viewer = thumbnails.viewer(of: view.directory, request.caller)
             if view.noteRead() { sizes.beganReading(listing.key, by: view.reader) }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
@@ -76,6 +74,7 @@ extension RankFileSystem {
     ) -> Packed {
         // In this order: what completes the listing in between must not hide its last entries.
         let isComplete = listing.isComplete || configuration.isOffline
+        if let wish = view.viewer.wish { thumbnails.expectKnown(of: listing, wish) }
         let entries = listing.entries
         let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
         let (next, hasEntries) = pack(view, from: start, count: extras.count + entries.count, reply) { place in
@@ -128,8 +127,7 @@ extension RankFileSystem {
         let name = entry.name
         let kind = entry.node.kind
         let isCertain = if case .directory(let directory) = entry.node { directory.isCertain(in: tree) } else { true }
-        let isHeldUp = view.wish.flatMap { thumbnails.expectedJob(of: entry.node, $0) } != nil
-        guard reply.wantsAttributes, !isHeldUp, isCertain else {
+        guard reply.wantsAttributes, isCertain, !thumbnails.isHeldUp(entry.node, from: view.viewer) else {
             return reply.add(
                 name, inode: inodes.number(of: entry.node), kind: kind, nextOffset: Int64(next), attributes: nil)
         }

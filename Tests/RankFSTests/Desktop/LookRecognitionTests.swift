@@ -81,7 +81,7 @@ import Testing
         let looks = Recognition()
         let first = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         // Nobody knows yet that it is a file manager; its look tells.
-        #expect(first == (.ordinary, true))
+        #expect(first == (.watched, true))
         for number in 1...7 {
             let time = Double(number) * 1.5
             #expect(looks.opened(day(number), below: parent, by: nautilus, now: after(time)) == .count)
@@ -162,7 +162,8 @@ import Testing
         #expect(looks.looked(in: day(2), by: nil, now: after(0.5)))
         // Not even one that watches, as editors do.
         let editor = CallingProgram(process: 41, name: "code")
-        #expect(looks.opened(parent, below: "ranking", by: editor, isWatched: true, now: after(1)) == .ordinary)
+        #expect(looks.opened(parent, below: "ranking", by: editor, isWatched: true, now: after(1)) == .watched)
+        #expect(looks.opened(day(9), below: parent, by: editor, isWatched: true, now: after(1)) == .ordinary)
         for number in 1...7 {
             #expect(looks.opened(day(number), below: parent, by: editor, now: after(1.1)) == .ordinary)
         }

@@ -9,6 +9,7 @@ import Render
 import Synchronization
 import TestSupport
 import Testing
+import Thumbnails
 
 @testable import RankFS
 
@@ -57,6 +58,10 @@ final class Workbench: Sendable {
         var isOffline = false
         var budget: Int64 = 1 << 30
         var keepsOwners = false
+        /// Makes thumbnails of what desktops look at; nil if there shall be none.
+        var thumbnails: ThumbnailSeeder?
+        /// What is known of the programs that call; nil for what the machine tells.
+        var processes: Processes?
         /// By which it is remembered who came when; nil for the machine's.
         var monotonicNow: (@Sendable () -> ContinuousClock.Instant)?
         /// What is mounted in place of `source`, and what its requests and those for pictures go through.
@@ -89,6 +94,8 @@ final class Workbench: Sendable {
         configuration.keepsOwners = wishes.keepsOwners
         configuration.isOffline = wishes.isOffline
         if let now = wishes.monotonicNow { configuration.monotonicNow = now }
+        configuration.thumbnails = wishes.thumbnails
+        if let processes = wishes.processes { configuration.processes = processes }
         fileSystem = RankFileSystem(
             configuration, source: wishes.other?.source ?? source, catalog: catalog, cache: cache, renderer: renderer)
     }

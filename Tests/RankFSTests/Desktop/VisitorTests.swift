@@ -1,0 +1,148 @@
+import Foundation
+import Fuse
+import HTTP
+import ImageHost
+import Media
+import Rankings
+import Render
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RankFS
+@testable import Thumbnails
+
+/// What a file manager is told of the first directory that it opens, of which the listing tells all sizes.
+///
+/// As Dolphin does it: one thread watches, another one reads and asks for the attributes of each entry; some time later the first
+/// looks up `.hidden`, and shows what it has been told of.
+@Suite(.timeLimit(.minutes(1))) final class VisitorTests: Sendable {
+    private static let count = 2 * FakeSource.perPage
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
+    private let transport = HeldTransport()
+    private let clock = ManualClock()
+    private let renderer = TestPrograms.renderer()
+    private let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
+
+    init() {
+        for path in [directory.path, directory.path + ".list"] { LeftAtExit.remove(path) }
+    }
+
+    deinit {
+        renderer.close()
+        for path in [directory.path, directory.path + ".list"] { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    /// Runs a test with a day of which all sizes are known; the caller is one program, which watches all directories or none.
+    private func withDay(watches: Bool = true, _ body: (Workbench, UInt64) async throws -> Void) async throws {
+        let (time, clock) = (TimeSource(clock), clock)
+        let client = HTTPClient(
+            transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
+        let home = HomeThumbnails(
+            user: 1000,
+            directory: ThumbnailDirectory(
+                path: directory.path, ledger: ThumbnailLedger(path: directory.path + ".list")), mountPoint: "/mount")
+        let shelf = ThumbnailShelf(kept: { _ in nil }, keep: { _, _ in })
+        let maker = ThumbnailMaker(
+            home: home, shelf: shelf, host: ImageHost(client, time: time), renderer: renderer)
+        var wishes = Workbench.Wishes()
+        wishes.thumbnails = ThumbnailSeeder(maker: maker, time: time, report: { _ in })
+        wishes.monotonicNow = { clock.now }
+        wishes.processes = Processes(
+            program: { _ in CallingProgram(process: 7, name: "filer") }, watches: { _, _ in watches },
+            arguments: { _ in ["filer"] }, starters: { _ in [] })
+        try await Workbench.with(wishes) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(Self.count))
+            let inode = try await bench.stat("ranking/daily/2024-05-01").inode
+            for rank in 1...Self.count { #expect(await lookup(bench, inode, rank).isTold) }
+            try await body(bench, inode)
+        }
+    }
+
+    /// Opens and reads the directory; how many entries were told with attributes.
+    private func told(_ bench: Workbench, _ inode: UInt64) async throws -> Int {
+        let entries = try await bench.list(inode, size: 1 << 16).dropFirst(DirectoryView.dots)
+        #expect(entries.count == Self.count)
+        return entries.count { $0.attributes != nil }
+    }
+
+    private func expectTold(
+        _ count: Int, _ bench: Workbench, _ inode: UInt64, _ place: SourceLocation = #_sourceLocation
+    ) async throws {
+        let told = try await told(bench, inode)
+        #expect(told == count, sourceLocation: place)
+    }
+
+    private func lookup(_ bench: Workbench, _ inode: UInt64, _ rank: Int) async -> Answer {
+        await bench.lookup(inode, Array(Workbench.name(rank).utf8))
+    }
+
+    @Test func whoWatchesIsToldOfLittleBeforeItShowsItself() async throws {
+        try await withDay { bench, inode in
+            try await expectTold(TreeLimits.toldToWatchers, bench, inode)
+            // One more takes so long that a file manager looks.
+            async let next = lookup(bench, inode, TreeLimits.toldToWatchers + 1)
+            await clock.waitForSleepers(1)
+            clock.advance(by: TreeLimits.announcement)
+            #expect(await next.isTold)
+            let isTold = Mutex(false)
+            let further = Task {
+                let answer = await self.lookup(bench, inode, TreeLimits.toldToWatchers + 2)
+                isTold.withLock { $0 = true }
+                return answer
+            }
+            await clock.waitForSleepers(1)
+            #expect(transport.requests.isEmpty)
+            async let look = bench.lookup(inode, Array(".hidden".utf8))
+            // What it is told of from now on has its thumbnails.
+            for index in 0..<TreeLimits.toldToWatchers + 1 {
+                await transport.waitForRequest(at: index).respond(body: preview)
+            }
+            let request = await transport.waitForRequest(at: TreeLimits.toldToWatchers + 1)
+            let wasTold = isTold.withLock { $0 }
+            #expect(!wasTold)
+            request.respond(body: preview)
+            #expect(await further.value.isTold)
+            for index in TreeLimits.toldToWatchers + 2..<Self.count {
+                await transport.waitForRequest(at: index).respond(body: preview)
+            }
+            #expect(await look.isAbsent)
+        }
+    }
+
+    @Test func whoShowsNothingWaitsALittleOnly() async throws {
+        try await withDay { bench, inode in
+            try await expectTold(TreeLimits.toldToWatchers, bench, inode)
+            for rank in 1...TreeLimits.toldToWatchers {
+                #expect(await lookup(bench, inode, rank).isTold)
+            }
+            #expect(clock.sleeperCount == 0)
+            var waited = Duration.zero
+            while waited < TreeLimits.watch {
+                async let next = lookup(bench, inode, TreeLimits.toldToWatchers + 1)
+                await clock.waitForSleepers(1)
+                clock.advance(by: TreeLimits.announcement)
+                waited += TreeLimits.announcement
+                #expect(await next.isTold)
+            }
+            #expect(await lookup(bench, inode, Self.count).isTold)
+            #expect(clock.sleeperCount == 0 && transport.requests.isEmpty)
+            try await expectTold(Self.count, bench, inode)
+        }
+    }
+
+    @Test func whoDoesNotWatchIsToldAtOnce() async throws {
+        try await withDay(watches: false) { bench, inode in
+            try await expectTold(Self.count, bench, inode)
+            #expect(await lookup(bench, inode, Self.count).isTold)
+            #expect(clock.sleeperCount == 0 && transport.requests.isEmpty)
+        }
+    }
+}
+
+extension Answer {
+    /// Whether a name was answered with what it stands for.
+    fileprivate var isTold: Bool {
+        if case .entry = self { true } else { false }
+    }
+}
