@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The actions of rankfs in the context menus of file managers, by keyboard, on a desk of their own.
 
-    Tests/Desktop/actions.py [--out FOLDER] [entry] [PROGRAM…]
+    Tests/Desktop/actions.py [--out FOLDER] [--service pixiv|danbooru|yandere] [entry] [PROGRAM…]
 
 Installs mount-helper/desktop into a folder, mounts an origin's pictures, opens a day in each program, opens the context menu of a
 picture and of a folder, chooses each action and looks at what came of it: which address the browser got, which folder was opened,
@@ -24,8 +24,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "Tests/Wire"))
 import parts  # noqa: E402
+import services  # noqa: E402
 from notedesk import Desk  # noqa: E402
-from parts import DAY, wait_for  # noqa: E402
+from parts import wait_for  # noqa: E402
 
 PROGRAMS = {
     "nautilus": ("GNOME", ["nautilus", "--new-window"]),
@@ -114,13 +115,14 @@ class Trial:
     def __init__(self, desk, origin, mount, name):
         self.desk, self.origin, self.mount = desk, origin, mount
         self.manager, self.name = Manager(desk, name), name
-        self.day = f"{mount}/ranking/daily/{DAY}"
+        self.service = origin.service
+        self.day = f"{mount}/ranking/{self.service.mode}/{self.service.day}"
+        self.picture = first_with_author(self.day)
 
     def run(self):
         manager, row = self.manager, {}
         manager.open(self.day)
-        first = sorted(os.listdir(self.day))[0]
-        path = f"{self.day}/{first}"
+        first, path = self.picture, f"{self.day}/{self.picture}"
         for action in LABELS:
             manager.select(first[:4])
             labels = manager.open_menu("picture" if action == "page" else None)
@@ -148,7 +150,8 @@ class Trial:
     def effect(self, action, path):
         """A question whether the action has been done, which says how that is seen."""
         notices, calls, marks = len(self.desk.notices()), len(self.desk.called()), len(self.origin.get_log())
-        work, user = (os.getxattr(path, "user.rankfs." + name).decode() for name in ("work", "user"))
+        work = os.getxattr(path, "user.rankfs.work").decode()
+        authors, author = author_of(path)
 
         def kept(value, word):
             is_so = os.getxattr(path, "user.rankfs.kept").decode() == value
@@ -156,19 +159,18 @@ class Trial:
             return is_so and any(word in notice for notice in said) and f"kept={value}; {said[-1]}"
 
         def page():
-            return next((words[1] for words in self.desk.called()[calls:] if words[1:] == [
-                "https://www.pixiv.net/artworks/" + work]), None)
+            return next((words[1] for words in self.desk.called()[calls:] if words[1:] == [self.service.page_of_work + work]), None)
 
         def folder(kind, number):
             return self.desk.titled(self.name, number) and f"window of {kind}/{number}"
 
         def asked():
-            day = DAY.replace("-", "")
-            paths = [entry["path"] for entry in self.origin.get_log()[marks:] if "date=" + day in entry["path"]]
+            page = self.service.page(self.service.day, 1)
+            paths = [entry["path"] for entry in self.origin.get_log()[marks:] if page in entry["path"]]
             said = self.desk.notices()[notices:]
             return paths and any("refreshed" in notice for notice in said) and f"asked again; {said[-1]}"
 
-        return {"page": page, "author": lambda: folder("users", user), "pages": lambda: folder("works", work),
+        return {"page": page, "author": lambda: folder(authors, author), "pages": lambda: folder("works", work),
                 "keep": lambda: kept("yes", "pinned"), "release": lambda: kept("no", "released"), "refresh": asked}[action]
 
     def seen(self, effect, seconds=25):
@@ -183,9 +185,9 @@ class Trial:
     def folder(self):
         """The menu of a day in its mode's folder: to ask again is chosen."""
         self.manager.open(os.path.dirname(self.day))
-        self.manager.select(DAY)
+        self.manager.select(self.service.day)
         self.manager.open_menu("folder")
-        effect = self.effect("refresh", f"{self.day}/{sorted(os.listdir(self.day))[0]}")
+        effect = self.effect("refresh", f"{self.day}/{self.picture}")
         self.manager.choose("refresh", ("keep", "release", "refresh"))
         result = self.seen(effect)
         self.manager.close()
@@ -195,7 +197,7 @@ class Trial:
         """Outside of the mount nothing may be shown."""
         plain = os.path.join(self.desk.home, "plain")
         os.makedirs(plain, exist_ok=True)
-        shutil.copy(sorted(os.scandir(self.day), key=lambda entry: entry.name)[0].path, plain + "/001-copy.jpg")
+        shutil.copy(f"{self.day}/{self.picture}", plain + "/001-copy.jpg")
         self.manager.open(plain)
         self.manager.select("001-")
         notices, calls = len(self.desk.notices()), len(self.desk.called())
@@ -215,6 +217,28 @@ class Trial:
             shown = "Rankings" in labels or len(self.desk.notices()) > notices or len(self.desk.called()) > calls
         self.manager.close()
         return "SHOWN" if shown else "nothing"
+
+
+def author_of(path):
+    """The folder of authors and a picture's folder in it; None where it has no author, or more than one."""
+    try:
+        return "users", os.getxattr(path, "user.rankfs.user").decode()
+    except OSError:
+        pass
+    try:
+        creator = os.getxattr(path, "user.dublincore.creator").decode()
+    except OSError:
+        return "artists", None
+    return "artists", None if "," in creator else creator.replace(" ", "_")
+
+
+def first_with_author(day):
+    """The first picture of a day that is not withheld and has one author, whose folder's name is the author's."""
+    for name in sorted(os.listdir(day)):
+        path = f"{day}/{name}"
+        if os.path.getsize(path) and name.endswith((".jpg", ".png")) and author_of(path)[1]:
+            return name
+    raise SystemExit(f"nothing in {day} has an author")
 
 
 def entry(desk, origin):
@@ -259,21 +283,25 @@ def main(words):
     out = os.path.join(ROOT, "build/desktop")
     if words[:1] == ["--out"]:
         out, words = os.path.abspath(words[1]), words[2:]
+    service = services.PIXIV
+    if words[:1] == ["--service"]:
+        service, words = services.ALL[words[1]], words[2:]
     os.makedirs(out, exist_ok=True)
     rows, said = {}, []
     with parts.Place() as place:
-        desk, origin = Desk(place, out), Log(place)
-        if not words or "entry" in words:
+        desk, origin = Desk(place, out), Log(place, service=service)
+        # The entry mounts without a question for a service.
+        if "entry" in words or not words and service is services.PIXIV:
             said = entry(desk, origin)
             print("\n".join(said), flush=True)
             words = [word for word in words if word != "entry"] or ([] if not words else ["none"])
         mount = os.path.join(desk.home, "Rankings")
         os.makedirs(mount, exist_ok=True)
-        place.start("rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", "pixiv", mount, "-o",
+        place.start("rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", service.name, mount, "-o",
                                f"api_url={origin.url},image_url={origin.url},rate=1000"], env=desk.env)
         place.ends.callback(lambda: subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL, check=False))
         wait_for(lambda: os.path.isdir(mount + "/ranking"), "the mount")
-        os.listdir(f"{mount}/ranking/daily/{DAY}")
+        os.listdir(f"{mount}/ranking/{service.mode}/{service.day}")
         for name in (name for name in PROGRAMS if not words or name in words):
             rows[name] = Trial(desk, origin, mount, name).run()
             print(f"{name}: " + "\n    ".join(f"{key}: {value}" for key, value in rows[name].items()), flush=True)

@@ -79,8 +79,9 @@ class Table(unittest.TestCase):
         pictures = ("ranking/daily/2024-05-01/001-A.jpg", "users/1/2-B.jpg", "works/1/p0.png", "search/a b/1-C.jpg", "recent/001-D.jpg",
                     "random.jpg")
         listings = ("ranking/daily/2024-05-01", "ranking/daily/latest", "ranking/daily/by-date/2024/05/2024-05-01", "users/1",
-                    "users/1/bookmarks", "works/1", "search/a", "following/1-E", "bookmarks")
-        neither = ("", "ranking", "ranking/daily", "ranking/daily/by-date", "ranking/daily/by-date/2024", "users", "recent", ".rankfs")
+                    "users/1/bookmarks", "artists/some_one", "works/1", "search/a", "following/1-E", "bookmarks")
+        neither = ("", "ranking", "ranking/daily", "ranking/daily/by-date", "ranking/daily/by-date/2024", "users", "artists", "recent",
+                   ".rankfs")
         for path in pictures:
             self.assertTrue(self.place("/home/me/Rankings/" + path if not path.startswith("users") else
                                        "/srv/daily/" + path).is_picture(False), path)
@@ -139,7 +140,7 @@ class Words(unittest.TestCase):
                   "/m/d": ("file:///etc/passwd", "../../etc", "-1"), "/m/e": ("--help", "１", " 2")}
         names = ("user.xdg.origin.url", "user.rankfs.user", "user.rankfs.work")
         self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
-        desktop.attribute = lambda path, name: values[path][names.index(name)]
+        desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
         mounts = desktop.Mounts()
         mount = desktop.Mount("/m", "0:9", "/", "fuse.rankfs", "pixiv", 0)
         mounts.all = lambda: [mount]
@@ -147,6 +148,23 @@ class Words(unittest.TestCase):
         self.assertEqual(action.opened("page", places, None, mounts), ([("xdg-open", "https://h/1")], 3))
         self.assertEqual(action.opened("author", places, "thunar", mounts), ([("thunar", "/m/users/11")], 3))
         self.assertEqual(action.opened("pages", places, None, mounts), ([("xdg-open", "/m/works/1")], 3))
+
+    def test_artists_have_names(self):
+        values = {
+            "/m/a": ("some one (circle)", "1girl,some_one_(circle),some"), "/m/b": ("a, b c", "b_c,_a"), "/m/c": ("a, b, c and 2 more", "c,a,b,d"),
+            "/m/d": ("", "a"), "/m/e": (None, None), "/m/f": ("unheard", "a"), "/m/g": (".., x/y", "..,x/y"), "/m/h": ("a b", "a__b,a_b"),
+        }
+        names = ("user.dublincore.creator", "user.xdg.tags")
+        self.addCleanup(setattr, desktop, "attribute", desktop.attribute)
+        desktop.attribute = lambda path, name: values[path][names.index(name)] if name in names else None
+        mounts = desktop.Mounts()
+        mount = desktop.Mount("/m", "0:9", "/", "fuse.rankfs", "danbooru", 0)
+        mounts.all = lambda: [mount]
+        wanted = {"/m/a": ["some_one_(circle)"], "/m/b": ["_a", "b_c"], "/m/c": ["a", "b", "c"], "/m/h": ["a__b"]}
+        for path in values:
+            found, silent = action.opened("author", [desktop.Place(path, mount, [path[3:]])], "thunar", mounts)
+            self.assertEqual(found, [("thunar", "/m/artists/" + name) for name in wanted.get(path, [])], path)
+            self.assertEqual(silent, int(path not in wanted), path)
 
     def run_action(self, *words, given=b""):
         environment = {"PATH": "/nonexistent", "HOME": "/nonexistent"}

@@ -40,6 +40,8 @@ class Service:
     authors, author, author_asked = "users", "", re.compile("")
     # An animation that players open, below the mount.
     film = ""
+    # How the address of a work's page begins.
+    page_of_work = ""
     # Sent with requests that scripts send themselves.
     headers = {}
 
@@ -85,6 +87,7 @@ class Pixiv(Service):
     pictures = re.compile(r"/img-(master|original|zip-ugoira)/")
     author, author_asked = "1001", re.compile(r"/ajax/user/(\d+)")
     film = "works/900600000/ugoira.mkv"
+    page_of_work = "https://www.pixiv.net/artworks/"
     headers = {"Referer": "https://www.pixiv.net/"}
 
     def entries(self, origin, day):
@@ -163,6 +166,7 @@ class Danbooru(Board):
     pictures = re.compile(r"/(original|sample)/")
     author_asked = re.compile(r"/posts\.json\?tags=([^&+:]+)\+rating:")
     landmarks = 10_622_977
+    page_of_work = "https://danbooru.donmai.us/posts/"
 
 
 class Yandere(Board):
@@ -173,6 +177,7 @@ class Yandere(Board):
     pictures = re.compile(r"/(image|sample|jpeg)/")
     author_asked = re.compile(r"/post\.json\?(?:[^&]*&)*tags=([^&+:]+)\+rating:")
     landmarks = 829_697
+    page_of_work = "https://yande.re/post/show/"
 
 
 PIXIV = Pixiv()

@@ -12,7 +12,7 @@ import sys
 
 # Bytes of the table of mounts that are looked at; each line takes some 150.
 LONGEST_TABLE = 4 << 20
-FOLDERS = ("users", "works", "search", "following")
+FOLDERS = ("users", "artists", "works", "search", "following")
 DAY = re.compile(r"latest|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -136,6 +136,18 @@ def attribute(path, name):
         return os.getxattr(path, name).decode("utf-8", "replace")
     except OSError:
         return None
+
+
+def artists(path):
+    """The artists of a picture by the names that they have below `artists`; none where authors have numbers.
+
+    `user.dublincore.creator` has up to some names as people read them, and among the tags each is as it is.
+    """
+    creator, tags = (attribute(path, name) or "" for name in ("user.dublincore.creator", "user.xdg.tags"))
+    readable = {}
+    for tag in tags.split(","):
+        readable.setdefault(" ".join(filter(None, tag.split("_"))), tag)
+    return [readable[name] for name in re.sub(r" and [0-9]+ more$", "", creator).split(", ") if name and name in readable]
 
 
 # The user
