@@ -27,6 +27,8 @@ final class DirectoryView: Sendable {
     let isNobodys: Bool
     /// Whether a file manager counts or previews them.
     let isGlance: Bool
+    /// Whether its reader may be told of entries only when their thumbnails are there.
+    let isHeldUp: Bool
     /// The program that opened it when nothing was known of it.
     let discoverer: Int32?
     private let isRead = Mutex(false)
@@ -34,12 +36,13 @@ final class DirectoryView: Sendable {
 
     init(
         _ directory: any TreeDirectory, _ content: Content, isNobodys: Bool = false, isGlance: Bool = false,
-        discoverer: Int32? = nil
+        isHeldUp: Bool = false, discoverer: Int32? = nil
     ) {
         self.directory = directory
         self.content = content
         self.isNobodys = isNobodys
         self.isGlance = isGlance
+        self.isHeldUp = isHeldUp
         self.discoverer = discoverer
     }
 

@@ -40,6 +40,9 @@ extension RankFileSystem {
         let isGlance = opening.isGlance
         let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown(key), by: request.caller)
         let isWatch = opening == .watched && directory.showsPictures
+        // What the kernel keeps of a directory it tells without asking.
+        let isHeldUp =
+            directory.showsPictures && (isWatch || opening == .visit) && thumbnails.seeder(for: request.caller) != nil
         let wish =
             opening == .visit && directory.showsPictures || opening == .preview
             ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
@@ -48,7 +51,8 @@ extension RankFileSystem {
         {
             let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
             let view = DirectoryView(
-                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance)
+                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance,
+                isHeldUp: isHeldUp)
             if isWatch { tree.desktops.noteWatch(of: directory, by: request.caller) }
             return open(view, reply)
         }
@@ -70,7 +74,8 @@ extension RankFileSystem {
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
             let view = DirectoryView(
-                directory, content, isNobodys: look.isNobodys, isGlance: isGlance, discoverer: look.discoverer)
+                directory, content, isNobodys: look.isNobodys, isGlance: isGlance, isHeldUp: isHeldUp,
+                discoverer: look.discoverer)
             if isWatch { self.tree.desktops.noteWatch(of: directory, by: request.caller) }
             self.open(view, reply)
         }
@@ -94,7 +99,7 @@ extension RankFileSystem {
         guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
         // What is in `latest` is another listing when the next day appears, however frozen this one is.
         let isFrozen =
-            listing.isFrozen && listing.isComplete && !configuration.isOffline
+            listing.isFrozen && listing.isComplete && !configuration.isOffline && !view.isHeldUp
             && view.directory.longestName == TreeLimits.frozen
         open(view, isFrozen: isFrozen, reply)
     }

@@ -10,13 +10,13 @@ extension RankFileSystem {
         let start = max(0, Int(request.offset))
         switch view.content {
         case .fixed(let names):
-            pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
+            pack(view, from: start, count: names.count, nil, reply) { (names[$0].name, names[$0].node, nil) }
             reply.send()
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
             view.viewer = thumbnails.viewer(of: view.directory, request.caller)
             if view.noteRead() { sizes.beganReading(listing.key, by: view.reader) }
-            let packed = pack(view, extras, listing, from: start, reply)
+            let packed = pack(view, extras, listing, from: start, nil, reply)
             if packed.isAnswer {
                 reply.send()
                 if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
@@ -26,8 +26,16 @@ extension RankFileSystem {
                 var packed = packed
                 // An answer without entries would be the directory's end: pages of which everything is hidden are passed over.
                 while !packed.isAnswer {
-                    try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
-                    packed = self.pack(view, extras, listing, from: packed.next, reply)
+                    var waitedFor: Int?
+                    if let held = packed.held {
+                        waitedFor = packed.next
+                        await self.thumbnails.waitForTurn(
+                            of: held, in: view.directory, for: view.viewer, request.caller)
+                        view.viewer = self.thumbnails.viewer(of: view.directory, request.caller)
+                    } else {
+                        try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
+                    }
+                    packed = self.pack(view, extras, listing, from: packed.next, waitedFor, reply)
                 }
                 reply.send()
             }
@@ -47,6 +55,8 @@ extension RankFileSystem {
         var isEnd: Bool
         /// Whether the reader can be told now: of some entries, or that there are no more.
         var isAnswer: Bool
+        /// The entry at which it stopped, because the reader is told of it later.
+        var held: Node?
     }
 
     /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
@@ -67,9 +77,9 @@ extension RankFileSystem {
         if let failure { throw .catalog(failure) }
     }
 
-    /// Packs the entries of a listing that are known now.
+    /// Packs the entries of a listing that are known now, as far as the reader is told of them; in any case that at `waitedFor`.
     private func pack(
-        _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int,
+        _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int, _ waitedFor: Int?,
         _ reply: DirectoryReply
     ) -> Packed {
         // In this order: what completes the listing in between must not hide its last entries.
@@ -77,7 +87,8 @@ extension RankFileSystem {
         if let wish = view.viewer.wish { thumbnails.expectKnown(of: listing, wish) }
         let entries = listing.entries
         let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
-        let (next, hasEntries) = pack(view, from: start, count: extras.count + entries.count, reply) { place in
+        let count = extras.count + entries.count
+        let (next, hasEntries, held) = pack(view, from: start, count: count, waitedFor, reply) { place in
             guard place >= extras.count else { return (extras[place].name, extras[place].node, nil) }
             let index = place - extras.count
             let entry = entries[index]
@@ -86,15 +97,24 @@ extension RankFileSystem {
         }
         return Packed(
             next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
-            isAnswer: hasEntries || isComplete)
+            isAnswer: hasEntries || isComplete && held == nil, held: held)
     }
 
-    /// Packs until the buffer is full or the entries end; returns the offset to go on at, and whether there was any to show.
+    /// Packs until the buffer is full, the entries end, or there is one of which the reader is told later.
+    ///
+    /// - Parameters:
+    ///   - view: What is read.
+    ///   - start: The offset to begin at.
+    ///   - count: How many entries there are.
+    ///   - waitedFor: The offset of an entry of which the reader is told now in any case.
+    ///   - reply: Where they go.
+    ///   - entry: What is at a place; nil for what is not shown.
+    /// - Returns: The offset to go on at, whether there was any to show, and the entry of which the reader is told later.
     @discardableResult
     private func pack(
-        _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
+        _ view: DirectoryView, from start: Int, count: Int, _ waitedFor: Int?, _ reply: DirectoryReply,
         entry: (Int) -> Entry?
-    ) -> (next: Int, hasEntries: Bool) {
+    ) -> (next: Int, hasEntries: Bool, held: Node?) {
         var offset = start
         var hasEntries = false
         while offset < count + DirectoryView.dots {
@@ -108,13 +128,19 @@ extension RankFileSystem {
                     offset += 1
                     continue
                 }
+                if offset != waitedFor, isHeldBack(shown, from: view.viewer) { return (offset, hasEntries, shown.node) }
                 added = add(shown, of: view, next: offset + 1, reply)
             }
             hasEntries = true
             guard added else { break }
             offset += 1
         }
-        return (offset, hasEntries)
+        return (offset, hasEntries, nil)
+    }
+
+    /// Whether the name itself is told later: of what the kernel knows it asks nothing, so that no lookup could be held up.
+    private func isHeldBack(_ entry: Entry, from viewer: ThumbnailViewer) -> Bool {
+        thumbnails.isHeldUp(entry.node, from: viewer) && entry.number.map { inodes.node($0) != nil } ?? false
     }
 
     private func addDot(_ name: String, _ directory: any TreeDirectory, next: Int64, _ reply: DirectoryReply) -> Bool {

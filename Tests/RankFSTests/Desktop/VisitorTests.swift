@@ -33,8 +33,11 @@ import Testing
         for path in [directory.path, directory.path + ".list"] { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    /// Runs a test with a day of which all sizes are known; the caller is one program, which watches all directories or none.
-    private func withDay(watches: Bool = true, _ body: (Workbench, UInt64) async throws -> Void) async throws {
+    /// Runs a test with a day of which all sizes are known, and with `isKnown` all names; the caller is one program, which watches all
+    /// directories or none.
+    private func withDay(
+        watches: Bool = true, isKnown: Bool = false, _ body: (Workbench, UInt64) async throws -> Void
+    ) async throws {
         let (time, clock) = (TimeSource(clock), clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
@@ -54,7 +57,10 @@ import Testing
         try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(Self.count))
             let inode = try await bench.stat("ranking/daily/2024-05-01").inode
-            for rank in 1...Self.count { #expect(await lookup(bench, inode, rank).isTold) }
+            for rank in 1...Self.count {
+                guard case .entry(let attributes, _, _) = await lookup(bench, inode, rank) else { continue }
+                if !isKnown { bench.fileSystem.forget(attributes.inode, lookups: 1) }
+            }
             try await body(bench, inode)
         }
     }
@@ -107,6 +113,36 @@ import Testing
                 await transport.waitForRequest(at: index).respond(body: preview)
             }
             #expect(await look.isAbsent)
+        }
+    }
+
+    /// Of a name that the kernel knows nothing is asked, so it is not told.
+    @Test func whatTheKernelKnowsIsListedWithItsThumbnailsOnly() async throws {
+        try await withDay(isKnown: true) { bench, inode in
+            guard case .opened(let handle, _, _, false) = await bench.openDirectory(inode) else {
+                Issue.record("the kernel may tell by itself what it keeps")
+                return
+            }
+            @Sendable func read(_ told: Int) async -> Int {
+                let answer = await bench.readDirectory(inode, handle, Int64(DirectoryView.dots + told), size: 1 << 16)
+                guard case .directory(let entries) = answer else { return -1 }
+                return entries.count
+            }
+            let (few, first) = (TreeLimits.toldToWatchers, await read(-DirectoryView.dots))
+            #expect(first == DirectoryView.dots + few)
+            async let next = read(few)
+            await clock.waitForSleepers(1)
+            clock.advance(by: TreeLimits.announcement)
+            #expect(await next == 1)
+            async let further = read(few + 1)
+            await clock.waitForSleepers(1)
+            async let look = bench.lookup(inode, Array(".hidden".utf8))
+            for index in 0...few + 1 { await transport.waitForRequest(at: index).respond(body: preview) }
+            #expect(await further >= 1)
+            for index in few + 2..<Self.count { await transport.waitForRequest(at: index).respond(body: preview) }
+            #expect(await look.isAbsent)
+            #expect(await read(few + 2) == Self.count - few - 2)
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
         }
     }
 
