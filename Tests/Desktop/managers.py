@@ -187,6 +187,12 @@ class Nautilus(Manager):
     def typed(self, path):
         return path.replace(self.lab.home, "~", 1)
 
+    def after_typing(self):
+        """Removes what a completion that came late has put behind the path."""
+        super().after_typing()
+        self.windows.key("shift+End")
+        self.windows.key("Delete")
+
     def select_all(self):
         """By pattern: Ctrl+A marks what has the focus, which is not always the files."""
         self.select("*")
