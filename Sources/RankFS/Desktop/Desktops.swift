@@ -150,6 +150,7 @@ final class Desktops: Sendable {
     /// A program that watches a directory is about to read it.
     func noteWatch(of directory: any TreeDirectory, by caller: Caller) {
         guard let program = processes.program(caller.process) else { return }
+        looks.withLock { $0.awaited(program) }
         watches.withLock { $0.note(directory.path.text, program.process, now: moment, prolongs: false) }
     }
 

@@ -19,7 +19,7 @@ struct LookRecognition: Sendable {
     enum Opening: Hashable, Sendable {
         /// By no file manager, as far as one can tell.
         case ordinary
-        /// By a program that watches the directory and was seen in none before: soon it shows itself as a file manager, or not.
+        /// By a program that watches the directory, and of which nobody has waited to see yet whether it is a file manager.
         case watched
         /// A person goes there in a file manager.
         case visit
@@ -46,6 +46,8 @@ struct LookRecognition: Sendable {
         var isDesktop = false
         /// Whether it watched the first directory that it was seen to open; nil before.
         var watchesFirst: Bool?
+        /// Whether it was held up once for it to show itself.
+        var wasAwaited = false
         /// Directories that it opened for a glance last.
         var glanced: Set<String> = []
         /// The directory that was opened last for another reason, and whether a person went there.
@@ -136,7 +138,7 @@ struct LookRecognition: Sendable {
             return glance(at: path, below: parent, program, for: .count, now)
         }
         let isVisit = isWatched && known.isDesktop
-        let isFirst = known.watchesFirst == nil
+        let mayShowItself = isWatched && known.watchesFirst != false && !known.wasAwaited
         note(program) { known in
             // The root is counted by those who show the directory that it is mounted in.
             if known.watchesFirst == nil, isWatched || parent != nil { known.watchesFirst = isWatched }
@@ -144,7 +146,14 @@ struct LookRecognition: Sendable {
             known.place = (path, isVisit)
         }
         if known.isDesktop { begin(at: path, program, now) }
-        return isVisit ? .visit : isWatched && isFirst ? .watched : .ordinary
+        return isVisit ? .visit : mayShowItself ? .watched : .ordinary
+    }
+
+    /// A program is held up in a directory that it watches: what it does there tells whether it is a file manager.
+    ///
+    /// Not every directory tells: in an empty one Dolphin looks up nothing.
+    mutating func awaited(_ program: CallingProgram) {
+        note(program) { $0.wasAwaited = true }
     }
 
     /// A directory that was opened for a glance is closed.

@@ -44,6 +44,8 @@ import Testing
             looks.opened(path, below: parent, by: program, isWatched: isWatched, now: now)
         }
 
+        func awaited(_ program: CallingProgram) { looks.awaited(program) }
+
         func closed(below parent: String?, now: ContinuousClock.Instant) {
             looks.closed(below: parent, now: now)
         }
@@ -163,6 +165,8 @@ import Testing
         // Not even one that watches, as editors do.
         let editor = CallingProgram(process: 41, name: "code")
         #expect(looks.opened(parent, below: "ranking", by: editor, isWatched: true, now: after(1)) == .watched)
+        #expect(looks.opened(day(9), below: parent, by: editor, isWatched: true, now: after(1)) == .watched)
+        looks.awaited(editor)
         #expect(looks.opened(day(9), below: parent, by: editor, isWatched: true, now: after(1)) == .ordinary)
         for number in 1...7 {
             #expect(looks.opened(day(number), below: parent, by: editor, now: after(1.1)) == .ordinary)
