@@ -107,7 +107,9 @@ soak: setup-test build
 desktop: build
 	@$(call need,$(PACKAGES) $(DESKTOP_PACKAGES))
 	@status=0; Tests/Desktop/run --service $(SERVICE) $(DESKTOP) || status=1; \
-	[ -n "$(DESKTOP)" ] || Tests/Desktop/actions.py || status=1; exit $$status
+	[ -n "$(DESKTOP)" ] || for service in $(SERVICE:all=pixiv danbooru yandere); do \
+	    Tests/Desktop/actions.py --service $$service || status=1; \
+	done; exit $$status
 
 twice: setup-test build
 	swift build --build-tests

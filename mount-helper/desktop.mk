@@ -3,7 +3,7 @@
 
 DATADIR    ?= $(PREFIX)/share
 LIBEXECDIR ?= $(PREFIX)/libexec/rankfs
-DESKTOP    := mount-helper/desktop
+DESKTOP_FOLDER := mount-helper/desktop
 
 DESKTOP_PROGRAMS   := rankfs-action rankfs-desktop
 DESKTOP_MODULES    := rankfs_desktop.py rankfs_menu.py
@@ -28,19 +28,19 @@ DESKTOP_INSTALLED  := $(addprefix $(LIBEXECDIR)/,$(DESKTOP_PROGRAMS) $(DESKTOP_M
 
 install-desktop:
 	install -d $(addprefix $(DESTDIR),$(LIBEXECDIR) $(dir $(DESKTOP_WRITTEN) $(DESKTOP_ICONS)))
-	install -m 0755 $(addprefix $(DESKTOP)/,$(DESKTOP_PROGRAMS)) $(DESTDIR)$(LIBEXECDIR)
-	install -m 0644 $(addprefix $(DESKTOP)/,$(DESKTOP_MODULES)) $(DESTDIR)$(LIBEXECDIR)
+	install -m 0755 $(addprefix $(DESKTOP_FOLDER)/,$(DESKTOP_PROGRAMS)) $(DESTDIR)$(LIBEXECDIR)
+	install -m 0644 $(addprefix $(DESKTOP_FOLDER)/,$(DESKTOP_MODULES)) $(DESTDIR)$(LIBEXECDIR)
 	for link in $(addprefix $(DESTDIR),$(DESKTOP_EXTENSIONS) $(if $(THUNARX),$(DESKTOP_THUNAR))); do \
 	    mkdir -p $${link%/*} && \
 	    ln -sfnr $(DESTDIR)$(LIBEXECDIR)/rankfs_menu.py $$link || exit 1; \
 	done
 	for file in $(DESKTOP_WRITTEN); do \
-	    sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' $(DESKTOP)/$${file##*/}.in > $(DESTDIR)$$file && \
+	    sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' $(DESKTOP_FOLDER)/$${file##*/}.in > $(DESTDIR)$$file && \
 	    chmod 0644 $(DESTDIR)$$file || exit 1; \
 	done
-	install -D -m 0644 $(DESKTOP)/$(notdir $(DESKTOP_METAINFO)) $(DESTDIR)$(DESKTOP_METAINFO)
+	install -D -m 0644 $(DESKTOP_FOLDER)/$(notdir $(DESKTOP_METAINFO)) $(DESTDIR)$(DESKTOP_METAINFO)
 	for icon in $(DESKTOP_ICONS); do \
-	    install -m 0644 $(DESKTOP)/icons/$${icon##*/} $(DESTDIR)$$icon || exit 1; \
+	    install -m 0644 $(DESKTOP_FOLDER)/icons/$${icon##*/} $(DESTDIR)$$icon || exit 1; \
 	done
 	test -n "$(DESTDIR)" || $(MAKE) -s desktop-caches
 
