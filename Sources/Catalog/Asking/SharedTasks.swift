@@ -38,6 +38,9 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// The keys whose values are under way.
+    var keys: Set<Key> { state.withLock { Set($0.flights.keys) } }
+
     /// Waits for the value under a key, starting `work` unless it is under way.
     ///
     /// - Throws: What the work failed with, or `.source(.cancelled)` if the waiting task was cancelled.

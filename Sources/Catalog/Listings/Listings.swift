@@ -59,13 +59,11 @@ package final class Listings: Sendable {
         context.stored.keys.union(memory.all.map(\.key))
     }
 
-    /// The authors with a stored listing, by number.
-    package var authors: [UserID] {
-        context.stored.keys.compactMap { key -> UserID? in
-            guard case .author(let author) = key else { return nil }
-            return author
-        }.sorted()
-    }
+    /// The listings that are stored, loaded or just being asked for: those of which a directory tells.
+    ///
+    /// An author's directory is listed from the moment at which it is opened, not only when the service has answered: file
+    /// managers compare the directory above meanwhile, and take what they do not find there for gone.
+    package var opened: Set<ListingKey> { keys.union(flights.keys) }
 
     /// Where a picture is listed, in a directory that is stored: asks the service nothing.
     ///

@@ -9,7 +9,7 @@ struct ArtistsDirectory: TreeDirectory {
     func isThere(in tree: Tree) -> Bool { tree.source.can(.artists) }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        let artists = tree.catalog.listings.keys.compactMap { key -> String? in
+        let artists = tree.catalog.listings.opened.compactMap { key -> String? in
             if case .artist(let name) = key { name } else { nil }
         }
         return artists.sorted().map { ArtistDirectory($0).named }

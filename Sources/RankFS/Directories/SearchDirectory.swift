@@ -10,7 +10,7 @@ struct SearchesDirectory: TreeDirectory {
     func audience(in tree: Tree) -> Audience { .owner }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        let searches = tree.catalog.listings.keys.compactMap { key -> String? in
+        let searches = tree.catalog.listings.opened.compactMap { key -> String? in
             if case .search(let words) = key { words } else { nil }
         }
         return searches.sorted().map { SearchDirectory($0).named }

@@ -9,7 +9,10 @@ struct UsersDirectory: TreeDirectory {
     func isThere(in tree: Tree) -> Bool { tree.source.can(.authors) }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        tree.catalog.listings.authors.map { author in
+        let authors = tree.catalog.listings.opened.compactMap { key -> UserID? in
+            if case .author(let author) = key { author } else { nil }
+        }
+        return authors.sorted().map { author in
             AuthorDirectory(author, modified: tree.catalog.listings.loaded(.author(author))?.modified).named
         }
     }

@@ -9,7 +9,7 @@ struct WorksDirectory: TreeDirectory {
     func isThere(in tree: Tree) -> Bool { tree.source.can(.works) }
 
     func names(in tree: Tree) -> [NamedNode]? {
-        let works = tree.catalog.listings.keys.compactMap { key -> WorkID? in
+        let works = tree.catalog.listings.opened.compactMap { key -> WorkID? in
             if case .work(let work) = key { work } else { nil }
         }
         return works.sorted().map { WorkDirectory($0).named }

@@ -26,7 +26,7 @@ import Testing
         let stored = try await restarted.listings.open(key)
         #expect(stored.entries == all)
         #expect(stored.isComplete)
-        #expect(restarted.listings.authors == [Bench.author])
+        #expect(restarted.listings.opened == [key])
         #expect(bench.source.calls.count == 51)
         await restarted.close()
     }

@@ -25,7 +25,7 @@ import Testing
         let restarted = try bench.open()
         #expect(try await restarted.listings.open(key).entries == listing.entries)
         #expect(bench.source.calls.count == 84)
-        #expect(restarted.listings.authors.isEmpty, "followed, not listed")
+        #expect(restarted.listings.opened == [key], "followed, not listed")
         await restarted.close()
     }
 

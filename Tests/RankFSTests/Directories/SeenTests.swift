@@ -40,6 +40,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func whoIsBeingOpenedIsListed(isThere: Bool) async throws {
+        try await Workbench.with { bench in
+            if isThere { bench.source.setAuthor(UserID(rawValue: 55), [Workbench.work(1001)]) }
+            let typed = try await bench.stat("users/55").inode
+            #expect(try await bench.names("users") == [".", ".."], "looked up, not opened")
+            bench.source.hold(from: 0)
+            async let opened = bench.openDirectory(typed)
+            await bench.source.waitForQuestions(1)
+            #expect(try await bench.names("users") == [".", "..", "55"])
+            bench.source.letPagesCome()
+            let isOpened = if case .opened = await opened { true } else { false }
+            #expect(isOpened == isThere)
+            #expect(try await bench.names("users") == [".", ".."] + (isThere ? ["55"] : []))
+        }
+    }
+
     @Test func whatTheOwnerReadIsListedForNobodyElse() async throws {
         var wishes = Workbench.Wishes()
         wishes.keepsOwners = true

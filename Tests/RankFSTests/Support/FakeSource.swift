@@ -44,7 +44,7 @@ final class FakeSource: RankingSource {
         state.withLock { $0.failure = failure }
     }
 
-    /// Pages from this one on wait.
+    /// Pages from this one on wait; from 0 on, authors as well.
     func hold(from page: Int) {
         state.withLock { $0.heldFrom = page }
     }
@@ -113,6 +113,7 @@ final class FakeSource: RankingSource {
 
     func authorWorks(_ author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [WorkID] {
         try note("author \(author.rawValue)")
+        await waitIfHeld(0)
         guard let works = state.withLock({ $0.authors[author] }) else { throw .notFound }
         return works.map(\.id)
     }
