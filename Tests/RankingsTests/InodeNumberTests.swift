@@ -36,6 +36,9 @@ struct InodeNumberTests {
         }
         let ranks = (1...5000).flatMap { rank in (0..<3).map { ranked(rank, $0) } }
         #expect(ranks == ranks.sorted() && Set(ranks).count == ranks.count)
+        let far = stride(from: 8000, to: 73_000, by: 256).map { ranked($0, 0) }
+        #expect(far == far.sorted(), "a board's month is in order by the hundred")
+        #expect(Set((1...50_000).map { ranked($0, 0) }).count > 49_990, "tables move the few that meet")
         #expect(ranked(7, 0, 1) != ranked(7, 0, 2), "another upload")
         #expect(ranked(7, 0) == 11_075_578_542_439_256_631, "the same for ever")
         let works = stride(from: 200_000_000 as Int64, to: 90_000_000, by: -99_991).flatMap { id in
