@@ -8,6 +8,8 @@ enum Freshness {
     static let lateSeconds: Int64 = 300
     /// How long a failed asking keeps the older answer: shorter, because a network comes back at any time.
     static let failedSeconds: Int64 = 60
+    /// How long a listing stays as it is after reading it anew has failed on the way: hundreds of pages would be asked for again.
+    static let unfinishedSeconds: Int64 = 6 * 3600
     /// After how long an author's works are asked again: six hours, a few looks a day.
     static let authorSeconds: Int64 = 6 * 3600
 

@@ -100,6 +100,18 @@ struct EntryTable: Sendable {
         for page in 1..<min(row.pageCount, Self.mostPages) { add(row.entry.ofPage(page), size: 0) }
     }
 
+    /// Appends a row of an older listing behind those of the newer one, under another name should its own be taken: works that
+    /// have vanished leave their ranks to others, and those may have the same title.
+    ///
+    /// - Returns: The row as it was appended; nil if that name is taken as well.
+    mutating func appendOlder(_ row: StoredRow) -> StoredRow? {
+        var row = row
+        if position(of: row.entry.name.utf8) != nil { row.entry = row.entry.withNumber }
+        guard position(of: row.entry.name.utf8) == nil else { return nil }
+        append(row)
+        return row
+    }
+
     private mutating func add(_ entry: ListingEntry, size: Int64) {
         let position = entries.count
         entries.append(entry)

@@ -25,6 +25,14 @@ package struct ListingEntry: Hashable, Sendable {
         self.isHidden = isHidden
     }
 
+    /// The entry with the work's number in front of the title: `005-7 Title.jpg`.
+    var withNumber: ListingEntry {
+        let title = name.firstIndex(of: "-").map { name.index(after: $0) } ?? name.startIndex
+        return ListingEntry(
+            name: "\(name[..<title])\(picture.work.rawValue) \(name[title...])", rank: rank, picture: picture,
+            reference: reference, isWithheld: isWithheld, isHidden: isHidden)
+    }
+
     /// The same work's entry for a further page: `001-Title_p3.jpg`.
     func ofPage(_ page: Int) -> ListingEntry {
         let dot = name.lastIndex(of: ".") ?? name.endIndex

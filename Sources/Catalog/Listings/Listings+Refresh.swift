@@ -8,7 +8,8 @@ extension Listings {
         let fetched = listing.state.withLock { $0.fetched }
         let now = now
         return Freshness.needsRefresh(listing.key, fetched: fetched, days: told.days, now: now)
-            && !unanswered.holds(listing.key, now: now)
+            && !unanswered.holds(listing.key, now: now) && !unfinished.holds(listing.key, now: now)
+            && !rereading.withLock { $0.contains(listing.key) }
     }
 
     /// The listing with what is new in front: another object if there is anything, since positions never change.
@@ -28,6 +29,7 @@ extension Listings {
     package func refresh(_ key: ListingKey) async throws(CatalogError) {
         refused.end(key)
         unanswered.end(key)
+        unfinished.end(key)
         try await RequestSharing.$isRefused.withValue(true) { await result(ofRefreshing: key) }.get()
     }
 
@@ -59,8 +61,6 @@ extension Listings {
     /// Has a day read anew in the background; what is there is shown until all of it has come.
     private func settled(_ listing: Listing) async throws(SourceError) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
-        // Begun, and not finished: should it fail, it is tried again after a while.
-        unanswered.begin(listing.key, now: now)
         readAnew(listing, from: content)
         return listing
     }
@@ -117,35 +117,47 @@ extension Listings {
             listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
     }
 
-    /// Reads a whole list anew, and shows it in the place of the old one once all of it is there.
+    /// Reads a list anew as far as it was read before, and shows it in the place of the old one once all of that is there.
     ///
     /// Authors who vanished are not followed any more; works that vanished from a day stay, behind the others.
     private func readAnew(_ listing: Listing, from first: PageContent) {
+        guard rereading.withLock({ $0.insert(listing.key).inserted }) else { return }
         context.background.run { [self] in
-            let pages = pageFactory.pages(of: listing.key)
-            var pictures = first.pictures(in: view.rendition, of: source)
-            var (number, last) = (1, first.last)
-            while number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
-                do throws(SourceError) {
-                    let content = try await pages.page(number + 1)
-                    pictures += content.pictures(in: view.rendition, of: source)
-                    last = content.last
-                    number += 1
-                } catch .pastTheEnd {
-                    last = number
-                } catch { return }
-            }
-            var vanished = EntryTable()
-            if !listing.key.listsAuthors {
-                let present = Set(pictures.map(\.listed.work.id))
-                let rows = listing.state.withLock { $0.table.rows }
-                if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }
-                for row in rows where !present.contains(row.entry.picture.work) { vanished.append(row) }
-            }
-            _ = replace(
-                listing, front: pictures, old: vanished, pages,
-                Paging(window: pages.window, next: number + 1, last: last))
+            // Nobody waits for it: a long one leaves the service to those who do.
+            await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, from: first) }
+            rereading.withLock { _ = $0.remove(listing.key) }
         }
+    }
+
+    private func readOn(_ listing: Listing, from first: PageContent) async {
+        let pages = pageFactory.pages(of: listing.key)
+        let rows = listing.state.withLock { $0.paging.hasEverything ? .max : $0.table.rowCount }
+        var pictures = first.pictures(in: view.rendition, of: source)
+        var (number, last) = (1, first.last)
+        while pictures.count < rows, number < min(last ?? .max, pages.window.lastPage, pages.window.shownPages) {
+            do throws(SourceError) {
+                let content = try await pages.page(number + 1)
+                pictures += content.pictures(in: view.rendition, of: source)
+                last = content.last
+                number += 1
+            } catch .pastTheEnd {
+                last = number
+            } catch {
+                // It would begin with the first page again. Of followed authors what is new was shown already.
+                if !listing.key.listsAuthors { unfinished.begin(listing.key, now: now) }
+                return
+            }
+        }
+        var vanished = EntryTable()
+        if !listing.key.listsAuthors {
+            let present = Set(pictures.map(\.listed.work.id))
+            let rows = listing.state.withLock { $0.table.rows }
+            if rows.prefix(pictures.count).map(\.entry.picture) == pictures.map(\.id) { return touch(listing) }
+            for row in rows where !present.contains(row.entry.picture.work) { vanished.append(row) }
+        }
+        _ = replace(
+            listing, front: pictures, old: vanished, pages,
+            Paging(window: pages.window, next: number + 1, last: last))
     }
 
     /// Notes that a listing was compared with the service's just now and has nothing new.
@@ -166,7 +178,7 @@ extension Listings {
         var table = EntryTable()
         var rows = table.append(front, of: listing.key, view: view)
         for row in old.rows {
-            table.append(row)
+            guard let row = table.appendOlder(row) else { continue }
             rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
         }
         // Rows tell the sizes of first pages only.

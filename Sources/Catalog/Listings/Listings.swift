@@ -20,6 +20,10 @@ package final class Listings: Sendable {
     let refused = Pauses<ListingKey>(seconds: Freshness.refusalSeconds)
     /// What is stored and could not be compared with the service's.
     let unanswered = Pauses<ListingKey>(seconds: Freshness.lateSeconds)
+    /// What was being read anew when the service did not go on answering.
+    let unfinished = Pauses<ListingKey>(seconds: Freshness.unfinishedSeconds)
+    /// What is being read anew.
+    let rereading = Mutex<Set<ListingKey>>([])
 
     init(
         _ context: CatalogContext, memory: LoadedListings, told: ToldDays, sizes: Sizes, pages: PageFactory
@@ -94,6 +98,7 @@ package final class Listings: Sendable {
         let isLoaded = memory[key] != nil
         refused.end(key)
         unanswered.end(key)
+        unfinished.end(key)
         let isStored = context.stored.remove(key)
         memory.remove(key)
         context.outbox.add([.forget(key)])

@@ -66,10 +66,77 @@ import Testing
         await source.waitForCalls(calls + 2)
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls + 2, "not tried again at once")
-        bench.now += 300
+        while !catalog.listings.unfinished.holds(Bench.key, now: bench.now) { await Task.yield() }
+        bench.now += Freshness.unfinishedSeconds - 1
+        #expect(try await catalog.listings.open(Bench.key) === listing)
+        #expect(source.calls.count == calls + 2, "a long listing is not begun again soon")
+        bench.now += 1
         source.set { $0.failure = .unreachable("no route") }
         #expect(try await catalog.listings.open(Bench.key) === listing)
         #expect(source.calls.count == calls + 3)
+        await catalog.close()
+    }
+
+    @Test func whoMovedToTheRankOfAVanishedWorkDoesNotTakeItsName() async throws {
+        let numbers = (1...3).map { Int64(Bench.day.ordinal) * 1000 + $0 }
+        let works = numbers.map { FakeSource.work($0, title: "Same") }
+        source.set { state in
+            state.entries = 3
+            for work in works { state.records[work.id] = work }
+        }
+        let catalog = try bench.open(source: source)
+        let before = try await catalog.listings.open(Bench.key)
+        #expect(before.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "003-Same.jpg"])
+        // Rank 2 is gone, and the third work has it now.
+        source.set { state in
+            state.entries = 2
+            state.records[works[1].id] = works[2]
+        }
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
+        _ = try await catalog.listings.open(Bench.key)
+        await replacement(of: before, in: catalog)
+        let after = try await catalog.listings.open(Bench.key)
+        #expect(after.entries.map(\.picture.work) == [works[0].id, works[2].id, works[1].id])
+        #expect(after.entries.map(\.name) == ["001-Same.jpg", "002-Same.jpg", "002-\(numbers[1]) Same.jpg"])
+        await catalog.close()
+        let restarted = try bench.open(source: source)
+        #expect(try await restarted.listings.open(Bench.key).entries == after.entries)
+        await restarted.close()
+    }
+
+    @Test func onlyWhatWasReadIsReadAnewAndOnlyOnceAtATime() async throws {
+        source.set { state in
+            state.entries = 1500
+            state.total = 1500
+        }
+        let catalog = try bench.open(source: source)
+        let before = try await catalog.listings.open(Bench.key)
+        _ = try await before.entries(reaching: 60)
+        // What was asked for ahead has come, too.
+        while before.count < source.calls.count * 50 { await Task.yield() }
+        let count = before.count
+        #expect(count < 1500)
+        bench.now = catalog.days.calendar(of: .daily).published(Bench.day) + Self.week
+        let calls = source.calls.count
+        source.set { state in
+            state.missingRanks = [2]
+            state.isHeld = true
+        }
+        async let opened = catalog.listings.open(Bench.key)
+        await source.waitForCalls(calls + 1)
+        source.release(.page(Bench.day, 1))
+        #expect(try await opened === before)
+        await source.waitForCalls(calls + 2)
+        // Slow as the service may be, it is not asked by two at once.
+        bench.now += 3600
+        #expect(try await catalog.listings.open(Bench.key) === before)
+        #expect(source.calls.count == calls + 2)
+        source.releaseAll()
+        await replacement(of: before, in: catalog)
+        #expect(source.calls.dropFirst(calls) == (1...(count / 50 + 1)).map { .page(Bench.day, $0) }[...])
+        let after = try await catalog.listings.open(Bench.key)
+        #expect(!after.isComplete)
+        #expect(try await after.entries(reaching: .max).count == 1500, "the rest comes as it is read")
         await catalog.close()
     }
 

@@ -35,6 +35,17 @@ import Testing
         #expect(rows.map(\.entry.name) == ["050-A.jpg", "050-2 A.jpg", "050-B.jpg"])
     }
 
+    @Test func anOlderRowWhoseNameIsTakenGetsANameOfItsOwnOrNone() {
+        var older = EntryTable()
+        older.append([Self.listed(5, 7, "A"), Self.listed(6, 8, "B")])
+        var table = EntryTable()
+        table.append([Self.listed(5, 1, "A"), Self.listed(5, 2, "7 B")])
+        #expect(older.rows.map { table.appendOlder($0)?.entry.name } == ["005-7 A.jpg", "006-B.jpg"])
+        #expect(table.position(of: "005-7 A.jpg".utf8) == 2)
+        #expect(table.appendOlder(older.rows[0]) == nil)
+        #expect(table.rowCount == 4)
+    }
+
     @Test func sizesBelongToOneUploadOnly() {
         var table = EntryTable()
         let picture = table.append([Self.listed(nil, 5, "A")])[0].entry.picture
@@ -53,13 +64,8 @@ import Testing
         ]
         let originals = StoredVariant(ListingView(rendition: .original))
         let others = StoredVariant(ListingView(rendition: .small))
-        let chosen = StoredVariant(ListingView(rendition: .small, selection: "rating=explicit"))
         for key in keys {
             #expect(ListingKey(text: key.text) == key)
-            #expect(chosen.key(chosen.text(of: key)) == key)
-            // What is listed under one choice is not shown under another.
-            #expect((others.key(chosen.text(of: key)) == nil) == !key.isWork)
-            #expect((chosen.key(others.text(of: key)) == nil) == !key.isWork)
             #expect(originals.key(originals.text(of: key)) == key)
             #expect(others.key(others.text(of: key)) == key)
             // Names of originals are others than those of renditions; a work shows its originals either way.
