@@ -4,8 +4,6 @@ package import Rankings
 package struct ListingView: Hashable, Sendable {
     /// `small`, `regular` or `original`.
     package var rendition: Rendition
-    /// What of the service's works is listed, where that is not the usual: the words of `SourceChoice`s.
-    package var selection: String
     /// Whether every page of a work is an entry, or its first one only.
     package var allPages: Bool
     package var filter: ListingFilter
@@ -19,11 +17,9 @@ package struct ListingView: Hashable, Sendable {
     var hasOwnNames = false
 
     package init(
-        rendition: Rendition, selection: String = "", allPages: Bool = false,
-        filter: ListingFilter = ListingFilter(), top: Int? = nil
+        rendition: Rendition, allPages: Bool = false, filter: ListingFilter = ListingFilter(), top: Int? = nil
     ) {
         self.rendition = rendition
-        self.selection = selection
         self.allPages = allPages
         self.filter = filter
         self.top = top

@@ -65,15 +65,13 @@ enum Schema {
 }
 
 /// Which set of listings of a database a mount uses: names of originals have extensions of their own, and in some sources those
-/// of other renditions too; and what a source lists may be chosen.
+/// of other renditions too.
 struct StoredVariant: Hashable, Sendable {
     /// What keys of this set begin with; empty where names are the same for all renditions but originals.
     private let prefix: String
 
     init(_ view: ListingView) {
-        let selection = view.selection.isEmpty ? "" : "\(view.selection)/"
-        prefix =
-            selection + (view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : "")
+        prefix = view.rendition == .original || view.hasOwnNames ? "\(view.rendition.rawValue)/" : ""
     }
 
     /// The key as it is stored.

@@ -84,7 +84,10 @@ struct CacheCommand {
     private func verify() throws(ImageCacheError) -> Int {
         var found = try ImageCache.verify(directory: place.directory)
         do throws(DatabaseError) {
-            if let aside = try Connection.setAsideIfDamaged(place.catalogDatabase) {
+            for catalog in place.catalogs {
+                guard let aside = try Connection.setAsideIfDamaged(CachePlace.database(in: catalog.path)) else {
+                    continue
+                }
                 let name = aside.path.split(separator: "/").last ?? ""
                 found.mistakes.append(
                     CacheVerification.Mistake(

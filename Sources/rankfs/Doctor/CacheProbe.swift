@@ -15,7 +15,9 @@ enum CacheProbe {
         var findings = Finding.directory(path, look)
         guard case .usable = look else { return findings }
         if let space = BlockingCall.run(within: patience, { space(path, settings) }) { findings.append(.space(space)) }
-        for (name, path) in [("the index of pictures", place.index), ("the catalog", place.catalogDatabase)] {
+        let catalogs = BlockingCall.run(within: patience) { place.catalogs } ?? []
+        let databases = catalogs.map { ($0.name, CachePlace.database(in: $0.path)) }
+        for (name, path) in [("the index of pictures", place.index)] + databases {
             let look = BlockingCall.run(within: databasePatience) { database(path) } ?? .unfinished
             if let finding = Finding.database(name, look) { findings.append(finding) }
         }
@@ -74,7 +76,7 @@ enum CacheProbe {
 
     private static func leftovers(_ place: CachePlace) -> Finding.LeftoverLook {
         var look = Finding.LeftoverLook()
-        for directory in [place.directory, place.catalog] {
+        for directory in [place.directory] + place.catalogs.map(\.path) {
             for name in (try? LocalFiles.names(in: directory)) ?? [] where name.contains(".sqlite.damaged-") {
                 if !name.hasSuffix("-wal"), !name.hasSuffix("-shm") { look.setAside.append("\(directory)/\(name)") }
             }

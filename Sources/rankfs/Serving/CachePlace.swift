@@ -14,7 +14,12 @@ struct CachePlace: Hashable, Sendable {
     var catalog: String { "\(directory)/\(Self.catalogName)" }
     static let catalogName = "catalog"
     var index: String { ImageCache.index(in: directory) }
-    var catalogDatabase: String { catalog + "/catalog.sqlite" }
+    /// The catalog's directory, and those in it for what mounts show that is not the usual; with what they are called.
+    var catalogs: [(name: String, path: String)] {
+        let others = ((try? LocalFiles.names(in: catalog)) ?? []).filter { $0.contains("=") }.sorted()
+        return [("the catalog", catalog)] + others.map { ("the catalog of \($0)", "\(catalog)/\($0)") }
+    }
+    static func database(in catalog: String) -> String { catalog + "/catalog.sqlite" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
     /// The ends of cool-downs that image hosts asked for, in Unix seconds.
@@ -74,6 +79,25 @@ struct CachePlace: Hashable, Sendable {
         // What else cannot be made is told by those who need it.
         guard let code = ImageCache.makeFolders(in: directory), code == ENOSPC || code == EDQUOT else { return nil }
         return LocalFiles.Failure(code: code)
+    }
+
+    /// The directory of what is known of the works that a mount shows; one of its own where that is not the usual.
+    ///
+    /// What was listed under one rating is shown nowhere under another: not as a work, not as read last, not at random.
+    ///
+    /// - Parameter choices: What `SourceChoices` says of them.
+    /// - Returns: Its path; it is there.
+    /// - Throws: cannotCreate, if it cannot be made.
+    func catalog(showing choices: String) throws(ProgramError) -> String {
+        guard !choices.isEmpty else { return catalog }
+        let directory = "\(catalog)/\(choices)"
+        do throws(LocalFiles.Failure) { try LocalFiles.makeDirectories(directory) } catch {
+            throw ProgramError(
+                .cannotCreate,
+                "the directory \(LogText.escaped(directory)) cannot be made: \(error.text); check its owner and free space."
+            )
+        }
+        return directory
     }
 
     /// The bytes of pictures that a place in memory may hold: the largest picture there can be.

@@ -96,10 +96,10 @@ final class Parts: Sendable {
             settings, source: name, place: place, network: bound, host: ImageHost(network), tier: tier?.tier.pictures,
             mayPreload: maySpend, log: log)
         images = cache.otherRequests
-        InheritedMarks.copy(from: place.directory, to: place.catalog)
+        let listings = try place.catalog(showing: SourceChoices.text(choices, of: name))
+        for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
         catalog = try Self.openCatalog(
-            settings, place: place, network: bound, source: source, selection: SourceChoices.text(choices, of: name),
-            host: images,
+            settings, directory: listings, network: bound, source: source, host: images,
             sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn.user },
             log: log)
         // The last thing, for nothing above would end it.
@@ -218,17 +218,16 @@ final class Parts: Sendable {
     private static let busyPause: UInt32 = 100_000
 
     private static func openCatalog(
-        _ settings: Settings, place: CachePlace, network: Duration, source: any RankingSource, selection: String,
-        host: ImageHost, sharedSizes: (any SharedSizes)?, log: Log
+        _ settings: Settings, directory: String, network: Duration, source: any RankingSource, host: ImageHost,
+        sharedSizes: (any SharedSizes)?, log: Log
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(
                 Catalog.Configuration(
-                    directory: place.catalog, days: settings.days,
+                    directory: directory, days: settings.days,
                     view: ListingView(
-                        rendition: settings.rendition ?? source.description.standardRendition, selection: selection,
-                        allPages: settings.allPages, filter: settings.filter,
-                        top: settings.top),
+                        rendition: settings.rendition ?? source.description.standardRendition,
+                        allPages: settings.allPages, filter: settings.filter, top: settings.top),
                     timeout: network,
                     now: WallClock.now),
                 source: source, host: host, sharedSizes: sharedSizes
@@ -238,7 +237,7 @@ final class Parts: Sendable {
             if case .database(let reason) = error {
                 throw ProgramError(.cannotCreate, "\(LogText.escaped(reason, limit: LogText.longestLine)).")
             }
-            throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(place.catalog)) cannot be used: \(error).")
+            throw ProgramError(.cannotCreate, "the catalog \(LogText.escaped(directory)) cannot be used: \(error).")
         }
     }
 

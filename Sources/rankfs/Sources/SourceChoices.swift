@@ -33,7 +33,7 @@ enum SourceChoices {
         return choices
     }
 
-    /// The choices that are not the usual ones, as catalogs keep listings apart by them; empty for the usual ones.
+    /// The choices that are not the usual ones, each of which has a catalog of its own; empty for the usual ones.
     static func text(_ choices: [String: String], of source: SourceName) -> String {
         source.description.choices.compactMap { choice in
             choices[choice.name].flatMap { $0 == choice.words.first ? nil : "\(choice.name)=\($0)" }

@@ -51,15 +51,32 @@ extension MountSuite {
                 #expect(nonsense.status == 64)
 
                 let general = try Mount(workplace, of: origin)
+                func works(_ day: String, _ names: [String]) -> [String?] {
+                    names.map { extendedAttribute("user.rankfs.work", of: "\(day)/\($0)") }
+                }
                 let few = try general.names(general.day("day"))
+                let known = Set(works(general.day("day"), few))
                 #expect(general.unmount())
                 let all = try Mount(workplace, of: origin, options: ["rating=explicit"], named: "all")
-                #expect(try all.names(all.day("day")).count > few.count)
+                let day = all.day("day")
+                let many = try all.names(day)
+                #expect(many.count > few.count)
+                let (name, found) = try #require(
+                    zip(many, works(day, many)).first { name, work in
+                        !known.contains(work) && (try? read("\(day)/\(name)").get()) != nil
+                    })
+                let work = try #require(found)
+                #expect(try all.names("\(all.path)/works/\(work)").isEmpty == false)
+                #expect(try all.names("\(all.path)/recent").contains { $0.hasSuffix(name) })
                 #expect(all.unmount())
-                // What was listed under one rating is not shown under another.
-                origin.stop()
+                // What was listed under one rating is shown nowhere under another.
                 let again = try Mount(workplace, of: origin, named: "again")
                 #expect(try again.names(again.day("day")) == few)
+                #expect(try again.names("\(again.path)/works").isEmpty)
+                #expect(try again.names("\(again.path)/recent").isEmpty)
+                #expect(try again.names("\(again.path)/works/\(work)").contains { $0.hasPrefix("original") } == false)
+                let random = extendedAttribute("user.rankfs.work", of: "\(again.path)/random.jpg")
+                #expect(random.map { known.contains($0) } != false, "\(random ?? "nothing")")
             }
         }
 
