@@ -19,6 +19,12 @@ package protocol BooruEngine: Sendable {
     /// Where to ask when posts up to a rating are wanted: scheme and host, without a trailing slash.
     func apiURL(upTo step: RatingScale.Step?) -> String
 
+    /// What limits a search to days of the service: the last one is as whole as the others.
+    ///
+    /// - Parameter days: At least one.
+    /// - Returns: A term for `list`.
+    func term(for days: Range<Day>) -> String
+
     /// Path and query of a page, counted from 1, of what has all the terms, which are percent-encoded where they need it.
     func list(_ terms: [String], page: Int) -> String
 

@@ -53,7 +53,7 @@ package struct BooruExaminer: Sendable {
     }
 
     private func page(_ number: Int, of day: Day, _ step: RatingScale.Step) async -> Result<JSON, SourceError> {
-        let terms = ["date:\(day)", "order:score"] + (step.tag.map { [$0] } ?? [])
+        let terms = [source.engine.term(for: day..<day.advanced(by: 1)), "order:score"] + (step.tag.map { [$0] } ?? [])
         return await ask(source.engine.list(terms, page: number), page: number)
     }
 

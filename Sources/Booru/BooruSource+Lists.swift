@@ -12,8 +12,7 @@ extension BooruSource {
         let day = day ?? days.newest(at: api.api.wallClock())
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
-        let last = facts.period.next(day).advanced(by: -1)
-        let date = last == day ? "date:\(day)" : "date:\(day)..\(last)"
+        let date = engine.term(for: day..<facts.period.next(day))
         let entries = try await list([date, "order:score"], page: page, deadline: deadline)
         guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
         // Every entry of the answer counts, so that ranks stay however much of it is shown.

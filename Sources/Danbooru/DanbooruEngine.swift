@@ -17,6 +17,13 @@ package struct DanbooruEngine: BooruEngine {
         step?.rating ?? .general == .general ? DanbooruFacts.safeURL : DanbooruFacts.wholeURL
     }
 
+    /// Two dates mean their midnights (`range_parser.rb`): with two dots the last day would be missing; three leave the end out.
+    package func term(for days: Range<Day>) -> String {
+        let next = days.lowerBound.advanced(by: 1)
+        return days.upperBound == next
+            ? "date:\(days.lowerBound)" : "date:\(days.lowerBound)...\(days.upperBound)"
+    }
+
     /// `popular.json` would tell the same days, but once a minute only.
     package func list(_ terms: [String], page: Int) -> String {
         "/posts.json?tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"

@@ -21,6 +21,12 @@ package struct MoebooruEngine: BooruEngine {
 
     package func apiURL(upTo step: RatingScale.Step?) -> String { site.description.access.apiURL }
 
+    /// Moments are compared as dates (`sql_methods.rb`), so that both days of a range are in it.
+    package func term(for days: Range<Day>) -> String {
+        let last = days.upperBound.advanced(by: -1)
+        return days.lowerBound == last ? "date:\(last)" : "date:\(days.lowerBound)..\(last)"
+    }
+
     /// With the types of tags, without which nobody could tell an artist from a hat.
     package func list(_ terms: [String], page: Int) -> String {
         "/post.json?api_version=2&include_tags=1&tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"

@@ -13,10 +13,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("day", "2024-05-01", "date:2024-05-01"), ("week", "2024-04-29", "date:2024-04-29..2024-05-05"),
-        ("month", "2024-02-01", "date:2024-02-01..2024-02-29"),
+        ("day", "2024-05-01", "date:2024-05-01", "date:2024-05-01"),
+        ("week", "2024-04-29", "date:2024-04-29...2024-05-06", "date:2024-04-29..2024-05-05"),
+        ("month", "2024-02-01", "date:2024-02-01...2024-03-01", "date:2024-02-01..2024-02-29"),
     ])
-    func rankingsAreSearchesOfTheirDays(mode: String, first: String, date: String) async throws {
+    func rankingsAreSearchesOfTheirDays(mode: String, first: String, date: String, other days: String) async throws {
         let mode = try #require(RankingMode(rawValue: mode))
         let board = FakeBoard(try page(3))
         let answer = try await board.source().rankingPage(mode, day: day(first), page: 1, deadline: deadline)
@@ -30,7 +31,7 @@ import Testing
         _ = try await other.source(yandere).rankingPage(mode, day: day(first), page: 2, deadline: deadline)
         #expect(
             other.urls == [
-                "https://yande.re/post.json?api_version=2&include_tags=1&tags=\(date)+order:score+rating:s&limit=100&page=2"
+                "https://yande.re/post.json?api_version=2&include_tags=1&tags=\(days)+order:score+rating:s&limit=100&page=2"
             ])
     }
 

@@ -48,6 +48,20 @@ extension MountSuite {
             }
         }
 
+        @Test(arguments: Service.boards) func aWeekHasItsLastDay(service: Service) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                let week = "\(mount.path)/ranking/week/2024-04-22"
+                // Midnight of that Monday, in New York and in UTC.
+                let begin = service == .danbooru ? 1_713_758_400 : 1_713_744_000
+                let days = try mount.names(week).map { name in
+                    (try status(of: "\(week)/\(name)").st_mtim.tv_sec - begin) / 86_400
+                }
+                #expect(Set(days).isSuperset(of: 0..<7), "\(Set(days))")
+            }
+        }
+
         /// What was asked to learn which day is the newest is that day's first page.
         @Test(arguments: Service.boards) func theNewestDayCostsNoPageMore(service: Service) async throws {
             try await withWorkplace { workplace in

@@ -35,7 +35,7 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The path by which a page of a day's ranking is asked for, or of several days' ("first..last") on boards.
+    /// The path by which a page of a day's ranking is asked for, or of several days ("first..last", of Moebooru) on boards.
     func list(_ number: Int, of days: String) -> String {
         lists + (self == .pixiv ? "format=json&mode=daily&" : "tags=") + page(number, of: days)
     }
@@ -55,7 +55,7 @@ enum Service: String, CaseIterable, Sendable, CustomStringConvertible {
     /// A page of such a ranking that is neither the first nor the last that has entries, or, of two, the last.
     var laterPage: Int { self == .pixiv ? 3 : 2 }
 
-    /// Part of the path by which a page of a day's ranking is asked for, or of several days' ("first..last") on boards.
+    /// Part of the path by which a page of a day's ranking is asked for, or of several days ("first..last", of Moebooru) on boards.
     func page(_ number: Int, of days: String) -> String {
         switch self {
         case .pixiv: "date=\(days.replacingOccurrences(of: "-", with: ""))&p=\(number)"

@@ -26,8 +26,25 @@ import Testing
     @Test func everyPostOfADayWasUploadedOnIt() throws {
         let records = try all.json("/posts.json?tags=\(day)&limit=200").children
         #expect(records.allSatisfy { $0["created_at"]?.string?.hasPrefix("2024-04-30T") == true })
-        let month = try all.json("/posts.json?tags=date:2024-03-30..2024-04-02+order:score&limit=200").children
-        #expect(Set(month.compactMap { $0["created_at"]?.string?.prefix(10) }).count == 4)
+    }
+
+    /// Dates of ranges are midnights: two dots or three, the last date is not in it.
+    @Test(arguments: [
+        ("2024-04-01..2024-04-03", ["2024-04-01", "2024-04-02"]),
+        ("2024-04-01...2024-04-03", ["2024-04-01", "2024-04-02"]),
+        ("2024-04-03..2024-04-01", ["2024-04-01", "2024-04-02"]), ("2024-04-01..2024-04-01", []),
+        ("2024-04-01...", []), ("2024-04-01....2024-04-03", []), ("2024-04-31", []), ("2024-04-01..x", []),
+    ]) func rangesOfDaysEndAtMidnight(range: String, expected: [String]) throws {
+        let posts = try all.json("/posts.json?tags=date:\(range)+order:score&limit=200").children
+        #expect(Set(posts.compactMap { $0["created_at"]?.string?.prefix(10) }) == Set(expected.map { $0[...] }))
+    }
+
+    @Test(arguments: [
+        (">2024-04-29", "<2024-05-01", ["2024-04-29", "2024-04-30"]),
+        (">=2024-04-30", "<=2024-05-01", ["2024-04-30"]), ("2024-04-30..", "..2024-05-01", ["2024-04-30"]),
+    ]) func datesWithASignAreMidnightsToo(from: String, to: String, expected: [String]) throws {
+        let posts = try all.json("/posts.json?tags=date:\(from)+date:\(to)+order:score&limit=200").children
+        #expect(Set(posts.compactMap { $0["created_at"]?.string?.prefix(10) }) == Set(expected.map { $0[...] }))
     }
 
     private func ratings(_ booru: Booru, _ tags: String, host: String? = nil) throws -> Set<String> {

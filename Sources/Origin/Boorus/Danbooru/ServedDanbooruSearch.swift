@@ -39,7 +39,7 @@ struct ServedDanbooruSearch: Sendable {
         case "order":
             counted += 1
             query.order = Self.orders[value.lowercased()] ?? query.order
-        case "date": query.narrow(ServedRanges.days(value, first: site.firstDay))
+        case "date": query.narrow(ServedRanges.midnights(value, first: site.firstDay))
         case "rating": rate(value, isNegated)
         case "id": number(value)
         case "md5":

@@ -7,6 +7,35 @@ enum ServedRanges {
         range(text, least: first, most: Day(ordinal: .max), parse: { Day(String($0)) }) { $0.advanced(by: $1) }
     }
 
+    /// The days of a range of Danbooru's, whose dates are midnights (`range_parser.rb`); nil for one that has no day.
+    ///
+    /// Only a date alone is its whole day. A range ends when its last date begins: `A..B` lacks B as `A...B` does, but for posts of
+    /// that very moment, of which there are none here; `<=A` lacks A, and `>A` has it.
+    static func midnights(_ text: Substring, first: Day) -> ClosedRange<Day>? {
+        if let day = Day(String(text)) { return day...day }
+        func closed(_ low: Day?, _ end: Day?) -> ClosedRange<Day>? {
+            guard let low, let end, low < end else { return nil }
+            return low...end.advanced(by: -1)
+        }
+        let end = Day(ordinal: .max)
+        if let sign = text.first, sign == ">" || sign == "<" {
+            let rest = text.dropFirst()
+            let day = Day(String(rest.first == "=" ? rest.dropFirst() : rest))
+            return sign == ">" ? closed(day, end) : closed(first, day)
+        }
+        guard let dot = text.firstIndex(of: ".") else { return nil }
+        let (one, other) = (text[..<dot], text[dot...].drop { $0 == "." })
+        let dots = text.utf8.count - one.utf8.count - other.utf8.count
+        switch (one.isEmpty, other.isEmpty, dots) {
+        case (true, false, 2): return closed(first, Day(String(other)))
+        case (false, true, 2): return closed(Day(String(one)), end)
+        case (false, false, 2), (false, false, 3):
+            guard let one = Day(String(one)), let other = Day(String(other)) else { return nil }
+            return closed(min(one, other), max(one, other))
+        default: return nil
+        }
+    }
+
     /// A range of numbers; nil for what is none.
     static func numbers(_ text: Substring) -> ClosedRange<Int64>? {
         range(text, least: Int64.min / 2, most: Int64.max / 2, parse: number) { $0 + Int64($1) }
