@@ -28,7 +28,7 @@ struct DayJudgement {
     func example(in answer: Result<JSON, SourceError>) -> BooruPost? {
         let fitting = (posts(in: answer) ?? []).filter { post in
             guard let files = post.files, post.withheld == nil, post.rating.map({ $0 <= step.rating }) == true,
-                files.md5 != nil, let size = files.original.size
+                let size = files.original.size
             else { return false }
             return size <= Self.longest
         }
@@ -71,15 +71,15 @@ struct DayJudgement {
     }
 
     private func told(_ posts: [BooruPost]) -> Assumption {
-        let files = posts.compactMap(\.files)
-        let told = files.count { $0.original.size != nil && $0.md5 != nil }
+        let told = posts.count { $0.files != nil }
+        let all = told + posts.count { $0.withheld == Withholding.unproven }
         return Assumption(
-            "size and MD5 of originals", holds: told == files.count && told > 0, "told of \(told) of \(files.count)")
+            "size and MD5 of originals", holds: told == all && told > 0, "told of \(told) of \(all)")
     }
 
     private func addresses(_ posts: [BooruPost]) -> Assumption {
         let strange = posts.count { $0.withheld == Withholding.elsewhere }
-        let hidden = posts.count { $0.withheld != nil } - strange
+        let hidden = posts.count { $0.withheld != nil && $0.withheld != Withholding.unproven } - strange
         return Assumption(
             "hosts of originals", holds: strange == 0,
             "\(posts.count - strange - hidden) on known ones, \(strange) elsewhere, \(hidden) without an address")

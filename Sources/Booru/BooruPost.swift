@@ -52,11 +52,11 @@ package struct BooruPost: Hashable, Sendable {
     ///   - size: Bytes of the original, if told.
     ///   - hosts: Where pictures may be.
     ///   - withheld: Why there is no address.
-    ///   - files: All files of the post, for its original.
+    ///   - files: All files of the post, for its original; nil if nothing proves that.
     /// - Returns: `.unreadable` for an original of an unknown format.
     package func entry(
         original address: String?, size: Int64?, hosts: PictureHosts, withheld: @autoclosure () -> String,
-        files: (PostFile) -> PostFiles
+        files: (PostFile) -> PostFiles?
     ) -> PostEntry {
         var post = self
         guard let address else {
@@ -71,6 +71,7 @@ package struct BooruPost: Hashable, Sendable {
             return .post(post)
         }
         post.files = files(PostFile(place: place, fileExtension: fileExtension, size: size))
+        if post.files == nil { post.withheld = Withholding.unproven }
         return .post(post)
     }
 
@@ -95,6 +96,8 @@ package enum Withholding {
     package static let rating = "rating"
     /// On a host that is not listed.
     package static let elsewhere = "elsewhere"
+    /// Of which no size is told, or no digest: nobody could say whether its bytes are the right ones.
+    package static let unproven = "unproven"
     /// Without a reason that is told.
     package static let restricted = "restricted"
 }

@@ -45,11 +45,12 @@ package enum PostFormat {
     }
 }
 
-/// All files of a post that are of use here.
+/// All files of a post that are of use here; there are none without what proves the original's bytes.
 package struct PostFiles: Hashable, Sendable {
-    package var original: PostFile
-    /// The original's digest: 32 lower-case hexadecimal digits; nil if not told.
-    package var md5: String?
+    /// Its size is told.
+    package let original: PostFile
+    /// The original's digest: 32 lower-case hexadecimal digits.
+    package let md5: String
     /// What fills a screen, where something was made for it.
     package var sample: PostFile?
     /// A still that stands in for what is no picture.
@@ -57,11 +58,13 @@ package struct PostFiles: Hashable, Sendable {
     /// A preview.
     package var small: PostFile?
 
-    package init(
+    /// The files of a post; nil if the original's size is not told, or if its digest is none.
+    package init?(
         original: PostFile, md5: String?, sample: PostFile? = nil, still: PostFile? = nil, small: PostFile? = nil
     ) {
+        guard original.size != nil, let md5 = md5?.lowercased(), Self.isDigest(md5) else { return nil }
         self.original = original
-        self.md5 = md5.map { $0.lowercased() }.flatMap { Self.isDigest($0) ? $0 : nil }
+        self.md5 = md5
         self.sample = sample
         self.still = still
         self.small = small

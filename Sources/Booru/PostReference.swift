@@ -10,7 +10,6 @@ enum PostReference {
     private static let version = "1"
     /// No path has one of its own (`PictureHosts.place`).
     private static let digestMark: Character = "*"
-    private static let notTold = "-"
     /// How the files besides the original are called.
     private static let sample: Substring = "s"
     private static let still: Substring = "t"
@@ -26,7 +25,7 @@ enum PostReference {
             }
         }
         let first = [
-            version, files.original.fileExtension, String(files.original.size ?? 0), files.md5 ?? notTold, original,
+            version, files.original.fileExtension, String(files.original.size ?? 0), files.md5, original,
         ]
         return (first + others).joined(separator: " ")
     }
@@ -36,13 +35,12 @@ enum PostReference {
         guard text.utf8.count <= BooruLimits.referenceBytes else { return nil }
         let fields = text.split(separator: " ", omittingEmptySubsequences: false)
         guard (5...8).contains(fields.count), fields[0] == version, let size = Int64(fields[2]) else { return nil }
-        let md5 = fields[3] == notTold ? nil : String(fields[3])
-        if let md5, !PostFiles.isDigest(md5) { return nil }
+        let md5 = String(fields[3])
         guard
-            let original = file(
-                String(fields[4]), fileExtension: fields[1], size: size, md5: md5, hosts: hosts)
+            PostFiles.isDigest(md5),
+            let original = file(String(fields[4]), fileExtension: fields[1], size: size, md5: md5, hosts: hosts),
+            var files = PostFiles(original: original, md5: md5)
         else { return nil }
-        var files = PostFiles(original: original, md5: md5)
         for field in fields.dropFirst(5) {
             let parts = field.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
             guard parts.count == 4, let size = Int64(parts[2]),
@@ -60,20 +58,18 @@ enum PostReference {
     }
 
     private static func file(
-        _ shortened: String, fileExtension: Substring, size: Int64, md5: String?, hosts: PictureHosts
+        _ shortened: String, fileExtension: Substring, size: Int64, md5: String, hosts: PictureHosts
     ) -> PostFile? {
-        let place = md5.map { md5 in
-            shortened.split(separator: digestMark, omittingEmptySubsequences: false).joined(separator: md5)
-        }
-        guard PostFormat.all.contains(String(fileExtension)), hosts.isPlace(place ?? shortened) else { return nil }
-        return PostFile(place: place ?? shortened, fileExtension: String(fileExtension), size: size)
+        let place = shortened.split(separator: digestMark, omittingEmptySubsequences: false).joined(separator: md5)
+        guard PostFormat.all.contains(String(fileExtension)), hosts.isPlace(place) else { return nil }
+        return PostFile(place: place, fileExtension: String(fileExtension), size: size)
     }
 
     // MARK: - Places
 
     /// The place with the mark for the digest.
-    private static func shortened(_ place: String, _ md5: String?) -> String {
-        guard let md5, place.utf8.count > md5.utf8.count else { return place }
+    private static func shortened(_ place: String, _ md5: String) -> String {
+        guard place.utf8.count > md5.utf8.count else { return place }
         var (kept, rest) = ("", place[...])
         while !rest.isEmpty {
             if rest.hasPrefix(md5) {

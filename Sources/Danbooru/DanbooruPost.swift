@@ -52,8 +52,8 @@ package enum DanbooruPost {
     }
 
     /// The renditions: of each variant there is, and without variants (before 2023) of the two old addresses.
-    private static func files(of record: JSON, original: PostFile, hosts: PictureHosts) -> PostFiles {
-        var files = PostFiles(original: original, md5: record["md5"].text)
+    private static func files(of record: JSON, original: PostFile, hosts: PictureHosts) -> PostFiles? {
+        guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
         func file(_ address: JSON, _ fileExtension: String?) -> PostFile? {
             guard let address = address.words, let place = hosts.place(address), place != original.place,
                 let fileExtension = fileExtension ?? PostFormat.ofAddress(address),

@@ -34,7 +34,7 @@ package struct MoebooruPost {
         return post.entry(
             original: address, size: record["file_size"].number, hosts: hosts, withheld: withholding(of: record)
         ) { original in
-            var files = PostFiles(original: original, md5: record["md5"].text)
+            guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
             files.sample = sample(of: record, original: original)
             files.small = picture(record["preview_url"], size: nil).flatMap { $0.fileExtension == "jpg" ? $0 : nil }
             return files

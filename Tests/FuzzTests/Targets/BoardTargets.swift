@@ -86,6 +86,6 @@ extension FuzzTarget {
             try hold(PostFormat.all.contains(file.fileExtension), "\(file.fileExtension) is no format")
             try hold(file.size.map { (1...PictureLimits.largest).contains($0) } ?? true, "a size is out of bounds")
         }
-        try hold(files.md5.map { $0.utf8.count == 32 } ?? true, "a digest is none")
+        try hold(files.md5.utf8.count == 32 && files.original.size != nil, "a digest is none")
     }
 }
