@@ -1,6 +1,7 @@
 internal import Digests
 internal import HTTP
 package import ObjectStore
+internal import Rankings
 
 /// What `rankfs tier` looks at: all objects below a prefix, whichever machine wrote them.
 ///
@@ -26,24 +27,47 @@ package struct TierInspection: Sendable {
         package var others = Tally()
     }
 
-    /// An object that was not right.
+    /// An object that was not right, or could not be looked at.
     package struct Mistake: Hashable, Sendable {
         package var key: String
         /// As a part of a sentence.
         package var reason: String
+
+        package init(key: String, reason: String) {
+            self.key = key
+            self.reason = reason
+        }
     }
 
     /// What was found on reading all of it.
     package struct Verification: Hashable, Sendable {
         package var pictures = Tally()
         package var documents = Tally()
+        /// What is none of ours, which is left alone.
+        package var others = Tally()
+        /// What did not have the bytes that were written.
         package var mistakes: [Mistake] = []
+        /// What could not be read, or removed: nothing is known of it.
+        package var failures: [Mistake] = []
+        /// Why not everything was looked at; nil if it was.
+        package var stopped: String?
+
+        package init() {}
+
+        /// Whether something was learnt.
+        fileprivate var isEmpty: Bool { self == Verification() }
     }
 
     /// Objects read at once.
     private static let atOnce = 8
-    /// How long one object may take.
+    /// How long an answer may take, besides what its bytes take.
     private static let patience = Duration.seconds(120)
+    /// Bytes a second that an object comes with at least, on a line that eight of them share.
+    private static let slowest: Double = 16_384
+    /// So many failures in a row are no trouble of single objects.
+    private static let mostFailures = 64
+    /// Parts of a list at most, of a thousand objects each: more is no store's list of ours.
+    private static let mostParts = 10_000
 
     private let store: ObjectStore
     private let time: TimeSource
@@ -58,64 +82,87 @@ package struct TierInspection: Sendable {
         var survey = Survey()
         try await forEach { entries in
             for entry in entries {
-                let parts = entry.key.text.split(separator: "/").map(String.init)
-                switch (parts.first, parts.count) {
-                case ("pictures", 2...): survey.pictures[parts[1], default: Tally()].add(entry)
-                case ("documents", 2...): survey.documents[parts[1], default: Tally()].add(entry)
-                case ("leases", _): survey.leases.add(entry)
-                default: survey.others.add(entry)
+                switch ObjectKind(entry.key) {
+                case .picture(let service): survey.pictures[service, default: Tally()].add(entry)
+                case .document(let service): survey.documents[service, default: Tally()].add(entry)
+                case .lease: survey.leases.add(entry)
+                case nil: survey.others.add(entry)
                 }
             }
         }
         return survey
     }
 
-    /// Reads everything, and removes what does not have the bytes that were written.
+    /// Reads everything, and removes what rankfs wrote and does not have the bytes that were written.
+    ///
+    /// What cannot be read, as machines replace it or the line breaks, is told at the end; the others are looked at all the same.
     ///
     /// - Parameter isRemoving: Whether that is done, or only told.
     /// - Returns: What was right and what was not.
-    /// - Throws: Why the store did not answer.
+    /// - Throws: Why the store did not answer at all.
     package func verify(isRemoving: Bool) async throws(StoreError) -> Verification {
         var found = Verification()
-        try await forEach { (entries) async throws(StoreError) in
-            let ours = entries.filter { $0.key.text.hasPrefix("pictures/") || $0.key.text.hasPrefix("documents/") }
-            for start in stride(from: 0, to: ours.count, by: Self.atOnce) {
-                let part = ours[start..<min(start + Self.atOnce, ours.count)]
-                let looks = await withTaskGroup(of: (ObjectList.Entry, Result<String?, StoreError>).self) { group in
-                    for entry in part { group.addTask { (entry, await look(entry)) } }
-                    return await group.reduce(into: []) { $0.append($1) }
-                }
-                for (entry, look) in looks {
-                    if let reason = try look.get() {
-                        found.mistakes.append(Mistake(key: entry.key.text, reason: reason))
-                        if isRemoving { try await store.delete(entry.key, deadline: time.now() + Self.patience) }
-                    } else if entry.key.text.hasPrefix("pictures/") {
-                        found.pictures.add(entry)
-                    } else {
-                        found.documents.add(entry)
+        var failures = 0
+        do throws(StoreError) {
+            try await forEach { (entries) async throws(StoreError) in
+                let ours = entries.filter { found.takes($0) }
+                for start in stride(from: 0, to: ours.count, by: Self.atOnce) {
+                    let part = ours[start..<min(start + Self.atOnce, ours.count)]
+                    let looks = await withTaskGroup(of: (ObjectList.Entry, Look).self) { group in
+                        for entry in part { group.addTask { (entry, await look(entry, isRemoving)) } }
+                        return await group.reduce(into: []) { $0.append($1) }
+                    }
+                    for (entry, look) in looks {
+                        found.add(look, entry)
+                        guard case .failed(let error, _) = look else {
+                            failures = 0
+                            continue
+                        }
+                        failures += 1
+                        if failures >= Self.mostFailures { throw error }
                     }
                 }
             }
+        } catch {
+            guard !found.isEmpty else { throw error }
+            found.stopped = error.text
         }
         return found
     }
 
-    /// What is wrong with an object; nil if nothing is.
-    private func look(_ entry: ObjectList.Entry) async -> Result<String?, StoreError> {
+    /// What reading an object told.
+    fileprivate enum Look: Sendable {
+        case right
+        case gone
+        case others
+        /// It was removed, if that was wanted.
+        case wrong
+        /// Nothing is known of it, or it is wrong and could not be removed.
+        case failed(StoreError, isWrong: Bool)
+    }
+
+    private func look(_ entry: ObjectList.Entry, _ isRemoving: Bool) async -> Look {
         let hash = XXH3()
         let download = unsafe TierDownload(length: nil, key: entry.key, time: time) { bytes, _ in
             unsafe hash.add(bytes)
             return true
         }
-        // The list that named it has told what time it is there.
+        // The list that named it has told what time it is there; another machine may have written a larger one since.
+        let bytes = Double(min(entry.size, PictureLimits.largest))
         let (request, _) = store.request(
-            for: entry.key, limit: entry.size, priority: .reader, deadline: time.now() + Self.patience)
+            for: entry.key, limit: PictureLimits.largest, priority: .reader,
+            deadline: time.now() + Self.patience + .seconds(bytes / Self.slowest))
         switch await download.run(request, on: store, urgency: Urgency()) {
-        case .whole: return .success(nil)
-        // Another machine has replaced it.
-        case .absent: return .success(nil)
-        case .wrong: return .success("its bytes are not those that were written")
-        case .failed(let error): return .failure(error)
+        case .whole: return .right
+        case .absent: return .gone
+        case .foreign: return .others
+        case .failed(let error): return .failed(error, isWrong: false)
+        case .wrong:
+            guard isRemoving else { return .wrong }
+            do throws(StoreError) {
+                try await store.delete(entry.key, deadline: time.now() + Self.patience)
+                return .wrong
+            } catch { return .failed(error, isWrong: true) }
         }
     }
 
@@ -123,13 +170,17 @@ package struct TierInspection: Sendable {
         _ take: ([ObjectList.Entry]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         var token: String?
-        repeat {
+        // No order can be asked for: some stores list folder by folder.
+        var seen: Set<String> = []
+        for _ in 0..<Self.mostParts {
             let list = try await store.list(after: token, deadline: time.now() + Self.patience)
             try await take(list.entries)
+            guard let next = list.next else { return }
             // One that begins anew for ever is no list.
-            guard list.next != token || token == nil else { throw .nonsense("its list of objects does not end") }
-            token = list.next
-        } while token != nil
+            guard seen.insert(next).inserted else { break }
+            token = next
+        }
+        throw .nonsense("its list of objects does not end")
     }
 
     // MARK: - What a mount needs
@@ -176,6 +227,43 @@ package struct TierInspection: Sendable {
 extension TierInspection.Tally {
     fileprivate mutating func add(_ entry: ObjectList.Entry) {
         objects += 1
-        bytes += entry.size
+        // A store can tell any number.
+        let (sum, overflows) = bytes.addingReportingOverflow(entry.size)
+        bytes = overflows ? .max : sum
+    }
+}
+
+extension TierInspection.Verification {
+    private static let damage = "its bytes are not those that were written"
+
+    /// Whether an object is to be read; leases are nobody's for long.
+    fileprivate mutating func takes(_ entry: ObjectList.Entry) -> Bool {
+        switch ObjectKind(entry.key) {
+        case .picture, .document: return true
+        case .lease: return false
+        case nil:
+            others.add(entry)
+            return false
+        }
+    }
+
+    fileprivate mutating func add(_ look: TierInspection.Look, _ entry: ObjectList.Entry) {
+        let key = entry.key.text
+        switch look {
+        case .right:
+            if case .picture = ObjectKind(entry.key) { pictures.add(entry) } else { documents.add(entry) }
+        // Another machine has replaced it, or it has expired.
+        case .gone: break
+        case .others: others.add(entry)
+        case .wrong:
+            mistakes.append(TierInspection.Mistake(key: key, reason: Self.damage))
+        case .failed(let error, isWrong: false):
+            failures.append(TierInspection.Mistake(key: key, reason: error.text))
+        case .failed(let error, isWrong: true):
+            failures.append(
+                TierInspection.Mistake(
+                    key: key,
+                    reason: "its bytes are not those that were written, and it cannot be removed: \(error.text)"))
+        }
     }
 }

@@ -17,6 +17,8 @@ internal import Synchronization
         case absent
         /// Bytes came that nobody wrote.
         case wrong
+        /// It has no description: somebody else wrote it.
+        case foreign
         case failed(StoreError)
     }
 
@@ -32,6 +34,7 @@ internal import Synchronization
         var begun: ContinuousClock.Instant?
         var failure: StoreError?
         var isWrong = false
+        var isForeign = false
         var transfer: (any Transfer)?
         var continuation: CheckedContinuation<Outcome, Never>?
         var isCancelled = false
@@ -128,14 +131,13 @@ internal import Synchronization
         state.withLock { state in
             state.head = head
             guard head.status == 200 else { return true }
-            state.description = ObjectDescription(head)
-            guard let description = state.description, description.length == length ?? description.length,
-                description.key == key.text
-            else {
-                state.isWrong = true
+            guard let description = ObjectDescription(head) else {
+                state.isForeign = true
                 return false
             }
-            return true
+            state.description = description
+            state.isWrong = description.length != length ?? description.length || description.key != key.text
+            return !state.isWrong
         }
     }
 
@@ -169,6 +171,7 @@ internal import Synchronization
     }
 
     private func outcome(_ state: State, _ result: Result<Void, HTTPError>) -> Outcome {
+        if state.isForeign { return .foreign }
         if state.isWrong { return .wrong }
         if let failure = state.failure { return .failed(failure) }
         if case .failure(let error) = result { return .failed(StoreError(error)) }

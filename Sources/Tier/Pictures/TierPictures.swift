@@ -38,9 +38,7 @@ final class TierPictures: PictureTier {
 
     /// The key of a picture: another one for other bytes, spread so that no folder of a store has too many.
     func key(of picture: PictureID) -> ObjectKey? {
-        let work = picture.work.rawValue
-        let folder = String((work % 256 + 256) % 256, radix: 16)
-        return ObjectKey(["pictures", service, folder, picture.key])
+        ObjectKey(["pictures", service, ObjectKind.folder(of: picture.work), picture.key])
     }
 
     func fetch(
@@ -88,7 +86,7 @@ final class TierPictures: PictureTier {
         case .absent:
             store.ended(.read)
             return .absent
-        case .wrong:
+        case .wrong, .foreign:
             store.ended(.read)
             store.isWrong(key)
             return .useless

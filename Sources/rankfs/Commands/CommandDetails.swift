@@ -78,14 +78,15 @@ enum CommandDetails {
 
     static let tier = """
           info [SOURCE]     prints what is on the shared tier, whichever machine brought it there
-          verify [SOURCE]   reads every object there, and removes what does not have the bytes that were written
+          verify [SOURCE]   reads every picture and document there, and removes what does not have the bytes that were written;
+                            objects that rankfs did not write are left alone
           warm PATH…        reads what PATH names from a mount with a tier, as `rankfs fetch` does, and waits until it is on the tier:
                             a day, or a month as ranking/daily/2024-01-01..2024-01-31
 
         The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
         What a mount had stored before it had a tier is not brought there: `rankfs evict` it first.
-        Exit status: 0 done and all was right, 1 verify removed something or warm could not bring all, 64 usage, 69 the store cannot
-        be asked, 78 configuration.
+        Exit status: 0 done and all was right, 1 verify removed something or could not read all, or warm could not bring all, 64 usage,
+        69 the store cannot be asked, 78 configuration.
         """
 
     static let session = """

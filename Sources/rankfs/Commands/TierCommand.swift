@@ -40,7 +40,9 @@ enum TierCommand {
         }
         Output.print(text(of: found))
         // What was wrong has been listed; scripts ask the exit status.
-        if !found.mistakes.isEmpty { throw ProgramError(.incomplete, "") }
+        guard found.mistakes.isEmpty, found.failures.isEmpty, found.stopped == nil else {
+            throw ProgramError(.incomplete, "")
+        }
     }
 
     /// Asks the store that the settings name; blocks, not for tasks.
@@ -118,12 +120,25 @@ enum TierCommand {
     }
 
     static func text(of found: TierInspection.Verification) -> String {
-        var lines = found.mistakes.prefix(mostLines).map { mistake in
-            "removed    \(LogText.escaped(mistake.key, limit: LogText.longestLine)): \(mistake.reason)"
-        }
-        if found.mistakes.count > mostLines { lines.append("           and \(found.mistakes.count - mostLines) more") }
+        var lines = lines("removed    ", found.mistakes) + lines("not read   ", found.failures)
         lines.append("in order   " + text(found.pictures, "picture") + ", " + text(found.documents, "document"))
+        if found.others.objects > 0 {
+            lines.append("left       " + text(found.others, "object") + " of others")
+        }
+        if let reason = found.stopped {
+            lines.append(
+                "stopped    " + LogText.escaped(reason, limit: LogText.longestLine) + "; not everything was looked at")
+        }
         return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ word: String, _ mistakes: [TierInspection.Mistake]) -> [String] {
+        let lines = mistakes.prefix(mostLines).map { mistake in
+            word + LogText.escaped(mistake.key, limit: LogText.longestLine) + ": "
+                + LogText.escaped(mistake.reason, limit: LogText.longestLine)
+        }
+        guard mistakes.count > mostLines else { return lines }
+        return lines + [String(repeating: " ", count: word.count) + "and \(mistakes.count - mostLines) more"]
     }
 
     private static func text(_ tally: TierInspection.Tally?, _ word: String) -> String {

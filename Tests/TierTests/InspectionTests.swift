@@ -1,0 +1,124 @@
+import Digests
+import HTTP
+import ObjectStore
+import Rankings
+import Testing
+
+@testable import Tier
+
+/// What is found, and removed, of all that is in a bucket.
+@Suite(.timeLimit(.minutes(1))) struct InspectionTests {
+    private static let picture = "pictures/pixiv/61/97_p0_regular_5"
+    private static let document = "documents/pixiv/days/daily/2024-04-30"
+
+    private let memory = MemoryStore()
+
+    /// An object as rankfs writes it.
+    private func put(_ key: String, _ bytes: [UInt8] = [1, 2, 3]) async throws {
+        let key = try #require(ObjectKey(key))
+        let description = ObjectDescription(
+            mediaType: "text/plain", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
+        _ = try await memory.store().put(key, RequestContent(bytes), description, deadline: .now + .seconds(60))
+    }
+
+    private func list(_ entries: [(key: String, size: String)], next: String? = nil) -> String {
+        "<ListBucketResult>"
+            + entries.map { "<Contents><Key>\($0.key)</Key><Size>\($0.size)</Size></Contents>" }.joined()
+            + (next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? "") + "</ListBucketResult>"
+    }
+
+    /// Lets the store list what it has, and do something else to other requests.
+    private func listing(_ fault: @escaping @Sendable (HTTPRequest) -> MemoryStore.Fault? = { _ in nil }) {
+        let text = list(memory.keys("").map { ($0, "3") })
+        memory.fail { $0.url.contains("?list-type") ? .status(200, text) : fault($0) }
+    }
+
+    @Test func whatOthersWroteIsLeftAlone() async throws {
+        let keys = [
+            // Of the same names as ours, without what goes with ours.
+            Self.picture, Self.document, "pictures/2019/holiday/cat.jpg", "pictures/cat.jpg",
+            "documents/taxes/2023.pdf",
+            "documents/pixiv/days/daily/today", "other",
+        ]
+        for key in keys {
+            try await put(key)
+            memory.change(key) { $0.headers = [] }
+        }
+        // With it, where rankfs writes nothing.
+        for key in ["pictures/pixiv/62/97_p0_regular_5", "documents/pixiv/works/07"] {
+            try await put(key)
+            memory.change(key) { $0.bytes = [9] }
+        }
+        listing()
+        let found = try await TierInspection(memory.store()).verify(isRemoving: true)
+        #expect(memory.count("DELETE") == 0)
+        #expect(found.others.objects == keys.count + 2)
+        #expect(found.mistakes.isEmpty && found.failures.isEmpty && found.stopped == nil)
+    }
+
+    @Test func whatIsDamagedIsRemovedAndNothingElse() async throws {
+        for key in [Self.picture, Self.document, "documents/pixiv/works/7", "leases/" + Self.picture] {
+            try await put(key)
+        }
+        memory.change(Self.picture) { $0.bytes = [1, 2, 4] }
+        listing()
+        let found = try await TierInspection(memory.store()).verify(isRemoving: true)
+        #expect(found.mistakes.map(\.key) == [Self.picture])
+        #expect(found.documents.objects == 2)
+        #expect(memory.keys("pictures").isEmpty)
+        #expect(memory.keys("").count == 3)
+    }
+
+    @Test func whatCannotBeReadIsToldAndTheOthersAreLookedAt() async throws {
+        for number in 0..<20 { try await put("documents/pixiv/works/\(number)") }
+        listing { $0.url.hasSuffix("/works/7") ? .status(500, "") : nil }
+        let found = try await TierInspection(memory.store()).verify(isRemoving: true)
+        #expect(found.failures == [.init(key: "documents/pixiv/works/7", reason: "it answered 500")])
+        #expect(found.documents.objects == 19)
+        #expect(found.stopped == nil)
+    }
+
+    @Test func whatHasGrownMeanwhileIsRead() async throws {
+        try await put(Self.document, [UInt8](repeating: 1, count: 100_000))
+        listing()
+        let found = try await TierInspection(memory.store()).verify(isRemoving: true)
+        #expect(found.documents.objects == 1)
+    }
+
+    @Test func aStoreThatStopsIsNotAskedForAll() async throws {
+        for number in 0..<200 { try await put("documents/pixiv/works/\(number)") }
+        listing { _ in .unreachable }
+        let found = try await TierInspection(memory.store()).verify(isRemoving: true)
+        #expect(found.stopped == "refused")
+        #expect(found.failures.count < 100)
+    }
+
+    @Test func sizesAreNoSumThatEndsTheProgram() async throws {
+        let text = list(["a", "b"].map { (key: $0, size: "\(Int64.max)") })
+        memory.fail { _ in .status(200, text) }
+        #expect(try await TierInspection(memory.store()).survey().others.bytes == .max)
+    }
+
+    @Test func aListThatGoesRoundIsNone() async throws {
+        let texts = ["a", "b"].map { list([(key: "x", size: "1")], next: $0) }
+        memory.fail { .status(200, texts[$0.url.contains("continuation-token=a") ? 1 : 0]) }
+        await #expect(throws: StoreError.nonsense("its list of objects does not end")) {
+            try await TierInspection(memory.store()).survey()
+        }
+    }
+
+    @Test func keysAreWhatIsWritten() throws {
+        for (text, kind) in [
+            (Self.picture, .picture("pixiv")), (Self.document, .document("pixiv")),
+            ("documents/pixiv-user-7/newest/daily_r18", .document("pixiv-user-7")),
+            ("documents/pixiv/authors/11", .document("pixiv")),
+            ("documents/pixiv/authors/11-0123456789abcdef", .document("pixiv")),
+            ("documents/danbooru/artists/0123456789abcdef", .document("danbooru")),
+            ("leases/documents/pixiv/works/5", .lease), ("leases/examination/abc", .lease),
+            ("documents/pixiv/authors/-0123456789abcdef", nil), ("documents/pixiv/authors/11-0123456789abcdeg", nil),
+            ("documents/pixiv/artists/name", nil), ("leases/mine", nil), ("pictures/pixiv/61/97_p00_regular_5", nil),
+        ] as [(String, ObjectKind?)] {
+            #expect(ObjectKind(try #require(ObjectKey(text))) == kind, "\(text)")
+        }
+    }
+}
