@@ -90,14 +90,16 @@ package final class Tier: Sendable {
     ///
     /// - Parameters:
     ///   - needsSignIn: Whether only signed-in users see a ranking.
-    ///   - user: Who has signed in.
+    ///   - signIn: Who has signed in now, who may see more of it than everybody.
     /// - Returns: What the catalogue asks before it asks the image host.
     package func sizes(
-        needsSignIn: @escaping @Sendable (RankingMode) -> Bool, user: @escaping @Sendable () -> UserID?
+        needsSignIn: @escaping @Sendable (RankingMode) -> Bool, signIn: @escaping @Sendable () -> SignIn
     ) -> any SharedSizes {
         TierSizes { [self] listing in
             guard case .ranking(let mode, let day) = listing else { return nil }
-            let documents = needsSignIn(mode) ? user().flatMap { ownDocuments(of: $0) } : documents
+            let signIn = signIn()
+            let isShared = !needsSignIn(mode) && signIn == .signedOut
+            let documents = isShared ? documents : signIn.user.flatMap { ownDocuments(of: $0) }
             return documents?.day(mode, day)
         }
     }

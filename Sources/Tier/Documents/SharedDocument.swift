@@ -60,11 +60,13 @@ actor SharedDocument {
     /// - Parameters:
     ///   - name: The part.
     ///   - isFresh: Whether an answer given then, now by the store's clock, still counts.
+    ///   - mayKeep: Whether the service's answer, once it has come, is one for this document.
     ///   - ask: Asks the service.
     /// - Returns: What the service said, now or to another machine.
     /// - Throws: What the service says now.
     func value<Value: Codable & Sendable>(
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
+        mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
         let began = store.time.now()
@@ -93,7 +95,7 @@ actor SharedDocument {
         do throws(SourceError) {
             let value = try await ask()
             asking -= 1
-            keep(name, value)
+            if mayKeep() { keep(name, value) } else { giveLeaseBack() }
             return value
         } catch {
             asking -= 1

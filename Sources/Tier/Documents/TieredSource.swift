@@ -4,48 +4,58 @@ internal import Rankings
 
 /// A source whose answers machines share: what one of them was told is not asked of the service again.
 ///
-/// Rankings that everybody may see, lists of authors' works and records of works are shared; what needs signing in only on request, and
-/// then with the same user's machines alone.
+/// Rankings, lists of authors' works and records of works are shared. The service tells those more who have signed in, whatever they ask:
+/// what it tells them is shared only on request, and then with the same user's machines alone.
 struct TieredSource: RankingSource {
     let source: any RankingSource
     let shared: SharedDocuments
     /// For what only signed-in users see; nil unless that was asked for.
     let own: @Sendable (UserID) -> SharedDocuments?
 
-    /// Where an answer is shared; nil where it is not.
-    private func documents(needsSignIn: Bool) -> SharedDocuments? {
-        guard !RequestSharing.isRefused else { return nil }
-        guard needsSignIn else { return shared }
-        return source.signIn.user.flatMap { own($0) }
+    /// Where an answer is shared, and for whom: nobody's answers get among another one's.
+    private struct Share: Sendable {
+        let documents: SharedDocuments
+        /// Whom the documents stand for.
+        let signIn: SignIn
     }
 
-    /// Answers about authors and works hold more for those who signed in.
-    private var byUser: SharedDocuments? { documents(needsSignIn: source.signIn != .signedOut) }
+    /// Nil where an answer is not shared.
+    private func share(needsSignIn: Bool = false) -> Share? {
+        guard !RequestSharing.isRefused else { return nil }
+        let signIn = source.signIn
+        let documents = needsSignIn || signIn != .signedOut ? signIn.user.flatMap { own($0) } : shared
+        return documents.map { Share(documents: $0, signIn: signIn) }
+    }
+
+    /// Whether an answer that has just come is of the one whom the documents stand for, who may have signed in or out meanwhile.
+    private func stillHolds(_ share: Share) -> Bool { source.signIn == share.signIn }
 
     // MARK: - Rankings
 
     func rankingPage(
         _ mode: RankingMode, day: Day?, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
-        guard let documents = documents(needsSignIn: description.needsSignIn(mode)) else {
+        guard let share = share(needsSignIn: description.needsSignIn(mode)) else {
             return try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
         }
         guard let day else {
-            return try await newestPage(mode, page: page, documents, deadline: deadline)
+            return try await newestPage(mode, page: page, share, deadline: deadline)
         }
-        return try await rankingPage(mode, day, page, documents) { () async throws(SourceError) in
+        return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
             try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
         }
     }
 
     private func rankingPage(
-        _ mode: RankingMode, _ day: Day, _ page: Int, _ documents: SharedDocuments,
+        _ mode: RankingMode, _ day: Day, _ page: Int, _ share: Share,
         ask: @Sendable () async throws(SourceError) -> RankingPage
     ) async throws(SourceError) -> RankingPage {
-        guard let document = documents.day(mode, day) else { return try await ask() }
+        guard let document = share.documents.day(mode, day) else { return try await ask() }
         let days = description.days(of: mode)
         let answer = try await document.value("page/\(page)") { asked, now in
             AnswerAge.isFresh(day, days, asked: asked, now: now)
+        } mayKeep: {
+            stillHolds(share)
         } ask: { () async throws(SourceError) -> PageAnswer<RankingPageRecord> in
             do throws(SourceError) {
                 let found = try await ask()
@@ -62,21 +72,25 @@ struct TieredSource: RankingSource {
 
     /// Which day is the newest is one answer, its page another: it is the first page of that day for everybody.
     private func newestPage(
-        _ mode: RankingMode, page: Int, _ documents: SharedDocuments, deadline: ContinuousClock.Instant
+        _ mode: RankingMode, page: Int, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
         let ask = { @Sendable () async throws(SourceError) -> RankingPage in
             try await source.rankingPage(mode, day: nil, page: page, deadline: deadline)
         }
-        guard let newest = documents.document("newest", mode.rawValue) else { return try await ask() }
+        guard let newest = share.documents.document("newest", mode.rawValue) else { return try await ask() }
         let ordinal = try await newest.value("day") { asked, now in
             AnswerAge.holds(asked, AnswerAge.newest, now)
+        } mayKeep: {
+            stillHolds(share)
         } ask: { () async throws(SourceError) -> Int in
             let found = try await ask()
-            await documents.day(mode, found.day)?.offer("page/\(page)", PageAnswer(page: RankingPageRecord(found)))
+            if stillHolds(share), let document = share.documents.day(mode, found.day) {
+                await document.offer("page/\(page)", PageAnswer(page: RankingPageRecord(found)))
+            }
             return found.day.ordinal
         }
         let day = Day(ordinal: ordinal)
-        return try await rankingPage(mode, day, page, documents) { () async throws(SourceError) in
+        return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
             try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
         }
     }
@@ -148,8 +162,9 @@ struct TieredSource: RankingSource {
         _ kind: String, _ name: String, _ part: String, _ seconds: Int64,
         ask: @Sendable () async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
-        guard let document = byUser?.document(kind, name) else { return try await ask() }
-        return try await document.value(part, isFresh: { AnswerAge.holds($0, seconds, $1) }, ask: ask)
+        guard let share = share(), let document = share.documents.document(kind, name) else { return try await ask() }
+        return try await document.value(
+            part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }, ask: ask)
     }
 }
 

@@ -43,7 +43,7 @@ enum TierOptions {
         },
         OptionDefinition(
             "tier_private", "WORD", standard: "off",
-            help: "whether your machines share what needs signing in too: on or off",
+            help: "whether your machines share what you are shown while signed in: on or off",
             words: [("on", true), ("off", false)], of: \.sharesPrivate),
     ]
 }

@@ -100,7 +100,7 @@ final class Parts: Sendable {
         for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
         catalog = try Self.openCatalog(
             settings, directory: listings, network: bound, source: source, host: images,
-            sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn.user },
+            sharedSizes: tier?.tier.sizes(needsSignIn: service.description.needsSignIn) { service.signIn },
             log: log)
         // The last thing, for nothing above would end it.
         meter.start()
@@ -111,8 +111,8 @@ final class Parts: Sendable {
         guard !settings.sharesPrivate else { return { _ in false } }
         return { [source] key in
             switch key {
-            case .ranking(let mode, _): source.description.needsSignIn(mode)
-            // Signed in, they may hold what others do not see.
+            // Signed in, all of them may hold what others do not see.
+            case .ranking(let mode, _): source.description.needsSignIn(mode) || source.signIn != .signedOut
             case .author, .artist, .work: source.signIn != .signedOut
             case .search, .bookmarks, .following: true
             }

@@ -1,0 +1,111 @@
+import HTTP
+import ObjectStore
+import Rankings
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tier
+
+/// Whose answers are shared with whom.
+@Suite(.timeLimit(.minutes(1))) struct SourceTests {
+    private let memory = MemoryStore()
+    private let clock = ManualClock()
+    private let user = UserID(rawValue: 7)
+    private let day: Day
+    private let service: ToldSource
+
+    init() {
+        // By the store's clock.
+        day = SourceDescription.likePixiv.days(of: .daily).newest(at: 1_700_000_000)
+        service = ToldSource(newest: day)
+    }
+
+    private struct Machine: Sendable {
+        let source: TieredSource
+        let shared: SharedDocuments
+        let own: SharedDocuments
+
+        /// Ends it, so that all is on the store.
+        func close() async {
+            await shared.close()
+            await own.close()
+        }
+    }
+
+    /// One that shares what is told to signed-in users with the same user's machines, or does not.
+    private func machine(sharesOwn: Bool = false) throws -> Machine {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let leases = Leases(store, owner: "machine")
+        let shared = SharedDocuments(store, leases: leases, service: "pixiv")
+        let own = SharedDocuments(store, leases: leases, service: "pixiv-user-7")
+        return Machine(
+            source: TieredSource(source: service, shared: shared) { _ in sharesOwn ? own : nil }, shared: shared,
+            own: own)
+    }
+
+    private var deadline: ContinuousClock.Instant { clock.now + .seconds(15) }
+
+    /// Asks for a day and for the newest one, and for an author's works.
+    private func ask(_ machine: Machine) async throws {
+        try await clock.passing { [deadline] in
+            for day in [day, nil] {
+                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+            }
+            _ = try await machine.source.authorWorks(UserID(rawValue: 3), deadline: deadline)
+            await machine.close()
+        }
+    }
+
+    @Test func whatStrangersAreToldIsShared() async throws {
+        try await ask(machine())
+        #expect(memory.keys("documents/pixiv/").count == 3)
+    }
+
+    @Test func whatIsToldToWhoHasSignedInReachesNobody() async throws {
+        service.set { $0.signIn = .signedIn(user) }
+        try await ask(machine())
+        // Not asked either: others' answers are not one's own.
+        #expect(memory.log.isEmpty)
+    }
+
+    @Test func whatIsToldToWhoHasSignedInReachesTheSameUserOnRequest() async throws {
+        service.set { $0.signIn = .signedIn(user) }
+        try await ask(machine(sharesOwn: true))
+        #expect(memory.keys("documents/pixiv-user-7/").count == 3)
+        #expect(memory.keys("documents/pixiv/").isEmpty)
+    }
+
+    @Test(arguments: [SignIn.signedOut, .signedIn(UserID(rawValue: 7))])
+    func whoSignsInOrOutMeanwhileKeepsTheAnswer(_ before: SignIn) async throws {
+        let after = before == .signedOut ? SignIn.signedIn(user) : .signedOut
+        for day in [day, nil] {
+            service.set { state in
+                state.signIn = before
+                state.meanwhile = { [service] in service.set { $0.signIn = after } }
+            }
+            let machine = try machine(sharesOwn: true)
+            try await clock.passing { [deadline] in
+                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                await machine.close()
+            }
+        }
+        #expect(memory.keys("documents").isEmpty)
+    }
+
+    @Test func sizesOfWhatOneIsShownAreOnesOwn() async throws {
+        let store = try memory.store()
+        let folder = try PictureTests.LeftFolder()
+        let tier = try Tier(
+            Tier.Configuration(
+                service: "pixiv", directory: folder.path, sharesPrivate: false, maySpend: { true }, owner: "machine"),
+            store: store, time: TimeSource(clock)
+        ) { _ in }
+        let sizes = tier.sizes(needsSignIn: { _ in false }, signIn: { [service] in service.signIn })
+        let picture = PictureID(work: WorkID(rawValue: 1), page: 0, rendition: .regular, uploaded: 5)
+        service.set { $0.signIn = .signedIn(user) }
+        _ = await sizes.size(of: picture, in: .ranking(.daily, day)) { .size(5) }
+        #expect(memory.log.isEmpty)
+        try await clock.passing { await tier.close() }
+    }
+}
