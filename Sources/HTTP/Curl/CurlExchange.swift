@@ -39,8 +39,9 @@ final class CurlExchange {
     private var check: AnswerCheck
     private var checksAddress = true
     private var redirectBody: Int64 = 0
-    /// Bytes of the request's content that libcurl has taken.
+    /// Bytes of the request's content that libcurl has taken, and when it last took some.
     var sent: Int64 = 0
+    private var lastSent: ContinuousClock.Instant?
 
     /// Why this side ended the transfer.
     private(set) var failure: HTTPError?
@@ -94,6 +95,7 @@ final class CurlExchange {
         checksAddress = !target.isTrusted && !proxied
         redirectBody = 0
         sent = 0
+        lastSent = nil
         failure = nil
         location = nil
         addressRefused = false
@@ -156,6 +158,7 @@ final class CurlExchange {
             return nil
         }
         sent += Int64(count)
+        lastSent = ContinuousClock.now
         meter.received(count)
         return count
     }
@@ -188,7 +191,17 @@ final class CurlExchange {
         }
         // A multiplexed one lives as long as anybody is answered.
         let last = pool.isShared(target.origin) ? lastHeard : heard
-        return now - max(begun, last ?? begun) >= Self.patience(within: request.deadline - begun)
+        let left = (request.content?.length ?? 0) - sent
+        guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
+        return silent >= Self.patience(within: request.deadline - begun)
+    }
+
+    /// For how long an answer has been due: since something was last heard or sent; nil while content is left to be sent.
+    static func silence(
+        since moments: [ContinuousClock.Instant?], left: Int64, _ now: ContinuousClock.Instant
+    ) -> Duration? {
+        guard left <= 0 else { return nil }
+        return moments.compactMap { $0 }.max().map { now - $0 }
     }
 
     /// How long silence is borne by a request that has so much time, so that a second try has twice as much.
