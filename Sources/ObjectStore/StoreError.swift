@@ -10,6 +10,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case full
     /// It does not let this user do that: 401 or 403, with the store's own word for it.
     case refused(code: String)
+    /// It does not take this very request: 400, 411 or 413, with the store's own word for it.
+    case notTaken(status: Int, code: String?)
     /// What was asked for cannot be there: no such bucket, or an answer that makes no sense.
     case nonsense(String)
     case cancelled
@@ -17,10 +19,13 @@ package enum StoreError: Error, Hashable, Sendable {
     /// There is no bucket of that name.
     package static let noBucket = StoreError.nonsense("there is no such bucket")
 
+    /// It was asked, and said nothing.
+    package static let timedOut = StoreError.unreachable("it did not answer in time")
+
     package init(_ error: HTTPError) {
         switch error {
         case .cancelled: self = .cancelled
-        case .timedOut: self = .unreachable("it did not answer in time")
+        case .timedOut: self = .timedOut
         case .unreachable(let reason), .broken(let reason), .untrusted(let reason): self = .unreachable(reason)
         case .invalidAnswer(let reason), .refused(let reason), .redirectRefused(let reason): self = .nonsense(reason)
         case .tooLarge: self = .nonsense("an object is larger than it may be")
@@ -37,7 +42,8 @@ package enum StoreError: Error, Hashable, Sendable {
         case (507, _), (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"): self = .full
         case (401, _), (403, _): self = .refused(code: code ?? "\(status)")
         case (429, _), (500..., _): self = .troubled(status: status)
-        default: self = .nonsense("it answered \(status)" + (code.map { " (\($0))" } ?? ""))
+        case (400, _), (411, _), (413, _): self = .notTaken(status: status, code: code)
+        default: self = .nonsense(Self.text(status, code))
         }
     }
 
@@ -50,9 +56,14 @@ package enum StoreError: Error, Hashable, Sendable {
         case .refused("RequestTimeTooSkewed"): "its clock and this machine's are more than a day apart; set the clock"
         case .refused("SignatureDoesNotMatch"), .refused("InvalidAccessKeyId"): "the key or its secret is wrong"
         case .refused(let code): "it refused (\(code))"
+        case .notTaken(let status, let code): Self.text(status, code)
         case .nonsense(let reason): reason
         case .cancelled: "the request was cancelled"
         }
+    }
+
+    private static func text(_ status: Int, _ code: String?) -> String {
+        "it answered \(status)" + (code.map { " (\($0))" } ?? "")
     }
 
     /// The word in `<Code>…</Code>` of an answer (Amazon S3 API Reference, "Error responses").

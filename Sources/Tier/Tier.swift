@@ -124,7 +124,7 @@ package final class Tier: Sendable {
     /// Figures for displays; never waits.
     package var status: Status {
         var status = Status(
-            state: "up", restsFor: store.rests.map { Int($0.components.seconds) }, waiting: uploads.waiting,
+            state: "up", restsFor: store.rests(.write).map { Int($0.components.seconds) }, waiting: uploads.waiting,
             counts: store.figures)
         switch store.state {
         case .works: break

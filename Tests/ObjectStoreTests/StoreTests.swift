@@ -66,7 +66,8 @@ import Testing
         (500, "", .troubled(status: 500)),
         (503, "<Code>SlowDown</Code>", .troubled(status: 503)), (429, "", .troubled(status: 429)), (507, "", .full),
         (400, "<Code>QuotaExceeded</Code>", .full), (301, "", .nonsense("it answered 301")),
-        (400, "<Code>a b\nc</Code>", .nonsense("it answered 400")),
+        (400, "<Code>a b\nc</Code>", .notTaken(status: 400, code: nil)),
+        (413, "<Code>EntityTooLarge</Code>", .notTaken(status: 413, code: "EntityTooLarge")),
     ])
     func anErrorIsTold(_ status: Int, _ body: String, _ error: StoreError) async throws {
         async let failure = store.failure(key, deadline)

@@ -239,6 +239,58 @@ import Testing
         #expect(memory.object("documents/a/b")?.bytes == text)
     }
 
+    @Test func aDocumentThatALaterVersionWroteMeanwhileIsLeftAlone() async throws {
+        let text = Array("{\"schema\":2,\"document\":\"documents/a/b\"}\nanything".utf8)
+        let writer = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let (document, _) = try machine("1")
+        // Nothing is there when it looks.
+        await document.offer("a", "1")
+        _ = await writer.put(key, text, if: .always)
+        try await passing { await document.settle() }
+        #expect(memory.object("documents/a/b")?.bytes == text)
+        let told = try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
+        #expect(told == "asked")
+        try await passing { await document.settle() }
+        #expect(memory.object("documents/a/b")?.bytes == text)
+    }
+
+    @Test(arguments: [403, 500, 507, 0])
+    func aStoreThatTakesNothingIsRead(_ status: Int) async throws {
+        let (first, _) = try machine("1")
+        try await passing {
+            await first.offer("a", "1")
+            await first.settle()
+        }
+        memory.fail { $0.method == .put ? status == 0 ? .silent : .status(status, "") : nil }
+        let (second, store) = try machine("2")
+        let asked = try await passing {
+            let asked = try await second.value("b", isFresh: { _, _ in true }) { () -> String in "asked" }
+            await second.settle()
+            return asked
+        }
+        #expect(asked == "asked")
+        #expect(store.rests(.write) != nil)
+        let shared = try await second.value("a", isFresh: { _, _ in true }) { () -> String in "again" }
+        #expect(shared == "1")
+    }
+
+    @Test(arguments: [400, 411, 413])
+    func aDocumentThatIsNotTakenIsNotSentAgain(_ status: Int) async throws {
+        memory.fail {
+            $0.method == .put && $0.url.contains("/documents/a") && !$0.url.contains("leases")
+                ? .status(status, "") : nil
+        }
+        let (document, store) = try machine("1")
+        try await passing {
+            for name in ["a", "b"] {
+                await document.offer(name, "1")
+                await document.settle()
+            }
+        }
+        #expect(memory.count("PUT documents") == 1)
+        #expect(store.rests(.write) == nil)
+    }
+
     @Test(arguments: [403, 500, 503])
     func aStoreInTroubleCostsOneRequest(_ status: Int) async throws {
         memory.fail { _ in .status(status, "") }
@@ -250,7 +302,7 @@ import Testing
             #expect(told == "asked")
         }
         #expect(memory.log.count == 1)
-        #expect(store.rests != nil)
+        #expect(store.rests(.read) != nil)
     }
 
     @Test func aStoreWithoutConditionsIsWrittenAllTheSame() async throws {
@@ -265,7 +317,7 @@ import Testing
             }
             await first.settle()
         }
-        #expect(store.rests == nil)
+        #expect(store.rests(.write) == nil)
         #expect(memory.keys("leases").isEmpty)
         let (second, _) = try machine("2")
         for name in ["a", "b"] {

@@ -43,7 +43,10 @@ import Testing
         #expect(health.mayAsk(.read, now: after(32)))
     }
 
-    @Test(arguments: [StoreError.full, .refused(code: "AccessDenied")])
+    @Test(arguments: [
+        StoreError.full, .refused(code: "AccessDenied"), .timedOut, .unreachable("broken"), .troubled(status: 500),
+        .nonsense("x"),
+    ])
     func whatCannotBeWrittenIsRead(_ error: StoreError) {
         let health = Watched()
         health.failed(.write, error, now: start)
@@ -56,6 +59,28 @@ import Testing
         #expect(health.mayAsk(.write, now: after(30)))
         health.worked(.write)
         #expect(health.state == .works)
+    }
+
+    @Test(arguments: [400, 411, 413])
+    func oneThatIsNotTakenTellsNothingOfOthers(_ status: Int) {
+        let health = Watched()
+        health.failed(.write, StoreError(status: status, body: []), now: start)
+        #expect(health.state == .works)
+        #expect(health.mayAsk(.write, now: start))
+    }
+
+    @Test func whoWritesTriesBothOutAndReadersGoOn() {
+        let health = Watched()
+        health.failed(.write, .timedOut, now: start)
+        health.failed(.read, .timedOut, now: start)
+        #expect(health.mayAsk(.write, now: after(30)))
+        #expect(!health.mayAsk(.read, now: after(30)))
+        health.failed(.write, .timedOut, now: after(32))
+        // That tells nothing of reading: a reader tries.
+        #expect(health.mayAsk(.read, now: after(32)))
+        health.worked(.read)
+        #expect(health.state == .readOnly(reason: StoreError.timedOut.text))
+        #expect(!health.mayAsk(.write, now: after(33)))
     }
 
     @Test func aTrialThatNobodyWantsAnyMoreIsNone() {

@@ -17,6 +17,7 @@ import Testing
     private let folder: LeftFolder
     private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
     private let bytes = [UInt8](repeating: 7, count: 3000)
+    private let reports = Reports()
 
     init() throws { folder = try LeftFolder() }
 
@@ -39,7 +40,7 @@ import Testing
     }
 
     private func machine(_ name: String, maySpend: Bool = true, ahead: Int64 = 0) throws -> Machine {
-        let store = TierStore(try memory.store(ahead: ahead), time: TimeSource(clock)) { _ in }
+        let store = TierStore(try memory.store(ahead: ahead), time: TimeSource(clock)) { [reports] in reports.add($0) }
         let uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/\(name).sqlite")) { maySpend }
         return Machine(
             pictures: TierPictures(store, leases: Leases(store, owner: name), service: "pixiv", uploads: uploads),
@@ -101,16 +102,45 @@ import Testing
         // More than are on their way at once, each of them refused, left by the last run.
         let left = try UploadList(path: "\(folder.path)/first.sqlite")
         for name in (0..<Uploads.mostAtOnce).map({ "pictures/large\($0)" }) + ["pictures/small"] {
-            await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
+            _ = await left.add(Upload(key: try #require(ObjectKey(name)), path: path, length: 3000, hash: hash))
         }
         await left.close()
         let machine = try machine("first")
         try await passing {
             machine.uploads.resume()
             while machine.store.figures.uploads == 0 { await Task.yield() }
-            await machine.uploads.close()
         }
         #expect(memory.keys("pictures") == ["pictures/small"])
+        #expect(machine.store.rests(.write) == nil)
+        // A few times, and no longer.
+        try await passing { while machine.uploads.waiting > 0 { await Task.yield() } }
+        #expect(memory.count("PUT pictures/large") == Uploads.mostAtOnce * Uploads.mostTries)
+        #expect(machine.store.figures.dropped == Uploads.mostAtOnce)
+        #expect(reports.all.count { if case .notTaken = $0 { true } else { false } } == Uploads.mostAtOnce)
+        await machine.uploads.close()
+    }
+
+    @Test func afterOneThatIsNotTakenInTimeTheyGoOneByOne() async throws {
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.fail { $0.url.contains("/pictures/") ? .late : nil }
+        let machine = try machine("first")
+        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
+        for name in 0..<Uploads.careful {
+            let key = try #require(ObjectKey("pictures/\(name)"))
+            machine.uploads.add(Upload(key: key, path: path, length: 3000, hash: hash)) {}
+        }
+        try await passing { while machine.store.rests(.write) == nil { await Task.yield() } }
+        #expect(machine.uploads.atOnce == 1)
+        // What is there is read meanwhile.
+        #expect(machine.store.rests(.read) == nil)
+        memory.fail(nil)
+        try await passing {
+            while machine.store.figures.uploads < Uploads.careful { await Task.yield() }
+            await machine.uploads.close()
+        }
+        #expect(machine.uploads.atOnce == Uploads.mostAtOnce)
+        #expect(machine.store.figures.dropped == 0)
     }
 
     @Test(arguments: [3600, -3600] as [Int64])
@@ -125,7 +155,7 @@ import Testing
         #expect(await fetch(second).map { $0 == bytes } == true)
         #expect(await fetch(second).map { $0 == bytes } == true)
         #expect(memory.log.count == before + 3)
-        #expect(second.store.rests == nil)
+        #expect(second.store.rests(.write) == nil)
     }
 
     @Test func nobodySeesALease() async throws {
@@ -215,7 +245,7 @@ import Testing
         memory.fail { _ in .unreachable }
         let machine = try machine("first")
         for _ in 0..<3 { #expect(await fetch(machine) == nil) }
-        #expect(machine.store.rests != nil)
+        #expect(machine.store.rests(.read) != nil)
     }
 
     @Test func aSilentStoreIsLeftAfterItsTime() async throws {
@@ -273,4 +303,13 @@ import Testing
         try await passing { while first.uploads.waiting > 0 { await Task.yield() } }
         #expect(memory.count("PUT pictures") == 0)
     }
+}
+
+/// What was told for the log.
+private final class Reports: Sendable {
+    private let events = Mutex<[TierEvent]>([])
+
+    var all: [TierEvent] { events.withLock { $0 } }
+
+    func add(_ event: TierEvent) { events.withLock { $0.append(event) } }
 }

@@ -36,6 +36,8 @@ actor SharedDocument {
     private var unwritten: Set<String> = []
     private var etag: String?
     private var isOfLaterVersion = false
+    /// Whether the store has something against this document: it is read then, and not written.
+    private var isNotTaken = false
     /// When the store was last asked for it.
     private var looked: ContinuousClock.Instant?
     private var looking: Task<Void, Never>?
@@ -71,7 +73,7 @@ actor SharedDocument {
     ) async throws(SourceError) -> Value {
         let began = store.time.now()
         await look(since: nil)
-        while !isOfLaterVersion, store.rests == nil, store.time.now() - began < Self.patience {
+        while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() - began < Self.patience {
             if let value: Value = await known(name, isFresh) {
                 store.count { $0.answersShared += 1 }
                 return value
@@ -86,7 +88,7 @@ actor SharedDocument {
                 }
                 break
             }
-            guard store.rests == nil else { break }
+            guard store.rests(.read) == nil else { break }
             do { try await store.time.sleep(Self.interval) } catch { throw .cancelled }
             await look(since: store.time.now() - Self.interval)
         }
@@ -238,6 +240,8 @@ actor SharedDocument {
     /// Whether it is written; what could not be is written with what is asked next.
     private func write() async -> Bool {
         for _ in 0..<Self.mostTries {
+            // The one that is there now may have been read since the last try.
+            guard !isOfLaterVersion, !isNotTaken else { return false }
             let names = unwritten
             let bytes = DocumentText.bytes(key.text, parts)
             switch await store.put(key, bytes, if: etag.map { .isStill($0) } ?? .isNew) {
@@ -245,7 +249,10 @@ actor SharedDocument {
                 self.etag = etag
                 unwritten.subtract(names)
                 return true
-            case .failed: return false
+            case .notTaken:
+                isNotTaken = true
+                return false
+            case .failed, .unasked: return false
             case .declined: await read()
             }
         }

@@ -6,6 +6,9 @@ internal import Synchronization
 
 /// Brings pictures to the store: a few at once, not faster than a bound, not on networks that cost, and again after a failure.
 ///
+/// What fails comes later, after others. What the store has something against is tried a few times; a store that did not answer in
+/// time is given one picture at a time for a while, and more time for those that it did not take.
+///
 /// ## Concurrency
 ///
 /// Any thread may call. The mutex is held for nanoseconds.
@@ -14,15 +17,24 @@ final class Uploads: Sendable {
     static let mostAtOnce = 4
     /// Bytes a second, on average: what others in the house still have of an ordinary connection.
     static let pace: Double = 16_777_216
-    /// How long nothing is tried after a failure, or while the network costs.
+    /// How long nothing is tried while the store rests or the network costs, and for how long a picture comes later that has
+    /// failed once; twice as long after each further time.
     static let pause = Duration.seconds(30)
-    /// Bytes a second that a store takes at least.
+    /// No picture waits longer for its next try.
+    static let longestPause = Duration.seconds(3600)
+    /// So often a picture is tried that the store has something against.
+    static let mostTries = 3
+    /// Bytes a second that a store takes at least; half of it after each failure of a picture, down to a sixteenth.
     static let slowest: Double = 262_144
+    /// Pictures that go one behind the other after one that was not taken in time.
+    static let careful = 16
 
     private struct State {
         var task: Task<Void, Never>?
         /// What is going onto the list, one behind the other.
         var listing: Task<Void, Never>?
+        /// Waits for a picture that has failed; what is added ends that.
+        var nap: Task<Void, Never>?
         /// What is to be done once an upload is over, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
         /// When the next upload may begin.
@@ -31,22 +43,33 @@ final class Uploads: Sendable {
         var isClosed = false
         /// Grows with each one that is added.
         var added = 0
+        /// So many are still to go one behind the other.
+        var careful = 0
     }
 
     private let store: TierStore
     private let list: UploadList
     private let maySpend: @Sendable () -> Bool
     private let state: Mutex<State>
+    /// What the list counts from.
+    private let began: ContinuousClock.Instant
 
     init(_ store: TierStore, list: UploadList, maySpend: @escaping @Sendable () -> Bool) {
         self.store = store
         self.list = list
         self.maySpend = maySpend
-        state = Mutex(State(next: store.time.now()))
+        began = store.time.now()
+        state = Mutex(State(next: began))
     }
 
     /// How many wait, for status displays.
     var waiting: Int { state.withLock { $0.waiting } }
+
+    /// How many go at once now.
+    var atOnce: Int { state.withLock { $0.careful > 0 ? 1 : Self.mostAtOnce } }
+
+    /// Uploads whose end somebody waits for.
+    var followed: Int { state.withLock { $0.followUps.count } }
 
     /// Takes up what the last run left.
     func resume() {
@@ -66,9 +89,10 @@ final class Uploads: Sendable {
             state.followUps[upload.key] = then
             state.added += 1
             state.waiting += 1
+            state.nap?.cancel()
             state.listing = Task { [list, before = state.listing] in
                 await before?.value
-                await list.add(upload)
+                for key in await list.add(upload) { await drop(key) }
                 begin()
             }
         }
@@ -78,6 +102,7 @@ final class Uploads: Sendable {
     func close() async {
         let (task, listing) = state.withLock { state in
             state.isClosed = true
+            state.nap?.cancel()
             return (state.task, state.listing)
         }
         task?.cancel()
@@ -98,12 +123,19 @@ final class Uploads: Sendable {
         }
     }
 
+    /// Seconds since the start.
+    private var now: Int64 { began.duration(to: store.time.now()).components.seconds }
+
     private func run() async {
         while !Task.isCancelled {
             let seen = state.withLock { $0.added }
-            let uploads = await list.first(Self.mostAtOnce)
+            let uploads = await list.first(atOnce, dueBy: now)
             await note()
             if uploads.isEmpty {
+                if let due = await list.nextDue {
+                    await nap(unlessAddedSince: seen, .seconds(max(1, due - now)))
+                    continue
+                }
                 let isOver = state.withLock { state in
                     guard state.added == seen || state.isClosed else { return false }
                     state.task = nil
@@ -112,41 +144,89 @@ final class Uploads: Sendable {
                 if isOver { return }
                 continue
             }
-            var isDone = maySpend() && store.rests == nil
-            if isDone {
-                isDone = await withTaskGroup(of: Bool.self) { group in
+            var goesOn = maySpend() && store.rests(.write) == nil
+            if goesOn {
+                goesOn = await withTaskGroup(of: Bool.self) { group in
                     for upload in uploads { group.addTask { await self.bring(upload) } }
                     return await group.reduce(true) { $0 && $1 }
                 }
             }
-            if !isDone { try? await store.time.sleep(max(Self.pause, store.rests ?? .zero)) }
+            if !goesOn { try? await store.time.sleep(max(Self.pause, store.rests(.write) ?? .zero)) }
         }
         state.withLock { $0.task = nil }
     }
 
-    /// Brings one; false if it is to be tried again.
+    /// Waits, but not while something new is there.
+    private func nap(unlessAddedSince seen: Int, _ duration: Duration) async {
+        let nap = state.withLock { state -> Task<Void, Never>? in
+            guard state.added == seen, !state.isClosed else { return nil }
+            let nap = Task<Void, Never> { [time = store.time] in try? await time.sleep(duration) }
+            state.nap = nap
+            return nap
+        }
+        await nap?.value
+        state.withLock { $0.nap = nil }
+    }
+
+    /// Brings one; false if the store is to be left alone for a while.
     private func bring(_ upload: Upload) async -> Bool {
         await waitForTurn(upload.length)
         guard !Task.isCancelled else { return false }
-        if let content = Self.content(of: upload) {
-            let description = ObjectDescription(
-                mediaType: "application/octet-stream", length: upload.length,
-                hash: XXH3.hex(upload.hash), key: upload.key)
-            let patience = TierStore.patience + .seconds(Double(upload.length) / Self.slowest)
-            guard case .done = await store.put(upload.key, content, description, within: patience) else {
-                // Behind the others, whom one that the store never takes would hold up for good.
-                if !Task.isCancelled { await list.add(upload) }
-                return false
-            }
+        guard let content = Self.content(of: upload) else {
+            store.count { $0.dropped += 1 }
+            await end(upload)
+            return true
+        }
+        let description = ObjectDescription(
+            mediaType: "application/octet-stream", length: upload.length,
+            hash: XXH3.hex(upload.hash), key: upload.key)
+        let seconds = Double(upload.length) / Self.slowest * Double(1 << min(max(upload.tries, 0), 4))
+        switch await store.put(upload.key, content, description, within: TierStore.patience + .seconds(seconds)) {
+        case .done:
             store.count {
                 $0.uploads += 1
                 $0.sentBytes += upload.length
             }
+            state.withLock { $0.careful = max(0, $0.careful - 1) }
+            await end(upload)
+            return true
+        case .notTaken(let error) where upload.tries + 1 >= Self.mostTries:
+            store.tell(.notTaken(upload.key.text, reason: error.text))
+            store.count { $0.dropped += 1 }
+            await end(upload)
+            return true
+        case .notTaken, .declined:
+            await postpone(upload)
+            return true
+        case .failed(let error):
+            guard error != .cancelled, !Task.isCancelled else { return false }
+            if error == .timedOut { state.withLock { $0.careful = Self.careful } }
+            await postpone(upload)
+            return false
+        case .unasked: return false
         }
+    }
+
+    private func postpone(_ upload: Upload) async {
+        let seconds = Self.pause.components.seconds << Int64(min(max(upload.tries, 0), 10))
+        await list.postpone(upload, until: now + min(seconds, Self.longestPause.components.seconds))
+    }
+
+    /// Takes one off the list that is there, or never will be.
+    private func end(_ upload: Upload) async {
         await list.remove(upload)
-        let then = state.withLock { $0.followUps.removeValue(forKey: upload.key) }
+        await follow(upload.key)
+    }
+
+    /// One is not on the list any more.
+    private func drop(_ key: ObjectKey) async {
+        store.count { $0.dropped += 1 }
+        await follow(key)
+    }
+
+    private func follow(_ key: ObjectKey) async {
+        let then = state.withLock { $0.followUps.removeValue(forKey: key) }
         await then?()
-        return true
     }
 
     private func waitForTurn(_ length: Int64) async {

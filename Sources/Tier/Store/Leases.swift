@@ -82,7 +82,7 @@ struct Leases: Sendable {
         switch await store.put(key, Array(text.utf8), if: condition, insists: true) {
         case .done: return .some(Lease(key: key, ends: ends))
         case .declined: return .some(nil)
-        case .failed: return nil
+        case .notTaken, .failed, .unasked: return nil
         }
     }
 }

@@ -2,6 +2,9 @@ internal import ObjectStore
 
 /// Whether the store is worth asking: a failure makes it rest, for longer each time, and one request then tries it out.
 ///
+/// Reading that fails ends writing as well; writing that fails ends writing alone, for a store may be full, or its way slow in one
+/// direction.
+///
 /// Pure: it is told what happened and when.
 struct TierHealth: Sendable {
     /// What can be asked of a store.
@@ -32,6 +35,8 @@ struct TierHealth: Sendable {
         var length: Duration
         var reason: String
         var isTried = false
+
+        func mayTry(_ now: ContinuousClock.Instant) -> Bool { now >= until && !isTried }
     }
 
     private var rest: Rest?
@@ -45,22 +50,15 @@ struct TierHealth: Sendable {
     }
 
     /// When it will be asked again at the earliest; nil if it may be now.
-    func restEnds(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        [rest, writeRest].compactMap { $0?.until }.filter { $0 > now }.max()
+    func restEnds(_ use: Use, now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        [rest, use == .write ? writeRest : nil].compactMap { $0?.until }.filter { $0 > now }.max()
     }
 
     /// Whether a request may be sent; the first one after a rest is alone until it has ended.
     mutating func mayAsk(_ use: Use, now: ContinuousClock.Instant) -> Bool {
-        if var rest {
-            guard now >= rest.until, !rest.isTried else { return false }
-            rest.isTried = true
-            self.rest = rest
-            return true
-        }
-        guard use == .write, var rest = writeRest else { return true }
-        guard now >= rest.until, !rest.isTried else { return false }
-        rest.isTried = true
-        writeRest = rest
+        guard rest?.mayTry(now) ?? true, use == .read || writeRest?.mayTry(now) ?? true else { return false }
+        rest?.isTried = true
+        if use == .write { writeRest?.isTried = true }
         return true
     }
 
@@ -84,15 +82,16 @@ struct TierHealth: Sendable {
     /// It did not do what was asked.
     mutating func failed(_ use: Use, _ error: StoreError, now: ContinuousClock.Instant) {
         switch (use, error) {
-        // Nobody wanted it any more; whoever comes next may try it.
-        case (_, .cancelled):
+        // Nobody wanted it any more, or the store has something against what was to be written; whoever comes next may try it.
+        case (_, .cancelled), (.write, .notTaken):
             rest?.isTried = false
             writeRest?.isTried = false
-        // What may be read goes on being read.
-        case (.write, .full), (.write, .refused):
-            if rest != nil { rest = nil }
+        // What may be read goes on being read; whether it may be, who reads next finds out.
+        case (.write, _):
+            if case .full = error { rest = nil } else if case .refused = error { rest = nil }
+            rest?.isTried = false
             Self.begin(&writeRest, error.text, now)
-        default: Self.begin(&rest, error.text, now)
+        case (.read, _): Self.begin(&rest, error.text, now)
         }
     }
 

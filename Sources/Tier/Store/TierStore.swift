@@ -37,19 +37,23 @@ final class TierStore: Sendable {
 
     func count(_ change: (inout TierCounts) -> Void) { counts.withLock { change(&$0) } }
 
-    /// How long nothing will be asked; nil if something may be now.
-    var rests: Duration? {
+    /// For how long the store will not be asked for something; nil if it may be now.
+    func rests(_ use: TierHealth.Use) -> Duration? {
         let now = time.now()
-        return health.withLock { $0.restEnds(now: now) }.map { now.duration(to: $0) }
+        return health.withLock { $0.restEnds(use, now: now) }.map { now.duration(to: $0) }
     }
+
+    /// Tells what there is to log.
+    func tell(_ event: TierEvent) { report(event) }
 
     // MARK: - What is asked
 
     /// Fetches a document; nil if the store cannot be asked or does not answer.
     func get(_ key: ObjectKey, unless etag: String? = nil) async -> ObjectStore.Found? {
-        await ask(.read) { deadline async throws(StoreError) in
+        let found = await ask(.read) { deadline async throws(StoreError) in
             try await store.get(key, unless: etag, limit: Self.longestDocument, deadline: deadline)
         }
+        return try? found?.get()
     }
 
     /// What came of writing something.
@@ -57,8 +61,16 @@ final class TierStore: Sendable {
         case done(etag: String?)
         /// The condition does not hold.
         case declined
-        /// The store cannot be asked, or did not do it.
-        case failed
+        /// The store has something against what was to be written.
+        case notTaken(StoreError)
+        /// The store did not do it.
+        case failed(StoreError)
+        /// It was not asked: it rests, or knows no conditions.
+        case unasked
+
+        fileprivate init(_ error: StoreError) {
+            if case .notTaken = error { self = .notTaken(error) } else { self = .failed(error) }
+        }
     }
 
     /// Writes a document.
@@ -73,7 +85,7 @@ final class TierStore: Sendable {
         _ key: ObjectKey, _ bytes: [UInt8], if condition: ObjectStore.Condition, insists: Bool = false
     ) async -> Writing {
         let knows = conditions.withLock { $0 }
-        guard knows || !insists else { return .failed }
+        guard knows || !insists else { return .unasked }
         let description = ObjectDescription(
             mediaType: "application/x-ndjson", length: Int64(bytes.count), hash: XXH3.hex(bytes), key: key)
         let written = await ask(.write) { deadline async throws(StoreError) -> DocumentWriting in
@@ -87,9 +99,10 @@ final class TierStore: Sendable {
             }
         }
         switch written {
-        case nil: return .failed
-        case .answered(let written): return written.map { .done(etag: $0.etag) } ?? .declined
-        case .unknownCondition:
+        case nil: return .unasked
+        case .failure(let error): return Writing(error)
+        case .success(.answered(let written)): return written.map { .done(etag: $0.etag) } ?? .declined
+        case .success(.unknownCondition):
             conditions.withLock { $0 = false }
             return await put(key, bytes, if: condition, insists: insists)
         }
@@ -109,8 +122,11 @@ final class TierStore: Sendable {
         let written = await ask(.write, within: patience) { deadline async throws(StoreError) in
             try await store.put(key, content, description, transferClass: .bulk, deadline: deadline)
         }
-        guard let written else { return .failed }
-        return written.map { .done(etag: $0.etag) } ?? .declined
+        switch written {
+        case nil: return .unasked
+        case .failure(let error): return Writing(error)
+        case .success(let written): return written.map { .done(etag: $0.etag) } ?? .declined
+        }
     }
 
     /// Removes an object; whether that went well matters to nobody.
@@ -120,18 +136,19 @@ final class TierStore: Sendable {
         }
     }
 
+    /// Nil if the store rests.
     private func ask<Answer: Sendable>(
         _ use: TierHealth.Use, within patience: Duration = TierStore.patience,
         _ send: (ContinuousClock.Instant) async throws(StoreError) -> Answer
-    ) async -> Answer? {
+    ) async -> Result<Answer, StoreError>? {
         guard begin(use) else { return nil }
         do throws(StoreError) {
             let answer = try await send(time.now() + patience)
             ended(use)
-            return answer
+            return .success(answer)
         } catch {
             failed(use, error)
-            return nil
+            return .failure(error)
         }
     }
 
@@ -188,6 +205,8 @@ package enum TierEvent: Hashable, Sendable {
     case readOnly(reason: String)
     /// An object does not have the bytes that were written; it is replaced as soon as it has been downloaded.
     case wrongObject(String)
+    /// The store has something against a picture, which is not tried again.
+    case notTaken(String, reason: String)
 }
 
 /// What came of the tier since the start.
@@ -203,6 +222,8 @@ package struct TierCounts: Hashable, Sendable {
     /// Objects with bytes that nobody wrote.
     package var wrong = 0
     package var uploads = 0
+    /// Pictures that the store did not take, or that had gone before their turn.
+    package var dropped = 0
     package var receivedBytes: Int64 = 0
     package var sentBytes: Int64 = 0
 }

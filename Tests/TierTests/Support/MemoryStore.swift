@@ -24,6 +24,8 @@ final class MemoryStore: Transport {
         case unreachable
         /// Nothing comes before the request is cancelled.
         case silent
+        /// The time of the request passes.
+        case late
         /// The body with its last byte changed.
         case flipped
         /// The body without its last byte.
@@ -95,6 +97,7 @@ final class MemoryStore: Transport {
         let fault = state.withLock { $0.fault }?(request)
         switch fault {
         case .unreachable: return transfer.finish(.failure(.unreachable("refused")))
+        case .late: return transfer.finish(.failure(.timedOut))
         case .silent:
             // The end of its time, which a transport looks after; that of the first byte of a picture others do.
             if request.transferClass == .metadata { transfer.finish(.failure(.timedOut)) }
