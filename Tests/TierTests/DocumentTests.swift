@@ -177,6 +177,30 @@ import Testing
         #expect(told == "new")
     }
 
+    @Test func anAnswerOfTheFutureIsAskedForAgainAndReplaced() async throws {
+        let service = Service()
+        let (first, _) = try machine("1")
+        memory.pass(86_400)
+        try await passing {
+            _ = try await first.value("x", isFresh: { _, _ in true }) { await service.answer("wrong") }
+            await first.settle()
+        }
+        memory.pass(-86_400)
+        for name in ["2", "3"] {
+            let (document, _) = try machine(name)
+            let told = try await passing {
+                let told = try await document.value("x", isFresh: { AnswerAge.holds($0, 600, $1) }) {
+                    await service.answer("right")
+                }
+                await document.settle()
+                while !memory.keys("leases").isEmpty { await Task.yield() }
+                return told
+            }
+            #expect(told == "right")
+        }
+        #expect(await service.asked == 2)
+    }
+
     @Test func twoWhoWriteAtOnceLoseNothing() async throws {
         let (first, _) = try machine("1")
         let (second, _) = try machine("2")
@@ -349,19 +373,5 @@ import Testing
         // What is written is what is read.
         let again = try DocumentText.parts("d", of: DocumentText.bytes("d", parts))
         #expect(again.mapValues(\.line) == parts.mapValues(\.line))
-    }
-}
-
-/// For how long answers count.
-@Suite struct AnswerAgeTests {
-    @Test func aDayThatNeverChangesIsFreshOnceItIsQuiet() throws {
-        let days = SourceDescription.likePixiv.days(of: .daily)
-        let day = try #require(Day("2024-04-30"))
-        let published = days.published(day)
-        func isFresh(_ asked: Int64, _ now: Int64) -> Bool { AnswerAge.isFresh(day, days, asked: asked, now: now) }
-        #expect(isFresh(published + 3600, published + 1_000_000_000))
-        #expect(isFresh(published + 60, published + 600))
-        #expect(!isFresh(published + 60, published + 700))
-        #expect(!isFresh(.min, .max))
     }
 }

@@ -76,6 +76,20 @@ import Testing
         #expect(memory.keys("documents/pixiv/").isEmpty)
     }
 
+    @Test(arguments: [Int.max, .min, 1_000_000])
+    func aNewestDayThatCannotBeIsNone(_ ordinal: Int) async throws {
+        let machine = try machine()
+        let document = try #require(machine.shared.document("newest", RankingMode.daily.rawValue))
+        let found = try await clock.passing { [deadline] in
+            _ = try await document.value("day", isFresh: { _, _ in true }) { () -> Int in ordinal }
+            await document.settle()
+            while !memory.keys("leases").isEmpty { await Task.yield() }
+            return try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+        }
+        #expect(found.day == day)
+        #expect(service.asked == 1)
+    }
+
     @Test(arguments: [SignIn.signedOut, .signedIn(UserID(rawValue: 7))])
     func whoSignsInOrOutMeanwhileKeepsTheAnswer(_ before: SignIn) async throws {
         let after = before == .signedOut ? SignIn.signedIn(user) : .signedOut

@@ -62,9 +62,12 @@ enum AnswerAge {
     static let author: Int64 = 6 * 3600
     /// Records of works, in seconds.
     static let record: Int64 = 30 * 86_400
+    /// By how much the store's clock may differ from answer to answer, as one machine or the other sees it, in seconds.
+    static let apart: Int64 = 60
 
     /// Whether the ranking of a day, asked at one moment and looked at at another, is as the service has it.
     static func isFresh(_ day: Day, _ days: RankingDays, asked: Int64, now: Int64) -> Bool {
+        guard !isFuture(asked, now) else { return false }
         let published = days.published(day)
         let isQuiet = asked >= published + moving || holds(asked, changing, now)
         guard case .settles(let age, let interval) = days.change else { return isQuiet }
@@ -73,9 +76,21 @@ enum AnswerAge {
         return asked >= settled && holds(asked, interval, now)
     }
 
-    /// Whether so many seconds have not passed.
+    /// Whether so many seconds have not passed; what was asked in the future counts as asked long ago, so that nothing is kept for years.
     static func holds(_ asked: Int64, _ seconds: Int64, _ now: Int64) -> Bool {
         let (passed, overflows) = now.subtractingReportingOverflow(asked)
-        return !overflows && passed < seconds
+        return !isFuture(asked, now) && !overflows && passed < seconds
+    }
+
+    /// Whether a moment has not come yet.
+    static func isFuture(_ asked: Int64, _ now: Int64) -> Bool {
+        let (ahead, overflows) = asked.subtractingReportingOverflow(now)
+        return asked > now && (overflows || ahead > apart)
+    }
+
+    /// The newest day that a service can have told at a moment: it may be a day ahead of its own calendar.
+    static func newestDay(_ days: RankingDays, at now: Int64) -> Day {
+        let (tomorrow, overflows) = now.addingReportingOverflow(86_400)
+        return days.newest(at: overflows ? now : tomorrow)
     }
 }

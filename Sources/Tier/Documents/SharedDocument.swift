@@ -62,26 +62,28 @@ actor SharedDocument {
     /// - Parameters:
     ///   - name: The part.
     ///   - isFresh: Whether an answer given then, now by the store's clock, still counts.
+    ///   - isPossible: Whether the service can have said that, now by the store's clock; otherwise nobody has.
     ///   - mayKeep: Whether the service's answer, once it has come, is one for this document.
     ///   - ask: Asks the service.
     /// - Returns: What the service said, now or to another machine.
     /// - Throws: What the service says now.
     func value<Value: Codable & Sendable>(
         _ name: String, isFresh: @Sendable (_ asked: Int64, _ now: Int64) -> Bool,
+        isPossible: @Sendable (_ value: Value, _ now: Int64) -> Bool = { _, _ in true },
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
         let began = store.time.now()
         await look(since: nil)
         while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() - began < Self.patience {
-            if let value: Value = await known(name, isFresh) {
+            if let value: Value = await known(name, isFresh, isPossible) {
                 store.count { $0.answersShared += 1 }
                 return value
             }
             if await leads() {
                 // Whoever had the lease before may have answered meanwhile.
                 await look(since: claimed)
-                if let value: Value = await known(name, isFresh) {
+                if let value: Value = await known(name, isFresh, isPossible) {
                     store.count { $0.answersShared += 1 }
                     giveLeaseBack()
                     return value
@@ -107,9 +109,13 @@ actor SharedDocument {
     }
 
     /// An answer that the document has, as far as it is known here.
-    private func known<Value: Decodable & Sendable>(_ name: String, _ isFresh: (Int64, Int64) -> Bool) async -> Value? {
-        guard let part = parts[name], let now = store.now, isFresh(part.asked, now) else { return nil }
-        return await part.decoded()
+    private func known<Value: Decodable & Sendable>(
+        _ name: String, _ isFresh: (Int64, Int64) -> Bool, _ isPossible: (Value, Int64) -> Bool
+    ) async -> Value? {
+        guard let part = parts[name], let now = store.now, isFresh(part.asked, now),
+            let value: Value = await part.decoded()
+        else { return nil }
+        return isPossible(value, now) ? value : nil
     }
 
     /// Numbers that the document has and that never change; nil for each other part.
@@ -162,7 +168,10 @@ actor SharedDocument {
 
     /// Takes over what others wrote; what was asked here and is newer stays.
     private func merge(_ found: [String: DocumentPart]) {
+        let now = store.now
         for (name, part) in found {
+            // What was asked in the future would be newer than anything that is asked now.
+            if let now, AnswerAge.isFuture(part.asked, now) { continue }
             if unwritten.contains(name), let own = parts[name], own.asked >= part.asked { continue }
             unwritten.remove(name)
             parts[name] = part

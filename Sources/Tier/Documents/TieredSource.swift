@@ -78,8 +78,11 @@ struct TieredSource: RankingSource {
             try await source.rankingPage(mode, day: nil, page: page, deadline: deadline)
         }
         guard let newest = share.documents.document("newest", mode.rawValue) else { return try await ask() }
+        let days = description.days(of: mode)
         let ordinal = try await newest.value("day") { asked, now in
             AnswerAge.holds(asked, AnswerAge.newest, now)
+        } isPossible: { ordinal, now in
+            (days.first...max(days.first, AnswerAge.newestDay(days, at: now))).contains(Day(ordinal: ordinal))
         } mayKeep: {
             stillHolds(share)
         } ask: { () async throws(SourceError) -> Int in
