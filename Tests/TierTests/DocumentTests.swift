@@ -91,6 +91,24 @@ import Testing
         #expect(clock.now - began < SharedDocument.patience + .seconds(1))
     }
 
+    @Test func aStoreThatTakesItsTimeCostsPatienceAndNoMore() async throws {
+        // A document, a lease and the document again, each as late as it may be.
+        memory.answer(after: .milliseconds(1900), by: clock)
+        let (document, store) = try machine("1")
+        let began = clock.now
+        let told = try await passing {
+            try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
+        }
+        #expect(told == "asked")
+        #expect(clock.now - began <= SharedDocument.patience + .milliseconds(25))
+        #expect(store.rests(.read) == nil)
+        // The lease that came too late is given back.
+        try await passing {
+            await document.settle()
+            while !memory.keys("leases").isEmpty || memory.count("DELETE leases") == 0 { await Task.yield() }
+        }
+    }
+
     @Test func numbersAreKnownWithoutAsking() async throws {
         let (first, _) = try machine("1")
         try await passing {

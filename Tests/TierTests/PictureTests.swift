@@ -113,7 +113,7 @@ import Testing
         #expect(memory.keys("pictures") == ["pictures/small"])
         #expect(machine.store.rests(.write) == nil)
         // A few times, and no longer.
-        try await passing { while machine.uploads.waiting > 0 { await Task.yield() } }
+        try await clock.passing(by: .seconds(1)) { while machine.uploads.waiting > 0 { await Task.yield() } }
         #expect(memory.count("PUT pictures/large") == Uploads.mostAtOnce * Uploads.mostTries)
         #expect(machine.store.figures.dropped == Uploads.mostAtOnce)
         #expect(reports.all.count { if case .notTaken = $0 { true } else { false } } == Uploads.mostAtOnce)
@@ -135,7 +135,7 @@ import Testing
         // What is there is read meanwhile.
         #expect(machine.store.rests(.read) == nil)
         memory.fail(nil)
-        try await passing {
+        try await clock.passing(by: .seconds(1)) {
             while machine.store.figures.uploads < Uploads.careful { await Task.yield() }
             await machine.uploads.close()
         }

@@ -107,6 +107,40 @@ import Testing
         #expect(memory.keys("documents").isEmpty)
     }
 
+    @Test func theServiceHasItsOwnTime() async throws {
+        // Another machine has each lease, and brings nothing.
+        let dead = Leases(TierStore(try memory.store(), time: TimeSource(clock)) { _ in }, owner: "dead")
+        for name in ["days/daily/\(day)", "newest/daily", "authors/3"] {
+            let key = try #require(ObjectKey("documents/pixiv/\(name)"))
+            guard case .held = await dead.claim(key, seconds: 10) else {
+                Issue.record("no lease")
+                return
+            }
+        }
+        let began = clock.now
+        let machine = try machine()
+        for day in [day, nil] {
+            let asked = service.asked
+            let left = try await clock.passing { [deadline] in
+                _ = try await machine.source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
+                return service.state.withLock { $0.deadlines.last.map { $0 - deadline } }
+            }
+            if day != nil {
+                #expect(service.asked == asked + 1)
+                #expect(try #require(left) >= SharedDocument.patience)
+            }
+        }
+        #expect(clock.now - began < SharedDocument.patience * 2 + .seconds(1))
+    }
+
+    @Test func whoIsToldTheNewestDayAsksOnceWithoutAStoreToo() async throws {
+        memory.fail { _ in .status(500, "") }
+        let machine = try machine()
+        let page = try await machine.source.rankingPage(.daily, day: nil, page: 1, deadline: deadline)
+        #expect(page.day == day)
+        #expect(service.asked == 1)
+    }
+
     @Test func sizesOfWhatOneIsShownAreOnesOwn() async throws {
         let store = try memory.store()
         let folder = try PictureTests.LeftFolder()

@@ -13,7 +13,7 @@ internal import Rankings
 ///
 /// An actor; whatever waits for the network lets others in.
 actor SharedDocument {
-    /// How long somebody waits for another machine's answer.
+    /// How long somebody waits for another machine's answer, all that the store is asked meanwhile included.
     static let patience = Duration.seconds(4)
     /// How often those who wait look.
     static let interval = Duration.milliseconds(100)
@@ -73,16 +73,16 @@ actor SharedDocument {
         mayKeep: @Sendable () -> Bool = { true },
         ask: @Sendable () async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
-        let began = store.time.now()
-        await look(since: nil)
-        while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() - began < Self.patience {
+        let end = store.time.now() + Self.patience
+        await look(since: nil, until: end)
+        while !isOfLaterVersion, store.rests(.read) == nil, store.time.now() < end {
             if let value: Value = await known(name, isFresh, isPossible) {
                 store.count { $0.answersShared += 1 }
                 return value
             }
-            if await leads() {
+            if await leads(until: end) {
                 // Whoever had the lease before may have answered meanwhile.
-                await look(since: claimed)
+                await look(since: claimed, until: end)
                 if let value: Value = await known(name, isFresh, isPossible) {
                     store.count { $0.answersShared += 1 }
                     giveLeaseBack()
@@ -92,8 +92,9 @@ actor SharedDocument {
             }
             guard store.rests(.read) == nil else { break }
             do { try await store.time.sleep(Self.interval) } catch { throw .cancelled }
-            await look(since: store.time.now() - Self.interval)
+            await look(since: store.time.now() - Self.interval, until: end)
         }
+        guard !Task.isCancelled else { throw .cancelled }
         store.count { $0.answersAsked += 1 }
         asking += 1
         do throws(SourceError) {
@@ -120,7 +121,7 @@ actor SharedDocument {
 
     /// Numbers that the document has and that never change; nil for each other part.
     func numbers(_ names: [String]) async -> [Int64?] {
-        await look(since: nil)
+        await look(since: nil, until: store.time.now() + Self.patience)
         guard !isOfLaterVersion else { return names.map { _ in nil } }
         let found = names.map { parts[$0]?.number }
         let count = found.count { $0 != nil }
@@ -130,17 +131,19 @@ actor SharedDocument {
 
     // MARK: - Reading
 
-    /// Asks the store for the document unless that was done since a moment, or ever.
-    private func look(since moment: ContinuousClock.Instant?) async {
+    /// Asks the store for the document unless that was done since a moment, or ever; waits no longer than until another one.
+    private func look(since moment: ContinuousClock.Instant?, until end: ContinuousClock.Instant) async {
         if let looking {
-            await looking.value
+            _ = await looking.value(until: end, store.time)
             return
         }
         if let looked, moment.map({ looked >= $0 }) ?? true { return }
-        let task = Task { await read() }
+        let task = Task {
+            await read()
+            looking = nil
+        }
         looking = task
-        await task.value
-        looking = nil
+        _ = await task.value(until: end, store.time)
     }
 
     private func read() async {
@@ -181,18 +184,23 @@ actor SharedDocument {
     // MARK: - Asking
 
     /// Whether this machine has the lease, or gets it now.
-    private func leads() async -> Bool {
+    private func leads(until end: ContinuousClock.Instant) async -> Bool {
         let now = store.time.now()
         if let lease, now < lease.ends { return true }
-        if let claiming { return await claiming.value }
-        if let declined, now - declined < Self.claimInterval { return false }
-        let task = Task { await claim() }
+        if let declined, claiming == nil, now - declined < Self.claimInterval { return false }
+        let task = claiming ?? Task { await claim() }
         claiming = task
-        defer { claiming = nil }
-        return await task.value
+        if let leads = await task.value(until: end, store.time) { return leads }
+        // A lease that comes too late is nobody's.
+        Task {
+            _ = await task.value
+            giveLeaseBack()
+        }
+        return false
     }
 
     private func claim() async -> Bool {
+        defer { claiming = nil }
         claimed = store.time.now()
         switch await leases.claim(key, seconds: Self.leaseSeconds) {
         case .held(let lease):
@@ -219,7 +227,7 @@ actor SharedDocument {
 
     /// Adds an answer that was given to another question.
     func offer(_ name: String, _ value: some Codable & Sendable) async {
-        await look(since: nil)
+        await look(since: nil, until: store.time.now() + Self.patience)
         keep(name, value)
     }
 

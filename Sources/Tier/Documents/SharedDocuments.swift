@@ -1,3 +1,4 @@
+internal import HTTP
 internal import ObjectStore
 internal import Rankings
 internal import Synchronization
@@ -28,6 +29,9 @@ final class SharedDocuments: Sendable {
         self.leases = leases
         self.service = service
     }
+
+    /// The present instant of the clock that waits for the store are measured by.
+    var now: ContinuousClock.Instant { store.time.now() }
 
     /// A document; nil for a name that no key can have.
     func document(_ parts: String...) -> SharedDocument? {

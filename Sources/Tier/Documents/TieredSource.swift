@@ -1,6 +1,7 @@
 internal import Digests
 internal import ObjectStore
 internal import Rankings
+internal import Synchronization
 
 /// A source whose answers machines share: what one of them was told is not asked of the service again.
 ///
@@ -17,6 +18,18 @@ struct TieredSource: RankingSource {
         let documents: SharedDocuments
         /// Whom the documents stand for.
         let signIn: SignIn
+        let began: ContinuousClock.Instant
+
+        init(_ documents: SharedDocuments, signIn: SignIn) {
+            self.documents = documents
+            self.signIn = signIn
+            began = documents.now
+        }
+
+        /// When the service is to have answered: what went by on the way to it is not taken from its time.
+        func moved(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
+            deadline + began.duration(to: documents.now)
+        }
     }
 
     /// Nil where an answer is not shared.
@@ -24,7 +37,7 @@ struct TieredSource: RankingSource {
         guard !RequestSharing.isRefused else { return nil }
         let signIn = source.signIn
         let documents = needsSignIn || signIn != .signedOut ? signIn.user.flatMap { own($0) } : shared
-        return documents.map { Share(documents: $0, signIn: signIn) }
+        return documents.map { Share($0, signIn: signIn) }
     }
 
     /// Whether an answer that has just come is of the one whom the documents stand for, who may have signed in or out meanwhile.
@@ -42,7 +55,7 @@ struct TieredSource: RankingSource {
             return try await newestPage(mode, page: page, share, deadline: deadline)
         }
         return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
-            try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+            try await source.rankingPage(mode, day: day, page: page, deadline: share.moved(deadline))
         }
     }
 
@@ -75,10 +88,11 @@ struct TieredSource: RankingSource {
         _ mode: RankingMode, page: Int, _ share: Share, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> RankingPage {
         let ask = { @Sendable () async throws(SourceError) -> RankingPage in
-            try await source.rankingPage(mode, day: nil, page: page, deadline: deadline)
+            try await source.rankingPage(mode, day: nil, page: page, deadline: share.moved(deadline))
         }
         guard let newest = share.documents.document("newest", mode.rawValue) else { return try await ask() }
         let days = description.days(of: mode)
+        let told = ToldPage()
         let ordinal = try await newest.value("day") { asked, now in
             AnswerAge.holds(asked, AnswerAge.newest, now)
         } isPossible: { ordinal, now in
@@ -87,14 +101,17 @@ struct TieredSource: RankingSource {
             stillHolds(share)
         } ask: { () async throws(SourceError) -> Int in
             let found = try await ask()
+            told.page.withLock { $0 = found }
             if stillHolds(share), let document = share.documents.day(mode, found.day) {
                 await document.offer("page/\(page)", PageAnswer(page: RankingPageRecord(found)))
             }
             return found.day.ordinal
         }
+        // Whoever was told the day has been told its page.
+        if let page = told.page.withLock({ $0 }) { return page }
         let day = Day(ordinal: ordinal)
         return try await rankingPage(mode, day, page, share) { () async throws(SourceError) in
-            try await source.rankingPage(mode, day: day, page: page, deadline: deadline)
+            try await source.rankingPage(mode, day: day, page: page, deadline: share.moved(deadline))
         }
     }
 
@@ -103,7 +120,8 @@ struct TieredSource: RankingSource {
     func authorWorks(
         _ author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> [WorkID] {
-        try await value("authors", "\(author.rawValue)", "works", AnswerAge.author) { () async throws(SourceError) in
+        try await value("authors", "\(author.rawValue)", "works", AnswerAge.author, deadline) {
+            (deadline) async throws(SourceError) in
             try await source.authorWorks(author, deadline: deadline)
         }
     }
@@ -113,8 +131,9 @@ struct TieredSource: RankingSource {
     ) async throws(SourceError) -> [Work] {
         // The same works are asked for together wherever the list is the same.
         let name = XXH3.hex(Array(ids.map { "\($0.rawValue)" }.joined(separator: ",").utf8))
-        let works: [Work] = try await value("authors", "\(author.rawValue)-\(name)", "records", AnswerAge.author) {
-            () async throws(SourceError) in
+        let works: [Work] = try await value(
+            "authors", "\(author.rawValue)-\(name)", "records", AnswerAge.author, deadline
+        ) { (deadline) async throws(SourceError) in
             try await source.works(ids, of: author, deadline: deadline)
         }
         return works.map(\.bounded)
@@ -124,8 +143,8 @@ struct TieredSource: RankingSource {
         _ artist: String, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
         let name = XXH3.hex(Array(artist.utf8))
-        let answer = try await value("artists", name, "\(artist)/\(page)", AnswerAge.author) {
-            () async throws(SourceError) -> PageAnswer<WorkPage> in
+        let answer = try await value("artists", name, "\(artist)/\(page)", AnswerAge.author, deadline) {
+            (deadline) async throws(SourceError) -> PageAnswer<WorkPage> in
             do throws(SourceError) {
                 return PageAnswer(page: try await source.artistPage(artist, page: page, deadline: deadline))
             } catch .pastTheEnd { return PageAnswer(page: nil) }
@@ -136,39 +155,47 @@ struct TieredSource: RankingSource {
     }
 
     func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
-        var details = try await value("works", "\(work.rawValue)", "details", AnswerAge.record) {
-            () async throws(SourceError) in try await source.details(of: work, deadline: deadline)
+        var details = try await value("works", "\(work.rawValue)", "details", AnswerAge.record, deadline) {
+            (deadline) async throws(SourceError) in try await source.details(of: work, deadline: deadline)
         }
         details.work = details.work.bounded
         return details
     }
 
     func animation(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AnimationRecord {
-        try await value("works", "\(work.rawValue)", "animation", AnswerAge.record) {
-            () async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
+        try await value("works", "\(work.rawValue)", "animation", AnswerAge.record, deadline) {
+            (deadline) async throws(SourceError) in try await source.animation(of: work, deadline: deadline)
         }
     }
 
     func originals(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
-        try await value("works", "\(work.rawValue)", "originals", AnswerAge.record) {
-            () async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
+        try await value("works", "\(work.rawValue)", "originals", AnswerAge.record, deadline) {
+            (deadline) async throws(SourceError) in try await source.originals(of: work, deadline: deadline)
         }
     }
 
     func profile(of author: UserID, deadline: ContinuousClock.Instant) async throws(SourceError) -> AuthorProfile {
-        try await value("authors", "\(author.rawValue)", "profile", AnswerAge.author) {
-            () async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
+        try await value("authors", "\(author.rawValue)", "profile", AnswerAge.author, deadline) {
+            (deadline) async throws(SourceError) in try await source.profile(of: author, deadline: deadline)
         }
     }
 
     private func value<Value: Codable & Sendable>(
-        _ kind: String, _ name: String, _ part: String, _ seconds: Int64,
-        ask: @Sendable () async throws(SourceError) -> Value
+        _ kind: String, _ name: String, _ part: String, _ seconds: Int64, _ deadline: ContinuousClock.Instant,
+        ask: @Sendable (ContinuousClock.Instant) async throws(SourceError) -> Value
     ) async throws(SourceError) -> Value {
-        guard let share = share(), let document = share.documents.document(kind, name) else { return try await ask() }
+        guard let share = share(), let document = share.documents.document(kind, name) else {
+            return try await ask(deadline)
+        }
         return try await document.value(
-            part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }, ask: ask)
+            part, isFresh: { AnswerAge.holds($0, seconds, $1) }, mayKeep: { stillHolds(share) }
+        ) { () async throws(SourceError) in try await ask(share.moved(deadline)) }
     }
+}
+
+/// A page that the service has told, for whoever asked for something else.
+private final class ToldPage: Sendable {
+    let page = Mutex<RankingPage?>(nil)
 }
 
 extension SharedDocuments {

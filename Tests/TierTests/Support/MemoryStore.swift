@@ -1,6 +1,7 @@
 import HTTP
 import ObjectStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Tier
@@ -9,7 +10,7 @@ import Testing
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; sinks are called on it, before `start` returns.
+/// Any thread may call; sinks are called on it, before `start` returns, unless answers are to be late.
 final class MemoryStore: Transport {
     struct Object {
         var bytes: [UInt8]
@@ -38,7 +39,7 @@ final class MemoryStore: Transport {
         var fault: (@Sendable (HTTPRequest) -> Fault?)?
         var now: Int64 = 1_700_000_000
         var version = 0
-        var isClosed = false
+        var delay: (Duration, ManualClock)?
     }
 
     private let state = Mutex(State())
@@ -72,6 +73,9 @@ final class MemoryStore: Transport {
     /// Lets the store's clock go on, which is nobody else's.
     func pass(_ seconds: Int64) { state.withLock { $0.now += seconds } }
 
+    /// Answers so late from now on.
+    func answer(after delay: Duration, by clock: ManualClock) { state.withLock { $0.delay = (delay, clock) } }
+
     /// Answers requests otherwise than it should, until told otherwise.
     func fail(_ fault: (@Sendable (HTTPRequest) -> Fault?)?) { state.withLock { $0.fault = fault } }
 
@@ -87,6 +91,13 @@ final class MemoryStore: Transport {
 
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         let transfer = Pending(sink)
+        if let (delay, clock) = state.withLock({ $0.delay }) {
+            Task {
+                try? await TimeSource(clock).sleep(delay)
+                answer(request, transfer)
+            }
+            return transfer
+        }
         // At once: time passes only while somebody sleeps.
         answer(request, transfer)
         return transfer

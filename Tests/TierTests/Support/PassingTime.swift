@@ -5,12 +5,14 @@ extension ManualClock {
     private static let turns = 40
 
     /// Lets time pass, while somebody waits for that, until some task is done.
-    func passing<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    func passing<Value: Sendable>(
+        by step: Duration = .milliseconds(25), _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
         let task = Task { try await work() }
         let driver = Task {
             while !Task.isCancelled {
                 for _ in 0..<Self.turns { await Task.yield() }
-                if sleeperCount > 0 { advance(by: .milliseconds(25)) }
+                if sleeperCount > 0 { advance(by: step) }
             }
         }
         defer { driver.cancel() }
