@@ -90,8 +90,7 @@ package struct MoebooruEngine: BooruEngine {
 
     package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
         switch response.head.status {
-        // "Accessing too quickly" comes with the last two.
-        case 421, 429, 503: limit
+        case let status where site.description.access.tooOften.contains(status): limit
         case 500...: response.head["retry-after"] == nil ? .unknown : limit
         // Nobody who is turned away at the door learns how busy it is behind it.
         case 403: .unknown

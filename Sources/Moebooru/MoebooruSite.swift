@@ -31,7 +31,9 @@ package struct MoebooruSite: Sendable {
                 // Ten lists in a row were seen to be answered; the sites are small.
                 rate: 1, burst: 10,
                 // From five on the site says that one is "accessing too quickly", and ends downloads.
-                connections: 4),
+                connections: 4,
+                // 421 is the engine's own; that it is one too many is said with 503.
+                tooOften: [421, 429, 503]),
             choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) })
     }
 

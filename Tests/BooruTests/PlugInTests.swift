@@ -27,6 +27,7 @@ import Testing
         #expect(Self.plugIns[0].description.choices[0].words == ["general", "sensitive", "questionable", "explicit"])
         #expect(Self.plugIns[1].description.choices[0].words == ["safe", "questionable", "explicit"])
         #expect(Self.plugIns.map(\.description.access.connections) == [nil, 4, 4])
+        #expect(Self.plugIns.map(\.description.access.tooOften) == [[429], [421, 429, 503], [421, 429, 503]])
     }
 
     /// Browsers are turned away by what stands in front of the service.

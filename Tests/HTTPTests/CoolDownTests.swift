@@ -207,10 +207,11 @@ struct CoolDownTransportTests {
     }
 
     /// Wall time starts at 1000 and follows the clock.
-    private func door(closedUntil: [String: Int64] = [:]) -> CoolDownTransport {
+    private func door(tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:]) -> CoolDownTransport {
         let (clock, start, closings) = (clock, clock.now, closings)
         return CoolDownTransport(
-            inner, closedUntil: closedUntil, wallClock: { 1000 + (clock.now - start).components.seconds },
+            inner, tooOften: tooOften, closedUntil: closedUntil,
+            wallClock: { 1000 + (clock.now - start).components.seconds },
             time: TimeSource(clock), onClose: { _, _, all in closings.all.withLock { $0.append(all) } })
     }
 
@@ -299,9 +300,27 @@ struct CoolDownTransportTests {
         #expect(inner.requests.count == 5)
     }
 
+    /// Services have statuses of their own that mean it, with a time or without.
+    @Test(
+        arguments: [
+            (421, nil, 1005), (503, nil, 1005), (503, "9", 1009), (429, nil, 1005),
+        ] as [(Int, String?, Int64)])
+    func aStatusThatMeansTooOftenClosesTheHost(status: Int, pause: String?, end: Int64) async {
+        let door = door(tooOften: [421, 429, 503])
+        let recorder = Recorder()
+        _ = door.start(request("a"), sink: recorder)
+        let headers = pause.map { [(name: "retry-after", value: $0)] } ?? []
+        await inner.waitForRequest(at: 0).respond(status: status, headers: headers, body: [])
+        #expect(door.closedUntil == ["i.example": end] && recorder.record.head == nil)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(end - 1000))
+        await inner.waitForRequest(at: 1).respond(status: 200)
+        #expect(await recorder.end().head?.status == 200)
+    }
+
     @Test func otherAnswersAndFailuresPassThrough() async {
         let door = door()
-        for (index, status) in [404, 500, 503, 200].enumerated() {
+        for (index, status) in [404, 500, 503, 421, 200].enumerated() {
             let recorder = Recorder()
             _ = door.start(request("\(index)"), sink: recorder)
             await inner.waitForRequest(at: index).respond(status: status)
@@ -309,7 +328,7 @@ struct CoolDownTransportTests {
         }
         let recorder = Recorder()
         _ = door.start(request("x"), sink: recorder)
-        await inner.waitForRequest(at: 4).fail(.unreachable("gone"))
+        await inner.waitForRequest(at: 5).fail(.unreachable("gone"))
         #expect(Kind(await recorder.end().result) == .unreachable)
         #expect(closings.all.withLock { $0.isEmpty })
     }

@@ -23,6 +23,20 @@ struct TransferQueueTests {
         #expect(queue.waitingCount == 1)
     }
 
+    /// Where a service lets one asker have few, small answers are as few, over one connection too.
+    @Test(arguments: [(4, 4, 4), (0, 1, 1), (999, 32, 32), (nil, 32, 128)] as [(Int?, Int, Int)])
+    func smallAnswersMayBeFew(asked: Int?, apart: Int, together: Int) {
+        let limits = CurlTransport.Configuration(
+            connections: 16, smallAnswers: asked, userAgent: "a", proxy: nil, hosts: [], trustedOrigins: [],
+            connectTimeout: .seconds(1), stallTimeout: .seconds(1)
+        ).limits
+        #expect(limits.bulk == 16 && limits.metadata == apart && limits.multiplexed == together)
+        var queue = TransferQueue(limits: limits)
+        queue.learnMultiplexing(origin: metadata.origin)
+        for id in 1...200 { queue.enqueue(id, lane: metadata, priority: .reader, order: id) }
+        #expect(queue.next().count == together)
+    }
+
     @Test func readersGoBeforePreloads() {
         var queue = queue(slots: 1)
         queue.enqueue(1, lane: bulk, priority: .reader, order: 1)

@@ -150,14 +150,16 @@ class Run:
         chance = random.Random(seed)
         kinds = [kind for kind in (SCRIPTED if self.wire == "scripted" else ORIGIN)
                  if (not KINDS or kind.name in KINDS) and (self.wire != "tls" or kind.behind_a_front)
-                 and (seed == 1 or kind.chance) and (self.service.is_proven or not kind.proof)]
+                 and (seed == 1 or kind.chance) and (self.service.is_proven or not kind.proof)
+                 # The service's way to say that it is asked too often: it is left alone for longer than a run waits.
+                 and (kind.rule.get("status") not in self.service.limits or "retry_after" in kind.rule)]
         day, names, entries = self.fresh_day()
         cases = []
         for kind, order in itertools.product(kinds, [*ORDERS, "listing"]):
             rule = dict(kind.rule, **(kind.chance(chance) if kind.chance else {}))
             case = Case(kind, order, rule)
             if order == "listing":
-                if not kind.listing or kind.rule.get("status") in self.service.limits:
+                if not kind.listing:
                     continue
                 one = next(self.days)
                 # The first page, or one in the middle: then the beginning must not be taken for the whole.

@@ -46,7 +46,7 @@ final class CurlLoop {
         _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
         ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
     ) {
-        let limits = TransferQueue.Limits(bulk: configuration.slots.all)
+        let limits = configuration.limits
         // Those of one host.
         idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
         guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }

@@ -16,6 +16,8 @@ package final class CurlTransport: Transport {
     package struct Configuration: Sendable {
         /// Bulk connections to one host at most.
         package var connections: Int
+        /// Small answers from one host under way at once; nil for as many as are sane.
+        package var smallAnswers: Int?
         /// The value of `User-Agent:`.
         package var userAgent: String
         /// A proxy URL, or nil for none; the environment is not asked.
@@ -34,10 +36,12 @@ package final class CurlTransport: Transport {
         package var certificates: String?
 
         package init(
-            connections: Int, userAgent: String, proxy: String?, hosts: Set<String>, trustedOrigins: Set<String>,
+            connections: Int, smallAnswers: Int? = nil, userAgent: String, proxy: String?, hosts: Set<String>,
+            trustedOrigins: Set<String>,
             connectTimeout: Duration, stallTimeout: Duration, certificates: String? = nil
         ) {
             self.connections = connections
+            self.smallAnswers = smallAnswers
             self.userAgent = userAgent
             self.proxy = proxy
             self.hosts = hosts
@@ -49,6 +53,16 @@ package final class CurlTransport: Transport {
 
         /// What may be under way at once.
         var slots: TransferSlots { TransferSlots(all: min(connections, Self.mostConnections)) }
+
+        /// The same of one host, by class.
+        var limits: TransferQueue.Limits {
+            var limits = TransferQueue.Limits(bulk: slots.all)
+            if let smallAnswers {
+                limits.metadata = min(limits.metadata, max(1, smallAnswers))
+                limits.multiplexed = limits.metadata
+            }
+            return limits
+        }
 
         /// Bulk connections to one host: more than any server allows one client.
         private static let mostConnections = 256

@@ -3,8 +3,9 @@ import Synchronization
 
 /// One door to each host of pictures: a host that asks to be left alone is, by whatever kind of request.
 ///
-/// A 429, or a 503 with `Retry-After`, closes its host: what has time waits and is sent (or sent again) afterwards, unseen by
-/// its sink; the rest ends with `.limited`. Requests to the service's interface (`.api`) pass by: they have a gate of their own.
+/// A status that says so (429), or a 503 with `Retry-After`, closes its host: what has time waits and is sent (or sent again)
+/// afterwards, unseen by its sink; the rest ends with `.limited`. Requests to the service's interface (`.api`) pass by: they have
+/// a gate of their own.
 ///
 /// ## Concurrency
 ///
@@ -72,13 +73,14 @@ package final class CoolDownTransport: Transport {
         }
     }
 
-    /// The pause after a 429 that names none, in seconds, the first time; it doubles up to an hour.
+    /// The pause after an answer that names none, in seconds, the first time; it doubles up to an hour.
     private static let usualPause: Int64 = 5
     /// Hosts remembered; there are two, and what addresses from outside name.
     fileprivate static let hostsLimit = 64
 
     private let transport: any Transport
     private let time: TimeSource
+    private let tooOften: Set<Int>
     private let wallClock: @Sendable () -> Int64
     private let onClose: @Sendable (_ host: String, _ seconds: Int64, _ all: [String: Int64]) -> Void
     private let state: Mutex<State>
@@ -87,16 +89,18 @@ package final class CoolDownTransport: Transport {
     ///
     /// - Parameters:
     ///   - transport: The way to the network.
+    ///   - tooOften: Statuses that ask for a pause, with or without `Retry-After`.
     ///   - closedUntil: Cool-downs left over from before a restart: hosts with their ports, and Unix seconds.
     ///   - wallClock: Unix seconds, for cool-downs.
     ///   - time: Measures deadlines and waits.
     ///   - onClose: Told each new cool-down: its host, its length, and the ends of all, in Unix seconds, to persist them.
     package init(
-        _ transport: any Transport, closedUntil: [String: Int64] = [:], wallClock: @escaping @Sendable () -> Int64,
-        time: TimeSource = .system,
+        _ transport: any Transport, tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:],
+        wallClock: @escaping @Sendable () -> Int64, time: TimeSource = .system,
         onClose: @escaping @Sendable (_ host: String, _ seconds: Int64, _ all: [String: Int64]) -> Void = { _, _, _ in }
     ) {
         self.transport = transport
+        self.tooOften = tooOften
         self.time = time
         self.wallClock = wallClock
         self.onClose = onClose
@@ -197,7 +201,8 @@ package final class CoolDownTransport: Transport {
     private func verdict(on head: HTTPHead) -> GateVerdict {
         let pause = RetryAfter.asked(by: head, now: wallClock())
         switch head.status {
-        case 429: return .limited(seconds: pause ?? Self.usualPause, told: pause != nil)
+        case let status where tooOften.contains(status):
+            return .limited(seconds: pause ?? Self.usualPause, told: pause != nil)
         case 503: return pause.map { .limited(seconds: $0, told: true) } ?? .unknown
         case 500...: return .unknown
         default: return .fine

@@ -214,14 +214,16 @@ package struct SourceAccess: Sendable {
     package let rate: Double
     /// API requests that may go at once before the rate counts.
     package let burst: Int
-    /// Pictures that the service lets one asker download at once; nil where it names no limit.
+    /// What the service lets one asker have under way at once, of downloads and of small answers; nil where it names no limit.
     package let connections: Int?
+    /// Statuses by which the service says that it is asked too often, with or without a time; a 503 with one always does.
+    package let tooOften: Set<Int>
     /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
     package let isPlaceholder: @Sendable (_ name: Substring) -> Bool
 
     package init(
         hosts: Set<String>, apiURL: String, imageURL: String, userAgent: String, userAgentText: String, rate: Double,
-        burst: Int, connections: Int? = nil,
+        burst: Int, connections: Int? = nil, tooOften: Set<Int> = [429],
         isPlaceholder: @escaping @Sendable (_ name: Substring) -> Bool = { _ in false }
     ) {
         self.hosts = hosts
@@ -232,6 +234,7 @@ package struct SourceAccess: Sendable {
         self.rate = rate
         self.burst = burst
         self.connections = connections
+        self.tooOften = tooOften
         self.isPlaceholder = isPlaceholder
     }
 }

@@ -72,7 +72,8 @@ final class Parts: Sendable {
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
         imageHosts = CoolDownTransport(
-            transport, closedUntil: place.storedHostCoolDowns(), wallClock: WallClock.now
+            transport, tooOften: name.description.access.tooOften, closedUntil: place.storedHostCoolDowns(),
+            wallClock: WallClock.now
         ) { _, seconds, ends in
             place.store(hostCoolDowns: ends)
             log.imageHostClosed(for: seconds)
@@ -133,7 +134,7 @@ final class Parts: Sendable {
             return try CurlTransport(
                 CurlTransport.Configuration(
                     connections: min(settings.connections, access.connections ?? .max),
-                    userAgent: settings.userAgent ?? access.userAgent,
+                    smallAnswers: access.connections, userAgent: settings.userAgent ?? access.userAgent,
                     proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
                     connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                     certificates: settings.certificates), observer: observer)

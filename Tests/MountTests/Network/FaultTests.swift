@@ -35,7 +35,7 @@ extension MountSuite {
                 #expect(try workplace.run("ls", "-l", mount.day(service.long.mode, service.long.day)).status == 0)
                 let told = service.isProven ? FaultKind.digests : []
                 let loudKinds = (FaultKind.broken + told + FaultKind.odd).filter {
-                    $0.shows(on: wire) && !$0.closesTheHost
+                    $0.shows(on: wire) && $0.passes(service) && !$0.closesTheHost
                 }
                 let last = FaultKind.silent + FaultKind.broken.filter(\.closesTheHost)
                 let cases = try cases(loudKinds + last, mount, origin.pictures(), origin, workplace)

@@ -13,7 +13,7 @@ extension MountSuite {
                 let readable = try mount.names(mount.day()).filter {
                     extendedAttribute("user.rankfs.withheld", of: "\(mount.day())/\($0)") == nil
                 }
-                try origin.spoil([#"{"action":"status","status":503,"path":"\#(service.pictures)"}"#], in: workplace)
+                try origin.spoil([#"{"action":"status","status":500,"path":"\#(service.pictures)"}"#], in: workplace)
                 let one = try rankfs("pin", "\(mount.day())/\(readable[0])")
                 #expect(
                     one.status == 1 && one.output.hasPrefix("pinned 1 picture, 1 could not"),

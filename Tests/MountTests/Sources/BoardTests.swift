@@ -132,6 +132,23 @@ extension MountSuite {
             }
         }
 
+        /// With a plain 503 one of the engines says that it is asked too often; of the other it is trouble.
+        @Test(arguments: [(Service.danbooru, false), (.yandere, true)])
+        func aHostIsLeftAloneThatSaysSo(service: Service, isLeftAlone: Bool) async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: service)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0", "timeout=4"])
+                let picture = try #require(
+                    mount.names(mount.day(service.daily)).first {
+                        extendedAttribute("user.rankfs.withheld", of: "\(mount.day(service.daily))/\($0)") == nil
+                    })
+                try origin.spoil([FaultKind.status(503).rule(service.pictures)], in: workplace)
+                #expect(code(read("\(mount.day(service.daily))/\(picture)")) != 0)
+                let status = try workplace.run("\(Workplace.programs)/rankfs", "status", mount.path).output
+                #expect(status.contains("the image host asked to be left alone") == isLeftAlone, "\(status)")
+            }
+        }
+
         @Test(arguments: Service.boards) func whatWasSeenIsThereWithoutTheServiceAndCopiedOnce(
             service: Service
         ) async throws {
