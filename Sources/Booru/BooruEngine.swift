@@ -25,6 +25,15 @@ package protocol BooruEngine: Sendable {
     /// - Returns: A term for `list`.
     func term(for days: Range<Day>) -> String
 
+    /// Whether the search takes a word, in lower case, for something else than a tag: a metatag, or a part of its grammar.
+    func isSyntax(_ word: String) -> Bool
+
+    /// Words of a search so that a further term limits all of them.
+    ///
+    /// - Parameter terms: Percent-encoded.
+    /// - Returns: The same, put into parentheses if need be.
+    func joined(_ terms: [String]) -> [String]
+
     /// Path and query of a page, counted from 1, of what has all the terms, which are percent-encoded where they need it.
     func list(_ terms: [String], page: Int) -> String
 

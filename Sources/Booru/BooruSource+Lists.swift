@@ -33,7 +33,7 @@ extension BooruSource {
     package func searchPage(
         _ words: String, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
-        let terms = words.split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
+        let terms = Self.spelled(words).split(whereSeparator: \.isWhitespace).map { PercentCoding.encode(String($0)) }
         guard !terms.isEmpty, words.utf8.count <= BooruLimits.wordBytes else { throw .notFound }
         return try await works(terms, page: page, deadline: deadline)
     }
@@ -41,8 +41,9 @@ extension BooruSource {
     package func artistPage(
         _ artist: String, page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
-        guard Self.isTag(artist) else { throw .notFound }
-        return try await works([PercentCoding.encode(artist)], page: page, deadline: deadline)
+        let tag = Self.spelled(artist)
+        guard Self.isTag(tag), !engine.isSyntax(tag.lowercased()) else { throw .notFound }
+        return try await works([PercentCoding.encode(tag)], page: page, deadline: deadline)
     }
 
     package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
@@ -81,8 +82,8 @@ extension BooruSource {
     private func list(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> [PostEntry] {
-        let rating = step?.tag.map { [$0] } ?? []
-        let answer = try await api.answer(engine.list(terms + rating, page: page), page: page, deadline: deadline)
+        let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
+        let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service that takes more for a page than was asked for would shift all further ranks.
         return Array(try engine.entries(in: answer, hosts: hosts).prefix(engine.postsPerPage))
     }
@@ -98,13 +99,16 @@ extension BooruSource {
         entries.count * 2 >= engine.postsPerPage && page < min(description.paging.most, BooruLimits.pages)
     }
 
-    /// Whether a text is one tag, and neither a pattern nor a part of the search's language.
+    /// Words as the service has them: no name of a directory has the separator of paths, for which its twin stands there.
+    private static func spelled(_ words: String) -> String { words.replacing("／", with: "/") }
+
+    /// Whether a text is one tag, and no pattern.
     static func isTag(_ text: String) -> Bool {
         guard let first = text.first, first != "-", first != "~", text.utf8.count <= BooruLimits.tagBytes,
             text != ".", text != ".."
         else { return false }
         return text.unicodeScalars.allSatisfy { scalar in
-            scalar != "*" && scalar != ":" && !scalar.properties.isWhitespace
+            scalar != "*" && !scalar.properties.isWhitespace
                 && scalar.properties.generalCategory != .control
         }
     }

@@ -24,6 +24,16 @@ package struct DanbooruEngine: BooruEngine {
             ? "date:\(days.lowerBound)" : "date:\(days.lowerBound)...\(days.upperBound)"
     }
 
+    package func isSyntax(_ word: String) -> Bool {
+        ["and", "or"].contains(word) || DanbooruFacts.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
+    }
+
+    /// What follows an `or` belongs to its last part alone (`post_query/parser.rb`).
+    package func joined(_ terms: [String]) -> [String] {
+        guard terms.contains(where: { $0.lowercased() == "or" }) else { return terms }
+        return [PercentCoding.encode("(")] + terms + [PercentCoding.encode(")")]
+    }
+
     /// `popular.json` would tell the same days, but once a minute only.
     package func list(_ terms: [String], page: Int) -> String {
         "/posts.json?tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"

@@ -15,6 +15,29 @@ package enum DanbooruFacts {
     /// Pages that the service tells to strangers; the next one is answered with 410.
     static let pages = 1000
 
+    /// What stands before the colon of metatags (`post_query_builder.rb`); any other word with a colon is a tag.
+    static let metatags: Set<Substring> = {
+        let counts: [(one: String, many: String)] = [
+            ("comment", "comments"), ("note", "notes"), ("flag", "flags"), ("child", "children"), ("pool", "pools"),
+        ]
+        let ofStates = counts.flatMap { one, many in
+            ["", "deleted_", "active_"].flatMap { ["\($0)\(one)_count", "\($0)\(many)"] }
+        }
+        let others = ["series_pool", "collection_pool", "appeal", "approval", "replacement", "disapproval"]
+            .flatMap { ["\($0)_count", "\($0)s"] }
+        let tags = ["art", "copy", "char", "gen", "meta"].map { "\($0)tags" }
+        return Set((plainMetatags + ofStates + others + tags).map { $0[...] })
+    }()
+
+    private static let plainMetatags = [
+        "user", "approver", "commenter", "comm", "noter", "noteupdater", "artcomm", "commentaryupdater", "flagger",
+        "appealer", "upvote", "downvote", "fav", "ordfav", "favgroup", "ordfavgroup", "reacted", "pool", "ordpool",
+        "note", "comment", "commentary", "id", "rating", "source", "status", "filetype", "disapproved", "parent",
+        "child", "search", "embedded", "md5", "pixelhash", "width", "height", "mpixels", "ratio", "score", "upvotes",
+        "downvotes", "favcount", "filesize", "date", "age", "order", "limit", "tagcount", "pixiv_id", "pixiv",
+        "unaliased", "exif", "duration", "random", "is", "has", "ai",
+    ]
+
     /// Its letters have changed their meaning: what was `s` for safe until 2022 is `g` or `s` for sensitive now.
     package static let scale = RatingScale([
         RatingScale.Step("general", letter: "g", .general, tag: "rating:g"),

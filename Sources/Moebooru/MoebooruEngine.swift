@@ -27,6 +27,21 @@ package struct MoebooruEngine: BooruEngine {
         return days.lowerBound == last ? "date:\(last)" : "date:\(days.lowerBound)..\(last)"
     }
 
+    /// A letter alone is a rating.
+    package func isSyntax(_ word: String) -> Bool {
+        ["q", "s", "e"].contains(word) || Self.metatags.contains(word.prefix { $0 != ":" }) && word.contains(":")
+    }
+
+    /// What stands before the colon of metatags (`parse_methods.rb`); any other word with a colon is a tag.
+    private static let metatags: Set<Substring> = [
+        "ratio", "unlocked", "deleted", "ext", "user", "sub", "vote", "fav", "md5", "rating", "width", "height",
+        "mpixels", "score", "source", "id", "date", "pool", "parent", "order", "change", "holds", "pending", "shown",
+        "limit",
+    ]
+
+    /// Each term limits the search.
+    package func joined(_ terms: [String]) -> [String] { terms }
+
     /// With the types of tags, without which nobody could tell an artist from a hat.
     package func list(_ terms: [String], page: Int) -> String {
         "/post.json?api_version=2&include_tags=1&tags=\(terms.joined(separator: "+"))&limit=\(postsPerPage)&page=\(page)"

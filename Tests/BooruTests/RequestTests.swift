@@ -145,6 +145,52 @@ import Testing
         }
     }
 
+    /// What follows an `or` belongs to its last word alone; of the other engine the word is a tag.
+    @Test(arguments: [
+        ("a or b", "%28+a+or+b+%29+rating:g,s"), ("a OR b_(c)", "%28+a+OR+b_%28c%29+%29+rating:g,s"),
+        ("a_or_b for", "a_or_b+for+rating:g,s"), ("(a b)", "%28a+b%29+rating:g,s"),
+    ]) func theRatingIsThatOfEveryAlternative(words: String, tags: String) async throws {
+        let board = FakeBoard(try page(1), try page(1), try text([moebooruPost()]))
+        _ = try await board.source(rating: "sensitive").searchPage(words, page: 1, deadline: deadline)
+        #expect(board.urls[0].contains("tags=\(tags)&"), "\(board.urls[0])")
+        _ = try await board.source(rating: "explicit").searchPage(words, page: 1, deadline: deadline)
+        #expect(!board.urls[1].contains("%28+") && !board.urls[1].contains("rating"), "nothing is limited")
+        _ = try await board.source(yandere).searchPage(words, page: 1, deadline: deadline)
+        #expect(!board.urls[2].contains("%28+") && board.urls[2].contains("+rating:s&"))
+    }
+
+    /// No name of a directory has the separator of paths; its twin stands for it, as in names of files.
+    @Test func aTwinStandsForTheSeparator() async throws {
+        let board = FakeBoard(try page(1), try page(1))
+        _ = try await board.source().searchPage("fate／stay_night a／b", page: 1, deadline: deadline)
+        _ = try await board.source().artistPage("a／b", page: 1, deadline: deadline)
+        #expect(board.urls[0].contains("tags=fate%2Fstay_night+a%2Fb+"), "\(board.urls[0])")
+        #expect(board.urls[1].contains("tags=a%2Fb+"), "\(board.urls[1])")
+    }
+
+    @Test func aTagMayHaveAColon() async throws {
+        let board = FakeBoard(try page(1), try page(1), try text([moebooruPost()]), try text([moebooruPost()]))
+        for (source, name) in [
+            (board.source(), "a:b"), (board.source(), ":d"), (board.source(yandere), "re:zero"),
+            (board.source(yandere), "is:a"),
+        ] { _ = try await source.artistPage(name, page: 1, deadline: deadline) }
+        #expect(board.urls[0].contains("tags=a%3Ab+") || board.urls[0].contains("tags=a:b+"))
+        #expect(board.urls.count == 4)
+        let names = [
+            (board.source(), ["rating:e", "Rating:e", "order:score", "is:a", "gentags:1", "deleted_children:1", "or"]),
+            (board.source(yandere), ["rating:e", "RATING:e", "ext:gif", "holds:all", "s", "E"]),
+        ]
+        for (source, names) in names {
+            for name in names {
+                #expect(
+                    await failure { () async throws(SourceError) in
+                        try await source.artistPage(name, page: 1, deadline: deadline)
+                    } == .notFound, "\(name)")
+            }
+        }
+        #expect(board.urls.count == 4, "the language of the search is nobody's name")
+    }
+
     @Test func anArtistIsOneTag() async throws {
         let board = FakeBoard(try text([moebooruPost(), moebooruPost()]))
         let source = board.source(yandere, rating: "questionable")

@@ -193,6 +193,8 @@ extension MountSuite {
                 #expect(list("\(mount.path)/artists/nobody_has_this_name").errno == ENOENT)
                 #expect(try mount.names("\(mount.path)/search/busy_artist") == artist)
                 #expect(try mount.names("\(mount.path)/artists") == ["busy_artist"])
+                // The tag has a slash, which no name can have.
+                #expect(try !mount.names("\(mount.path)/search/fate／stay_night date:2024-04-30").isEmpty)
 
                 let large = service.landmarks + 24
                 let work = "\(mount.path)/works/\(large)"

@@ -120,6 +120,33 @@ import Testing
         #expect(try slow.status == 500 && slow.json()["error"]?.string == "ActiveRecord::QueryCanceled")
     }
 
+    /// `or` is weaker than a blank: a rating behind it is that of its last word, unless there are parentheses.
+    @Test func alternatives() throws {
+        func posts(_ tags: String) throws -> [JSONNode] {
+            try all.json("/posts.json?tags=\(tags)&limit=200").children
+        }
+        func ids(_ tags: String) throws -> Set<Int64> { Set(try posts(tags).map { try #require($0["id"]?.integer) }) }
+        let cats = try ids("cat+rating:g,s+\(day)")
+        let skies = try ids("sky+rating:g,s+\(day)")
+        #expect(!cats.isEmpty && !skies.isEmpty && cats != skies)
+        #expect(try ids("(+cat+or+sky+)+rating:g,s+\(day)") == cats.union(skies))
+        #expect(try ids("\(day)+(cat+OR+sky)+rating:g,s") == cats.union(skies))
+        #expect(try ids("\(day)+(cat+and+sky)+rating:g,s") == cats.intersection(skies))
+        #expect(try ids("cat+\(day)+or+(sky+\(day)+rating:g,s)").isSuperset(of: ids("cat+\(day)").union(skies)))
+        #expect(
+            Set(try posts("\(day)+(cat+or+sky+rating:g,s)").compactMap { $0["rating"]?.string }).isSuperset(of: [
+                "q", "e",
+            ]))
+        #expect(try ids("\(day)+(cat+or+no_such_tag)+rating:g,s") == cats)
+        #expect(try ids("\(day)+(cat+or+sky").isEmpty && ids("\(day)+cat)").isEmpty)
+        #expect(all.get("/posts.json?tags=(+cat+or+sky+or+solo+)").status == 422, "each of them counts")
+        #expect(try ids("\(day)+" + String(repeating: "(", count: 5000)).isEmpty)
+        // Parentheses that are a part of a tag.
+        let mark = PostLandmark.hostileTags.id(.danbooru)
+        #expect(try ids("(+re:zero_(2nd_season)+or+no_such_tag+)+\(day)").contains(mark))
+        #expect(try ids("(no_such_tag+or+re:zero_(2nd_season))+\(day)").contains(mark))
+    }
+
     @Test func popularListingsAndTheirLimit() throws {
         let booru = Booru(.danbooru)
         let listed = try booru.ids("/posts.json?tags=\(day)+order:score&limit=200")

@@ -11,27 +11,89 @@ struct ServedDanbooruSearch: Sendable {
     /// Tags that anonymous users may combine.
     static let mostTags = 2
 
+    /// Parentheses in parentheses that are understood; more are words like any other.
+    private static let mostOpen = 32
+
     /// Reads the words of a search.
     init(_ text: String, site: ServedSite) {
-        let words = text.split { $0 == " " || $0 == "\n" || $0 == "\t" }
-        for word in words {
-            let isNegated = word.hasPrefix("-") && ServedTags.places[String(word)] == nil
-            let plain = isNegated ? word.dropFirst() : word
-            if let colon = plain.firstIndex(of: ":"), ServedTags.places[String(plain)] == nil {
-                let value = plain[plain.index(after: colon)...]
-                if meta(plain[..<colon].lowercased(), value, isNegated, site) { continue }
-            }
-            counted += 1
-            guard let place = ServedTags.places[plain.lowercased()] ?? ServedTags.places[String(plain)] else {
-                if !isNegated { query.isEmpty = true }
-                continue
-            }
-            if ServedTags.all[place].name == PostLandmark.slowTag { query.isSlow = true }
-            if isNegated { query.excluded.append(place) } else { query.tags.append(place) }
-        }
+        var words = Self.words(text)[...]
+        query = alternatives(&words, site)
+        // a parenthesis that nobody opened
+        if !words.isEmpty { query.isEmpty = true }
     }
 
     // MARK: -
+
+    /// The words, with parentheses as words of their own: at the beginning of one, and at its end if it is not a part of the word.
+    private static func words(_ text: String) -> [Substring] {
+        var (found, open): ([Substring], Int) = ([], 0)
+        for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" || $0 == "\t" }) {
+            var (word, closing) = (word, 0)
+            while word.first == "(", open < mostOpen {
+                found.append("(")
+                open += 1
+                word.removeFirst()
+            }
+            while word.last == ")", closing < open, word.count(where: { $0 == ")" }) > word.count(where: { $0 == "(" })
+            {
+                closing += 1
+                word.removeLast()
+            }
+            if !word.isEmpty { found.append(word) }
+            found += Array(repeating: ")", count: closing)
+            open -= closing
+        }
+        return found
+    }
+
+    /// `or` is weaker than words that stand side by side: what follows one belongs to its last part alone.
+    private mutating func alternatives(_ words: inout ArraySlice<Substring>, _ site: ServedSite) -> ServedQuery {
+        var parts = [part(&words, site)]
+        while words.first?.lowercased() == "or" {
+            words.removeFirst()
+            parts.append(part(&words, site))
+        }
+        guard parts.count > 1 else { return parts[0] }
+        var whole = ServedQuery()
+        whole.alternatives = [parts]
+        whole.isSlow = parts.contains(where: \.isSlow)
+        return whole
+    }
+
+    private mutating func part(_ words: inout ArraySlice<Substring>, _ site: ServedSite) -> ServedQuery {
+        let outer = query
+        query = ServedQuery()
+        while let word = words.first, word != ")", word.lowercased() != "or" {
+            words.removeFirst()
+            guard word == "(" else {
+                take(word, site)
+                continue
+            }
+            let inner = alternatives(&words, site)
+            query.alternatives.append([inner])
+            query.isSlow = query.isSlow || inner.isSlow
+            if words.popFirst() != ")" { query.isEmpty = true }
+        }
+        defer { query = outer }
+        return query
+    }
+
+    private mutating func take(_ word: Substring, _ site: ServedSite) {
+        guard word.lowercased() != "and" else { return }
+        let isNegated = word.hasPrefix("-") && ServedTags.places[String(word)] == nil
+        let plain = isNegated ? word.dropFirst() : word
+        if let colon = plain.firstIndex(of: ":"), ServedTags.places[String(plain)] == nil {
+            let value = plain[plain.index(after: colon)...]
+            if meta(plain[..<colon].lowercased(), value, isNegated, site) { return }
+        }
+        counted += 1
+        guard let place = ServedTags.places[plain.lowercased()] ?? ServedTags.places[String(plain)] else {
+            if !isNegated { query.isEmpty = true }
+            return
+        }
+        if ServedTags.all[place].name == PostLandmark.slowTag { query.isSlow = true }
+        if isNegated { query.excluded.append(place) } else { query.tags.append(place) }
+    }
 
     /// Takes in a metatag; false for one that is not known, which is a tag like any other.
     private mutating func meta(_ name: String, _ value: Substring, _ isNegated: Bool, _ site: ServedSite) -> Bool {

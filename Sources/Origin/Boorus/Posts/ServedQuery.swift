@@ -11,6 +11,8 @@ struct ServedQuery: Sendable {
     /// Places in ``ServedTags/all``.
     var tags: [Int] = []
     var excluded: [Int] = []
+    /// Of each list one has to fit as well; what they say of the order is passed over.
+    var alternatives: [[ServedQuery]] = []
     var formats: Set<ServedFormat>?
     var scores: ClosedRange<Int>?
     var uploader: Int?
@@ -77,11 +79,12 @@ extension PostUniverse {
     private static let mostNumbers = 2000
 
     private func matches(_ post: ServedPost, _ query: ServedQuery) -> Bool {
-        guard query.ratings.contains(post.rating), query.showsDeleted || !post.isDeleted,
+        guard !query.isEmpty, query.ratings.contains(post.rating), query.showsDeleted || !post.isDeleted,
             query.ids.map({ $0.contains { $0.contains(post.id) } }) ?? true,
             query.formats?.contains(post.format) ?? true, query.scores?.contains(post.score) ?? true,
             query.uploader.map({ $0 == post.uploader }) ?? true,
-            query.parent.map({ $0 == post.id || $0 == post.parent }) ?? true
+            query.parent.map({ $0 == post.id || $0 == post.parent }) ?? true,
+            query.alternatives.allSatisfy({ $0.contains { matches(post, $0) } })
         else { return false }
         if let days = query.days {
             guard days.contains(site.firstDay.advanced(by: post.slot.day)) else { return false }
