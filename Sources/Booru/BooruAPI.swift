@@ -20,9 +20,11 @@ struct BooruAPI: Sendable {
     ///   - path: Path and query.
     ///   - page: The page that is asked for; further ones wait behind what somebody opens.
     ///   - deadline: When to give up.
-    /// - Returns: The answer.
+    /// - Returns: The answer, and when the service gave it by its own clock, in Unix seconds, if it tells.
     /// - Throws: `SourceError`; a limit has closed the gate before.
-    func answer(_ path: String, page: Int = 1, deadline: ContinuousClock.Instant) async throws(SourceError) -> JSON {
+    func answer(
+        _ path: String, page: Int = 1, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> (json: JSON, moment: Int64?) {
         var api = api
         api.priority = page > 1 ? .continuation : .opening
         api.finalStatuses = engine.finalStatuses
@@ -41,7 +43,7 @@ struct BooruAPI: Sendable {
                     : "\(title) answered with something else than JSON; asking again may help.")
         }
         guard status == 200, json["success"].flag != false else { throw refusal(response, json) }
-        return json
+        return (json, response.head.answered)
     }
 
     private func refusal(_ response: HTTPResponse, _ json: JSON?) -> SourceError {

@@ -59,7 +59,7 @@ package struct BooruExaminer: Sendable {
 
     private func ask(_ path: String, page: Int = 1) async -> Result<JSON, SourceError> {
         do throws(SourceError) {
-            return .success(try await source.api.answer(path, page: page, deadline: time.now() + patience))
+            return .success(try await source.api.answer(path, page: page, deadline: time.now() + patience).json)
         } catch {
             return .failure(error)
         }

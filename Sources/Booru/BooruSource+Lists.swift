@@ -9,11 +9,18 @@ extension BooruSource {
         guard let facts = description[mode] else { throw .notFound }
         let days = description.days(of: mode)
         // The service's own idea of today begins and ends at another time than its days.
+        let isNewest = day == nil
         let day = day ?? days.newest(at: api.api.wallClock())
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
         let date = engine.term(for: day..<facts.period.next(day))
-        let entries = try await list([date, "order:score"], page: page, deadline: deadline)
+        let (entries, moment) = try await list([date, "order:score"], page: page, deadline: deadline)
+        // This machine's clock may be ahead: what the service still adds to would be kept as a whole day.
+        if let moment, moment < days.published(day) {
+            let told = days.newest(at: moment)
+            guard isNewest, told < day else { throw .notPublished }
+            return try await rankingPage(mode, day: told, page: page, deadline: deadline)
+        }
         guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
         // Every entry of the answer counts, so that ranks stay however much of it is shown.
         let before = (page - 1) * engine.postsPerPage
@@ -48,7 +55,7 @@ extension BooruSource {
 
     package func details(of work: WorkID, deadline: ContinuousClock.Instant) async throws(SourceError) -> WorkDetails {
         guard work.rawValue > 0 else { throw .notFound }
-        let answer = try await api.answer(engine.record(of: work), deadline: deadline)
+        let answer = try await api.answer(engine.record(of: work), deadline: deadline).json
         let (entry, fields) = try engine.record(in: answer, hosts: hosts)
         guard var post = entry.post, post.id == work else {
             throw .unreadable(
@@ -70,7 +77,7 @@ extension BooruSource {
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
         guard (1...BooruLimits.pages).contains(page) else { throw .pastTheEnd }
-        let entries = try await list(terms, page: page, deadline: deadline)
+        let entries = try await list(terms, page: page, deadline: deadline).entries
         guard !entries.isEmpty || page == 1 else { throw .pastTheEnd }
         var seen: Set<WorkID> = []
         let works = entries.compactMap { admitted($0)?.work }.filter { seen.insert($0.id).inserted }
@@ -79,13 +86,15 @@ extension BooruSource {
             unreadable: entries.count { $0 == .unreadable })
     }
 
+    /// The entries of a page, and when they were told by the service's clock.
     private func list(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
-    ) async throws(SourceError) -> [PostEntry] {
+    ) async throws(SourceError) -> (entries: [PostEntry], moment: Int64?) {
         let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
         let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
         // A service that takes more for a page than was asked for would shift all further ranks.
-        return Array(try engine.entries(in: answer, hosts: hosts).prefix(engine.postsPerPage))
+        let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
+        return (entries, answer.moment)
     }
 
     /// The post of an entry that may be shown: services pass over ratings that they do not understand, without a word.

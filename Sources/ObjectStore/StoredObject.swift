@@ -45,13 +45,8 @@ package struct ObjectTimes: Hashable, Sendable {
 
     package init(_ head: HTTPHead) {
         modified = head["last-modified"].flatMap { HTTPDate.seconds(from: $0) }
-        // A cache in between tells the store's date, and for how long it has kept the answer (RFC 9111, 5.1).
-        let kept = head["age"].flatMap { Int64($0) }.map { min(max($0, 0), Self.longestKept) } ?? 0
-        answered = head["date"].flatMap { HTTPDate.seconds(from: $0) }.map { $0 + kept }
+        answered = head.answered
     }
-
-    /// Seconds for which a cache keeps anything: a thousand years.
-    private static let longestKept: Int64 = 31_556_952_000
 
     /// For how many seconds it has been there.
     package var age: Int64? {

@@ -60,6 +60,44 @@ import Testing
         #expect(board.urls[1].hasPrefix("https://konachan.net/") && board.urls[1].contains("2024-04-01..2024-04-30"))
     }
 
+    /// This machine's clock is ahead: what the service still adds to is no day, and the newest is the one before.
+    @Test(
+        arguments: [
+            // 2024-05-15 at 03:59:59 and at 04:00:00, which is midnight in New York.
+            ("Wed, 15 May 2024 03:59:59 GMT", nil, false), ("Wed, 15 May 2024 04:00:00 GMT", nil, true),
+            // A cache has kept the answer for a second.
+            ("Wed, 15 May 2024 03:59:59 GMT", "1", true), ("yesterday", nil, true), (nil, "x", true),
+        ] as [(String?, String?, Bool)])
+    func aDayIsOverByTheServicesClock(date: String?, age: String?, isOver: Bool) async throws {
+        let headers = [("date", date), ("age", age)].compactMap { name, value in value.map { (name: name, value: $0) } }
+        let board = FakeBoard(headers: headers, try page(1), try page(1), try page(1))
+        let last = day("2024-05-14")
+        let error = await failure { () async throws(SourceError) in
+            try await board.source().rankingPage(.day, day: last, page: 1, deadline: deadline)
+        }
+        #expect(error == (isOver ? nil : .notPublished))
+        let newest = try await board.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
+        #expect(newest.day == (isOver ? last : day("2024-05-13")))
+        #expect(board.urls.last?.contains("date:\(newest.day)+") == true)
+    }
+
+    /// A week is over with its last day; whatever a server tells, it is asked twice at most.
+    @Test func aServersClockIsAskedOnce() async throws {
+        let board = FakeBoard(headers: [("date", "Wed, 15 May 2024 04:00:00 GMT")], try page(1), try page(1))
+        let source = board.source(now: 1_716_300_000)
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await source.rankingPage(.week, day: day("2024-05-13"), page: 1, deadline: deadline)
+            } == .notPublished)
+        _ = try await source.rankingPage(.week, day: day("2024-05-06"), page: 1, deadline: deadline)
+        let early = FakeBoard(headers: [("date", "Thu, 01 Jan 1970 00:00:00 GMT")], try page(1), try page(1))
+        #expect(
+            await failure { () async throws(SourceError) in
+                try await early.source().rankingPage(.day, day: nil, page: 1, deadline: deadline)
+            } == .notPublished)
+        #expect(early.urls.count == 1)
+    }
+
     @Test func daysThatNoRankingHasAreNotAskedFor() async throws {
         let source = FakeBoard().source()
         for (mode, date) in [(RankingMode.week, "2024-05-05"), (.month, "2024-05-02"), (.day, "1999-01-01")] {

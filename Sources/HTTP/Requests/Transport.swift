@@ -215,6 +215,16 @@ package struct HTTPHead: Sendable {
     package subscript(name: String) -> String? {
         headers.first { $0.name == name }?.value
     }
+
+    /// When the server answered, by its own clock, in Unix seconds; nil if it does not tell.
+    package var answered: Int64? {
+        // A cache in between tells the server's date, and for how long it has kept the answer (RFC 9111, 5.1).
+        let kept = self["age"].flatMap { Int64($0) }.map { min(max($0, 0), Self.longestKept) } ?? 0
+        return self["date"].flatMap { HTTPDate.seconds(from: $0) }.map { $0 + kept }
+    }
+
+    /// Seconds for which a cache keeps anything: a thousand years.
+    private static let longestKept: Int64 = 31_556_952_000
 }
 
 /// Why a transfer failed.
