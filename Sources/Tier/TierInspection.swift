@@ -143,7 +143,7 @@ package struct TierInspection: Sendable {
 
     private func look(_ entry: ObjectList.Entry, _ isRemoving: Bool) async -> Look {
         let hash = XXH3()
-        let download = unsafe TierDownload(length: nil, key: entry.key, time: time) { bytes, _ in
+        let download = unsafe TierDownload(length: nil, key: entry.key, time: time, pace: nil) { bytes, _ in
             unsafe hash.add(bytes)
             return true
         }
@@ -156,6 +156,7 @@ package struct TierInspection: Sendable {
         case .whole: return .right
         case .absent: return .gone
         case .foreign: return .others
+        case .slow: return .failed(.timedOut, isWrong: false)
         case .failed(let error): return .failed(error, isWrong: false)
         case .wrong:
             guard isRemoving else { return .wrong }

@@ -39,6 +39,14 @@ package final class HeldRequest: Transfer {
     /// Whether the sink has been told the end.
     package var isFinished: Bool { state.withLock { $0.finished } }
 
+    /// Lets the request leave the queue.
+    package func begin() {
+        _ = step { sink in
+            sink.begun()
+            return true
+        }
+    }
+
     /// Gives status and headers; false if the sink refused them or the request has ended.
     @discardableResult
     package func head(_ status: Int, _ headers: [(name: String, value: String)] = []) -> Bool {

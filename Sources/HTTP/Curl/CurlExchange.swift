@@ -99,6 +99,7 @@ final class CurlExchange {
         failure = nil
         location = nil
         addressRefused = false
+        sink.begun()
     }
 
     /// One header line; false ends the exchange.

@@ -291,6 +291,8 @@ private final class Doorkeeper: ResponseSink {
         self.sink = sink
     }
 
+    func begun() { sink.begun() }
+
     func head(_ head: HTTPHead) -> Bool {
         guard door.answered(id, head) else {
             isRefused.store(true, ordering: .relaxed)

@@ -9,7 +9,7 @@ package protocol Transport: Sendable {
 
     /// Queues a request and returns at once.
     ///
-    /// The sink gets `head` at most once, then `body` any number of times, then `finish` exactly once, also after `cancel`.
+    /// The sink gets `begun` when its turn comes, `head` at most once, then `body` any number of times, then `finish` exactly once, also after `cancel`.
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer
 }
 
@@ -24,6 +24,9 @@ package protocol Transfer: AnyObject, Sendable {
 
 /// Where an answer goes.
 package protocol ResponseSink: AnyObject, Sendable {
+    /// The request leaves the queue, and its time on the network begins; more than once if it goes another way.
+    func begun()
+
     /// The status line and headers of the final answer; false ends the transfer with `.cancelled`.
     func head(_ head: HTTPHead) -> Bool
 
@@ -32,6 +35,10 @@ package protocol ResponseSink: AnyObject, Sendable {
 
     /// The end: success only if the body has exactly the length that the headers promised.
     func finish(_ result: Result<Void, HTTPError>)
+}
+
+extension ResponseSink {
+    package func begun() {}
 }
 
 /// Hears what becomes of requests besides their sinks: for displays and logs, without standing between.

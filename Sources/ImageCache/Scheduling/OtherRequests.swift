@@ -167,6 +167,8 @@ final class OtherRequest: Transfer, ResponseSink {
 
     // MARK: - ResponseSink
 
+    func begun() { sink.begun() }
+
     func head(_ head: HTTPHead) -> Bool {
         state.withLock { $0.isSeen = true }
         return sink.head(head)

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Takes one picture from the store: its bytes are handed on as they come, and hashed, so that the end tells whether they are right.
 ///
-/// A store that crawls is left alone: after the first bytes so many must have come as a slow disk brings.
+/// One that crawls is given up, which tells nothing of the store: the line to it may be slow, or others have it.
 ///
 /// ## Concurrency
 ///
@@ -19,19 +19,22 @@ internal import Synchronization
         case wrong
         /// It has no description: somebody else wrote it.
         case foreign
+        /// It would take too long; whether anything of it came.
+        case slow(isThere: Bool)
         case failed(StoreError)
     }
-
-    /// Bytes a second that must have come, measured from the first one on.
-    static let slowest: Int64 = 512 << 10
-    /// How long that is not looked at.
-    static let grace = Duration.seconds(1)
 
     private struct State: Sendable {
         var head: HTTPHead?
         var description: ObjectDescription?
         var received: Int64 = 0
-        var begun: ContinuousClock.Instant?
+        /// Whether the request has left the transport's queue.
+        var isSent = false
+        /// Its share of the line, from its first byte on.
+        var share: TierPace.Share?
+        var isSlow = false
+        /// Ends what waits for its turn, then for its first byte, too long.
+        var watch: Task<Void, any Error>?
         var failure: StoreError?
         var isWrong = false
         var isForeign = false
@@ -39,19 +42,6 @@ internal import Synchronization
         var continuation: CheckedContinuation<Outcome, Never>?
         var isCancelled = false
         var errorBody: [UInt8] = []
-
-        /// Counts bytes; returns where they go, or nil if they come too slowly.
-        mutating func take(_ count: Int64, now: ContinuousClock.Instant) -> Int64? {
-            let first = begun ?? now
-            begun = first
-            guard received >= TierDownload.due(after: now - first) else {
-                failure = .unreachable("it is too slow")
-                return nil
-            }
-            let offset = received
-            received += count
-            return offset
-        }
     }
 
     private let state = Mutex(State())
@@ -59,20 +49,23 @@ internal import Synchronization
     private let length: Int64?
     private let key: ObjectKey
     private let time: TimeSource
+    private let pace: TierPace?
     private let write: @Sendable (UnsafeRawBufferPointer, Int64) -> Bool
 
     /// - Parameters:
     ///   - length: Bytes that it must have; nil if nobody knows.
     ///   - key: What it must have been written as.
-    ///   - time: Measures the pace.
+    ///   - time: Measures waits and the pace.
+    ///   - pace: What downloads must keep to together; nil for one that has all the time that its request has.
     ///   - write: Takes the bytes.
     init(
-        length: Int64?, key: ObjectKey, time: TimeSource,
+        length: Int64?, key: ObjectKey, time: TimeSource, pace: TierPace?,
         write: @escaping @Sendable (UnsafeRawBufferPointer, Int64) -> Bool
     ) {
         self.length = length
         self.key = key
         self.time = time
+        self.pace = pace
         unsafe self.write = unsafe write
     }
 
@@ -84,13 +77,9 @@ internal import Synchronization
     ///   - urgency: Tells when somebody waits.
     /// - Returns: How it ended.
     func run(_ request: HTTPRequest, on store: ObjectStore, urgency: Urgency) async -> Outcome {
-        // The first byte has a deadline of its own; libcurl's is the end of the whole.
-        let watch = Task { [time] in
-            try await time.sleep(TierStore.patience)
-            giveUpSilent()
-        }
+        if pace != nil { watch(TierPictures.longestPatience) { $0.giveUpWaiting() } }
         defer {
-            watch.cancel()
+            state.withLock { $0.watch }?.cancel()
             if let head = state.withLock({ $0.head }) { store.heard(head) }
         }
         return await withTaskCancellationHandler {
@@ -105,20 +94,38 @@ internal import Synchronization
                 if isOver { transfer.cancel() }
             }
         } onCancel: {
-            end(.cancelled)
+            end { $0.failure = $0.failure ?? .cancelled }
         }
     }
 
     /// What the store answered, once it has.
     var status: Int? { state.withLock { $0.head?.status } }
 
-    private func giveUpSilent() {
-        if state.withLock({ $0.begun == nil }) { end(.unreachable("it did not answer in time")) }
+    /// Does something after a while, in place of what was to be done before.
+    private func watch(_ duration: Duration, _ then: @escaping @Sendable (TierDownload) -> Void) {
+        let watch = Task { [time] in
+            try await time.sleep(duration)
+            then(self)
+        }
+        state.withLock { state in
+            state.watch?.cancel()
+            state.watch = watch
+        }
     }
 
-    private func end(_ error: StoreError) {
+    /// The queue is longer than anybody waits: others have the line.
+    private func giveUpWaiting() {
+        if state.withLock({ !$0.isSent }) { end { $0.isSlow = true } }
+    }
+
+    /// The first byte has a deadline of its own; libcurl's is the end of the whole.
+    private func giveUpSilent() {
+        if state.withLock({ $0.share == nil }) { end { $0.failure = $0.failure ?? .timedOut } }
+    }
+
+    private func end(_ reason: (inout State) -> Void) {
         let transfer = state.withLock { state in
-            state.failure = state.failure ?? error
+            reason(&state)
             state.isCancelled = true
             return state.transfer
         }
@@ -126,6 +133,14 @@ internal import Synchronization
     }
 
     // MARK: - What comes
+
+    func begun() {
+        let isFirst = state.withLock { state in
+            defer { state.isSent = true }
+            return !state.isSent
+        }
+        if isFirst, pace != nil { watch(TierStore.patience) { $0.giveUpSilent() } }
+    }
 
     func head(_ head: HTTPHead) -> Bool {
         state.withLock { state in
@@ -149,15 +164,23 @@ internal import Synchronization
             state.withLock { $0.errorBody = text }
             return true
         }
-        guard let offset = state.withLock({ $0.take(count, now: now) }) else { return false }
+        guard let offset = take(count, now) else { return false }
         unsafe hash.add(bytes)
         return unsafe write(bytes, offset)
     }
 
-    /// Bytes that must have come so long after the first.
-    private static func due(after passed: Duration) -> Int64 {
-        let seconds: Double = max(Duration.zero, passed - grace) / Duration.seconds(1)
-        return Int64(seconds * Double(slowest))
+    /// Counts bytes; returns where they go, or nil if they come too slowly.
+    private func take(_ count: Int64, _ now: ContinuousClock.Instant) -> Int64? {
+        state.withLock { state in
+            if let share = state.share, let pace, state.received < pace.due(share, now: now) {
+                state.isSlow = true
+                return nil
+            }
+            state.share = state.share ?? (pace ?? TierPace()).begin(now: now)
+            let offset = state.received
+            state.received += count
+            return offset
+        }
     }
 
     func finish(_ result: Result<Void, HTTPError>) {
@@ -165,8 +188,11 @@ internal import Synchronization
             let ended = state
             state.continuation = nil
             state.transfer = nil
+            state.watch = nil
             return ended
         }
+        ended.watch?.cancel()
+        if ended.share != nil { pace?.end(now: time.now()) }
         ended.continuation?.resume(returning: outcome(ended, result))
     }
 
@@ -174,6 +200,9 @@ internal import Synchronization
         if state.isForeign { return .foreign }
         if state.isWrong { return .wrong }
         if let failure = state.failure { return .failed(failure) }
+        if state.isSlow { return .slow(isThere: state.received > 0) }
+        // It stood still, or took all of its time.
+        if pace != nil, state.received > 0, case .failure(.timedOut) = result { return .slow(isThere: true) }
         if case .failure(let error) = result { return .failed(StoreError(error)) }
         guard let head = state.head else { return .failed(.unreachable("it did not answer")) }
         guard head.status == 200 else {

@@ -27,7 +27,15 @@ final class TierPictures: PictureTier {
     private let leases: Leases
     private let service: String
     private let uploads: Uploads
-    private let held = Mutex<[PictureID: Leases.Lease]>([:])
+    private let pace = TierPace()
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Leases of what is downloaded here.
+        var held: [PictureID: Leases.Lease] = [:]
+        /// What is downloaded here though it is on the store, from where it came too slowly.
+        var slow: Set<PictureID> = []
+    }
 
     init(_ store: TierStore, leases: Leases, service: String, uploads: Uploads) {
         self.store = store
@@ -48,8 +56,9 @@ final class TierPictures: PictureTier {
         guard let key = key(of: picture) else { return nil }
         var wait = Wait(length: length, now: store.time.now())
         while true {
-            switch unsafe await take(key, length: length, urgency: urgency, write: write) {
+            switch unsafe await take(picture, key, length: length, urgency: urgency, write: write) {
             case .whole(let length):
+                giveUp(picture)
                 store.count {
                     $0.hits += 1
                     if wait.hasWaited { $0.awaited += 1 }
@@ -74,7 +83,7 @@ final class TierPictures: PictureTier {
     }
 
     private func take(
-        _ key: ObjectKey, length: Int64?, urgency: Urgency,
+        _ picture: PictureID, _ key: ObjectKey, length: Int64?, urgency: Urgency,
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> Taking {
         guard store.begin(.read) else { return .useless }
@@ -90,6 +99,14 @@ final class TierPictures: PictureTier {
             store.ended(.read)
             store.isWrong(key)
             return .useless
+        case .slow(let isThere):
+            if isThere {
+                state.withLock { _ = $0.slow.insert(picture) }
+                store.ended(.read)
+            } else {
+                store.failed(.read, .cancelled)
+            }
+            return .useless
         case .failed(let error):
             store.failed(.read, error)
             return .useless
@@ -100,12 +117,15 @@ final class TierPictures: PictureTier {
         _ key: ObjectKey, length: Int64?, urgency: Urgency, isAgain: Bool = false,
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> TierDownload.Outcome {
-        // What comes at all comes faster than this; of what nobody knows the length, a second more is allowed for each half megabyte.
-        let most = Double(length ?? PictureLimits.largest) / Double(TierDownload.slowest)
+        // What comes at all comes faster than this, if as many come as can; of what nobody knows the length, a second more is allowed
+        // for each half megabyte.
+        let most =
+            Double(length ?? PictureLimits.largest) / Double(TierPace.slowest)
+            * Double(store.store.transport.slots.all)
         let (request, signed) = store.store.request(
             for: key, limit: PictureLimits.largest, priority: urgency.priority,
-            deadline: store.time.now() + TierStore.patience + TierDownload.grace + .seconds(most))
-        let download = unsafe TierDownload(length: length, key: key, time: store.time, write: write)
+            deadline: store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most))
+        let download = unsafe TierDownload(length: length, key: key, time: store.time, pace: pace, write: write)
         let outcome = await download.run(request, on: store.store, urgency: urgency)
         guard !isAgain, let status = download.status, store.store.refusesTime(status: status, signed: signed) else {
             return outcome
@@ -141,7 +161,7 @@ final class TierPictures: PictureTier {
         let now = store.time.now()
         if urgency.priority == .reader { wait.readSince = wait.readSince ?? now }
         // It has been looked for once more since the lease was got.
-        if held.withLock({ $0[picture] != nil }) { return nil }
+        if state.withLock({ $0.held[picture] != nil }) { return nil }
         if let since = wait.readSince, wait.hasWaited, now - since >= wait.patience { return nil }
         if let claimed = wait.claimed, now - claimed < Self.claimInterval, now < wait.ends ?? now {
             return Self.intervals.1
@@ -149,7 +169,7 @@ final class TierPictures: PictureTier {
         wait.claimed = now
         switch await leases.claim(key, seconds: Self.leaseSeconds) {
         case .held(let lease):
-            held.withLock { $0[picture] = lease }
+            state.withLock { $0.held[picture] = lease }
             // Whoever had it before may have brought the picture since the last look.
             return .zero
         case .unknown: return nil
@@ -162,14 +182,24 @@ final class TierPictures: PictureTier {
 
     func keep(_ picture: PictureID, at path: String, length: Int64, hash: UInt64) {
         guard let key = key(of: picture) else { return }
-        let lease = held.withLock { $0.removeValue(forKey: picture) }
+        let (lease, isThere) = state.withLock { state in
+            (state.held.removeValue(forKey: picture), state.slow.remove(picture) != nil)
+        }
+        if isThere {
+            if let lease { Task { [leases] in await leases.release(lease) } }
+            return
+        }
         uploads.add(Upload(key: key, path: path, length: length, hash: hash)) { [leases] in
             if let lease { await leases.release(lease) }
         }
     }
 
     func giveUp(_ picture: PictureID) {
-        guard let lease = held.withLock({ $0.removeValue(forKey: picture) }) else { return }
+        let lease = state.withLock { state in
+            state.slow.remove(picture)
+            return state.held.removeValue(forKey: picture)
+        }
+        guard let lease else { return }
         Task { [leases] in await leases.release(lease) }
     }
 }

@@ -91,6 +91,7 @@ final class MemoryStore: Transport {
 
     func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
         let transfer = Pending(sink)
+        sink.begun()
         if let (delay, clock) = state.withLock({ $0.delay }) {
             Task {
                 try? await TimeSource(clock).sleep(delay)

@@ -1,0 +1,120 @@
+import Digests
+import HTTP
+import ObjectStore
+import Rankings
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Tier
+
+/// How fast pictures must come, and what becomes of those that do not.
+@Suite(.timeLimit(.minutes(1))) struct PaceTests {
+    private let clock = ManualClock()
+    private let transport = HeldTransport()
+    private let picture = PictureID(work: WorkID(rawValue: 97), page: 0, rendition: .regular, uploaded: 5)
+    private let bytes = [UInt8](repeating: 7, count: 3000)
+    private let folder: PictureTests.LeftFolder
+    private let store: TierStore
+    private let uploads: Uploads
+    private let pictures: TierPictures
+
+    init() throws {
+        folder = try PictureTests.LeftFolder()
+        let place = StorePlace(try #require(BucketAddress("s3://pool")), origin: "http://store", region: nil)
+        store = TierStore(
+            ObjectStore(
+                place, keys: try #require(StoreKeys(keyID: "AK", secret: "hidden")), transport: transport,
+                time: TimeSource(clock)), time: TimeSource(clock)
+        ) { _ in }
+        uploads = Uploads(store, list: try UploadList(path: "\(folder.path)/uploads.sqlite")) { true }
+        pictures = TierPictures(store, leases: Leases(store, owner: "me"), service: "pixiv", uploads: uploads)
+    }
+
+    /// Asks for the picture; whether it came.
+    private func fetch() -> Task<Bool, Never> {
+        Task { [pictures, picture] in
+            let urgency = Urgency()
+            urgency.raise()
+            return await pictures.fetch(picture, length: 3000, urgency: urgency) { _, _ in true } != nil
+        }
+    }
+
+    private var headers: [(name: String, value: String)] {
+        [
+            ("x-amz-meta-rankfs-length", "3000"), ("x-amz-meta-rankfs-hash", XXH3.hex(bytes)),
+            ("x-amz-meta-rankfs-key", "pictures/pixiv/61/97_p0_regular_5"), ("content-length", "3000"),
+        ]
+    }
+
+    @Test func timeInTheQueueIsNotTheStores() async throws {
+        let found = fetch()
+        let held = await transport.waitForRequest(at: 0)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(7))
+        held.begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(1))
+        held.respond(status: 200, headers: headers, body: bytes)
+        #expect(await found.value)
+        #expect(store.rests(.read) == nil)
+    }
+
+    @Test func whoWaitsTooLongForATurnAsksTheHost() async throws {
+        let found = fetch()
+        let held = await transport.waitForRequest(at: 0)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(8))
+        #expect(await !found.value)
+        #expect(held.isCancelled)
+        #expect(store.state == .works)
+    }
+
+    @Test func aStoreThatIsSilentOnceAskedRests() async throws {
+        let found = fetch()
+        let held = await transport.waitForRequest(at: 0)
+        held.begin()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(2))
+        #expect(await !found.value)
+        #expect(store.rests(.read) != nil)
+    }
+
+    @Test(arguments: [false, true])
+    func oneThatCrawlsIsAskedOfTheHostAndIsNotBroughtAgain(_ standsStill: Bool) async throws {
+        let found = fetch()
+        let held = await transport.waitForRequest(at: 0)
+        held.begin()
+        #expect(held.head(200, headers))
+        #expect(held.body([7]))
+        clock.advance(by: .seconds(4))
+        if standsStill {
+            held.fail(.timedOut)
+        } else {
+            #expect(!held.body([7]))
+            held.fail(.cancelled)
+        }
+        #expect(await !found.value)
+        #expect(store.state == .works)
+        // What is there already.
+        pictures.keep(picture, at: "\(folder.path)/picture", length: 3000, hash: XXH3.hash(bytes))
+        #expect(uploads.waiting == 0)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func aShareIsThatOfAllThatAreOnTheirWay() {
+        let (pace, start) = (TierPace(), ContinuousClock.now)
+        let shares = (0..<8).map { _ in pace.begin(now: start) }
+        #expect(pace.due(shares[0], now: start + .seconds(1)) == 0)
+        #expect(pace.due(shares[0], now: start + .seconds(9)) == TierPace.slowest)
+        for _ in 0..<7 { pace.end(now: start + .seconds(9)) }
+        // Alone from then on.
+        let due = pace.due(shares[0], now: start + .seconds(18))
+        #expect(due > TierPace.slowest * 9 && due <= TierPace.slowest * 10)
+        pace.end(now: start + .seconds(18))
+        // Nobody's time counts.
+        let next = pace.begin(now: start + .seconds(100))
+        #expect(pace.due(next, now: start + .seconds(101)) == 0)
+        #expect(pace.due(next, now: start + .seconds(102)) == TierPace.slowest)
+    }
+}
