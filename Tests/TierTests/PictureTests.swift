@@ -197,6 +197,42 @@ import Testing
         #expect(memory.count("PUT leases") == before + 2)
     }
 
+    @Test func whoFindsThePictureGivesTheLeaseBack() async throws {
+        let (first, second) = (try machine("first"), try machine("second"))
+        #expect(await fetch(first) == nil)
+        // Brought by the first while the second gets the lease that has ended.
+        memory.pass(TierPictures.leaseSeconds + 1)
+        let path = "\(folder.path)/picture"
+        try Data(bytes).write(to: URL(filePath: path))
+        memory.fail { [memory, hash, bytes] request in
+            if request.method == .put, request.headers.contains(where: { $0.hasPrefix("If-Match") }) {
+                memory.fail(nil)
+                memory.add("pictures/pixiv/61/97_p0_regular_5", bytes, hash: XXH3.hex(hash))
+            }
+            return nil
+        }
+        let found = try await passing { await fetch(second) }
+        #expect(found.map { $0 == bytes } == true)
+        try await passing { while !memory.keys("leases").isEmpty { await Task.yield() } }
+    }
+
+    @Test func whatIsCutFromTheListIsFollowedByNobody() async throws {
+        let store = TierStore(try memory.store(), time: TimeSource(clock)) { _ in }
+        let list = try UploadList(path: "\(folder.path)/short.sqlite", most: 3)
+        let uploads = Uploads(store, list: list) { false }
+        let followed = Mutex(0)
+        for name in 0..<5 {
+            let key = try #require(ObjectKey("pictures/\(name)"))
+            uploads.add(Upload(key: key, path: "\(folder.path)/nothing", length: 3000, hash: hash)) {
+                followed.withLock { $0 += 1 }
+            }
+        }
+        while uploads.followed > 3 { await Task.yield() }
+        await uploads.close()
+        #expect(followed.withLock { $0 } == 2)
+        #expect(store.figures.dropped == 2)
+    }
+
     @Test func whoGivesUpLetsOthersGo() async throws {
         let (first, second) = (try machine("first"), try machine("second"))
         #expect(await fetch(first) == nil)

@@ -1,6 +1,7 @@
 internal import HTTP
 internal import ObjectStore
 internal import Rankings
+internal import Synchronization
 
 /// Says which machine does a piece of work: the one whose lease is on the store.
 ///
@@ -9,8 +10,8 @@ internal import Rankings
 ///
 /// ## Concurrency
 ///
-/// A value; any task may call.
-struct Leases: Sendable {
+/// Any thread may call. The mutex is held for microseconds.
+final class Leases: Sendable {
     /// A lease that this machine has.
     struct Lease: Sendable {
         let key: ObjectKey
@@ -33,6 +34,16 @@ struct Leases: Sendable {
     private let store: TierStore
     /// Tells this run of this machine from all others.
     private let owner: String
+    /// When others' leases were first seen here, which counts where the store tells no times.
+    private let seen = Mutex<[ObjectKey: Sight]>([:])
+
+    private struct Sight {
+        let etag: String?
+        let first: ContinuousClock.Instant
+    }
+
+    /// More are cleared of those that have ended.
+    private static let mostSeen = 256
 
     init(_ store: TierStore, owner: String) {
         self.store = store
@@ -57,16 +68,32 @@ struct Leases: Sendable {
         guard case .object(let object) = found else { return .taken(.zero) }
         let text = (try? JSONReader.read(object.bytes)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
-        if text["owner"].text == owner {
-            return .held(Lease(key: key, ends: store.time.now() + .seconds(length)))
+        let left = length - (object.times.age ?? age(key, object.etag))
+        if left > 0, text["owner"].text == owner {
+            return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }
-        // A store that tells no times is believed for as long as a lease can hold.
-        let left = object.times.age.map { length - $0 } ?? length
-        guard left < 0, let etag = object.etag else { return .taken(.seconds(max(0, left))) }
+        guard left < 0 || text["owner"].text == owner, let etag = object.etag else {
+            return .taken(.seconds(max(0, left)))
+        }
         switch await write(key, seconds: seconds, if: .isStill(etag)) {
         case .some(let lease?): return .held(lease)
         case .some(nil): return .taken(.seconds(seconds))
         case nil: return .unknown
+        }
+    }
+
+    /// For how many seconds a lease has been there, as far as was seen here.
+    private func age(_ key: ObjectKey, _ etag: String?) -> Int64 {
+        let now = store.time.now()
+        return seen.withLock { seen in
+            if let sight = seen[key], sight.etag == etag { return (now - sight.first).components.seconds }
+            if seen.count >= Self.mostSeen {
+                seen = seen.filter { now - $0.value.first <= .seconds(Self.longest) }
+                // As many at one moment are nobody's leases.
+                if seen.count >= Self.mostSeen { seen = [:] }
+            }
+            seen[key] = Sight(etag: etag, first: now)
+            return 0
         }
     }
 

@@ -39,6 +39,7 @@ final class MemoryStore: Transport {
         var fault: (@Sendable (HTTPRequest) -> Fault?)?
         var now: Int64 = 1_700_000_000
         var version = 0
+        var tellsTimes = true
         var delay: (Duration, ManualClock)?
     }
 
@@ -57,6 +58,18 @@ final class MemoryStore: Transport {
 
     func object(_ key: String) -> Object? { state.withLock { $0.objects[key] } }
 
+    /// Puts a picture there, as another machine does.
+    func add(_ key: String, _ bytes: [UInt8], hash: String) {
+        state.withLock { state in
+            state.version += 1
+            state.objects[key] = Object(
+                bytes: bytes,
+                headers: [("length", "\(bytes.count)"), ("hash", hash), ("key", key)].map {
+                    (name: "x-amz-meta-rankfs-\($0.0)", value: $0.1)
+                }, etag: "\"\(state.version)\"", modified: state.now)
+        }
+    }
+
     func change(_ key: String, _ change: (inout Object) -> Void) {
         state.withLock { state in
             guard var object = state.objects[key] else { return }
@@ -72,6 +85,9 @@ final class MemoryStore: Transport {
 
     /// Lets the store's clock go on, which is nobody else's.
     func pass(_ seconds: Int64) { state.withLock { $0.now += seconds } }
+
+    /// Whether answers tell the store's date, and when an object was written.
+    func tellsTimes(_ tells: Bool) { state.withLock { $0.tellsTimes = tells } }
 
     /// Answers so late from now on.
     func answer(after delay: Duration, by clock: ManualClock) { state.withLock { $0.delay = (delay, clock) } }
@@ -119,7 +135,11 @@ final class MemoryStore: Transport {
             return transfer.respond(HTTPHead(status: status, headers: times), Array(body.utf8))
         default: break
         }
-        let (head, body) = state.withLock { state in Self.answer(request, key, &state) }
+        let (head, body) = state.withLock { state in
+            var (head, body) = Self.answer(request, key, &state)
+            if !state.tellsTimes { head.headers.removeAll { $0.name == "date" || $0.name == "last-modified" } }
+            return (head, body)
+        }
         note(request, key, head.status)
         var sent = body
         if case .flipped = fault, !sent.isEmpty { sent[sent.count - 1] ^= 1 }
