@@ -120,7 +120,7 @@ internal import Synchronization
 
     /// The first byte has a deadline of its own; libcurl's is the end of the whole.
     private func giveUpSilent() {
-        if state.withLock({ $0.share == nil }) { end { $0.failure = $0.failure ?? .timedOut } }
+        if state.withLock({ $0.received == 0 }) { end { $0.failure = $0.failure ?? .timedOut } }
     }
 
     private func end(_ reason: (inout State) -> Void) {
@@ -176,7 +176,7 @@ internal import Synchronization
                 state.isSlow = true
                 return nil
             }
-            state.share = state.share ?? (pace ?? TierPace()).begin(now: now)
+            state.share = state.share ?? pace?.begin(now: now)
             let offset = state.received
             state.received += count
             return offset

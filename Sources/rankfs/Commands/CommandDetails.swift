@@ -84,7 +84,8 @@ enum CommandDetails {
                             a day, or a month as ranking/daily/2024-01-01..2024-01-31
 
         The tier is the one that the options name: tier=s3://BUCKET/PREFIX, tier_url, tier_region, tier_keys.
-        What a mount had stored before it had a tier is not brought there: `rankfs evict` it first.
+        warm tells how many pictures it brought, how many were there, and how many files were not looked for: what the mount had
+        stored before is not brought there. `rankfs evict` it first.
         Exit status: 0 done and all was right, 1 verify removed something or could not read all, or warm could not bring all, 64 usage,
         69 the store cannot be asked, 78 configuration.
         """

@@ -9,7 +9,12 @@ enum FetchCommand {
     /// Failed paths that are named at the end.
     private static let mostNamed = 20
 
-    static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) {
+    /// Reads what is named.
+    ///
+    /// - Returns: What became of the files.
+    /// - Throws: Why not all of it is there.
+    @discardableResult
+    static func run(_ request: FetchRequest, variables: [String: String]) throws(ProgramError) -> FetchTally.Group {
         // Until the handlers are armed a Ctrl-C just ends the process, which has written nothing yet.
         let now = WallClock.now()
         let (mount, paths, notes) = try resolve(request.paths, now: now)
@@ -23,7 +28,7 @@ enum FetchCommand {
         let newest = SourceName.mounted(at: mount, MountTable.current()).days.newest(at: now)
         let estimate = FetchSurvey.estimate(paths, mount: mount, newest: newest)
         estimate.lines(tokens: status?.network.tokens ?? 0, rate: status?.network.rate).forEach(display.tell)
-        guard !request.dryRun else { return }
+        guard !request.dryRun else { return FetchTally.Group() }
         let run = FetchRun(paths: paths, reader: FetchReader(mount: mount, target: folder), display: display)
         do throws(ProgramError) { try run.run() } catch {
             temporaries.removeAll()
@@ -32,6 +37,7 @@ enum FetchCommand {
         }
         try conclude(run, display: display)
         withExtendedLifetime(signals) {}
+        return run.tally.total
     }
 
     /// The one mount that all paths are in.

@@ -19,6 +19,8 @@ enum TierCommand {
     private static let interval: UInt32 = 250_000
     /// Looks without any progress after which nobody waits any longer: a minute.
     private static let mostIdleLooks = 240
+    /// Looks that find nothing waiting before that is believed.
+    private static let quietLooks = 4
 
     static func run(_ action: TierAction) throws(ProgramError) {
         switch action {
@@ -74,29 +76,65 @@ enum TierCommand {
 
     // MARK: - Filling
 
-    /// Reads what is named from a mount, and waits until it is on the tier.
+    /// Reads what is named from a mount, and waits until nothing more is on its way to the tier.
     private static func warm(_ request: FetchRequest) throws(ProgramError) {
         let mount = try FetchCommand.mount(of: request.paths)
-        guard try tier(of: mount) != nil else {
+        guard let before = try tier(of: mount) else {
             throw ProgramError(
                 .usage, "\(LogText.escaped(mount)) shares nothing; mount it with -o tier=s3://BUCKET/PREFIX.")
         }
-        try FetchCommand.run(request, variables: ProcessEnvironment.variables())
+        let files = try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         if request.dryRun { return }
-        var (waiting, idle) = (Int.max, 0)
-        while let figures = try tier(of: mount), figures.waiting > 0 {
-            idle = figures.waiting < waiting ? 0 : idle + 1
-            waiting = figures.waiting
-            guard figures.state == "up", idle < mostIdleLooks else {
+        let after = try settled(mount, before)
+        let result = Warming(files, before: before, after: after)
+        Output.print(text(of: result))
+        if result.dropped > 0 {
+            throw ProgramError(
+                .incomplete,
+                "\(Counted.text(result.dropped, "picture")) could not be brought to the tier: the store does not take them, which "
+                    + "the mount's log says, or they left the cache before their turn.")
+        }
+    }
+
+    /// Waits until nothing waits any more.
+    private static func settled(
+        _ mount: String, _ before: StatusDocument.TierFigures
+    ) throws(ProgramError) -> StatusDocument.TierFigures {
+        var (last, idle, quiet) = (before, 0, 0)
+        while let figures = try tier(of: mount) {
+            let goesOn = figures.waiting < last.waiting || figures.uploads > last.uploads
+            last = figures
+            // The last picture joins those that wait a moment after its reader has it.
+            quiet = figures.waiting == 0 && !goesOn ? quiet + 1 : 0
+            if quiet >= quietLooks { break }
+            idle = goesOn || figures.waiting == 0 ? 0 : idle + 1
+            guard figures.waiting == 0 || figures.state == "up", idle < mostIdleLooks else {
                 throw ProgramError(
                     .incomplete,
-                    "\(Counted.text(waiting, "picture")) could not be brought to the tier yet"
+                    "\(Counted.text(figures.waiting, "picture")) could not be brought to the tier yet"
                         + (figures.reason.map { " (\(LogText.escaped($0)))" } ?? "")
                         + "; the mount tries again as long as it is there, and after the next start.")
             }
             usleep(interval)
         }
-        Output.print("all of it is on the tier")
+        return last
+    }
+
+    /// What came of filling the tier, by the figures of the mount: what others do with it meanwhile is among them.
+    struct Warming: Hashable {
+        /// Pictures brought there, and those that were there.
+        var uploads: Int
+        var hits: Int
+        var dropped: Int
+        /// Files that the mount had stored, or that neither came from there nor went there.
+        var unasked: Int
+
+        init(_ files: FetchTally.Group, before: StatusDocument.TierFigures, after: StatusDocument.TierFigures) {
+            uploads = max(0, after.uploads - before.uploads)
+            hits = max(0, after.hits - before.hits)
+            dropped = max(0, (after.dropped ?? 0) - (before.dropped ?? 0))
+            unasked = files.skipped + max(0, files.fetched - uploads - hits - dropped)
+        }
     }
 
     private static func tier(of mount: String) throws(ProgramError) -> StatusDocument.TierFigures? {
@@ -117,6 +155,16 @@ enum TierCommand {
         }
         if survey.others.objects > 0 { lines.append(text(survey.others, "object") + " of others") }
         return lines.joined(separator: "\n")
+    }
+
+    static func text(of result: Warming) -> String {
+        var text = "brought to the tier: \(Counted.text(result.uploads, "picture")); there already: \(result.hits)"
+        if result.unasked > 0 {
+            text +=
+                "\nnot looked for there: \(Counted.text(result.unasked, "file")) that the mount had stored before, or shares with"
+                + " nobody; what `rankfs evict` removes is looked for again"
+        }
+        return text
     }
 
     static func text(of found: TierInspection.Verification) -> String {

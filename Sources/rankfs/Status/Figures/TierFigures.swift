@@ -23,6 +23,8 @@ extension StatusDocument {
         /// Pictures brought there, and those that wait for it.
         var uploads: Int
         var waiting: Int
+        /// Pictures that were to be brought there and will not be: the store does not take them, or they have gone.
+        var dropped: Int?
         var receivedBytes: Int64
         var sentBytes: Int64
         /// Requests to the store: GET, and PUT or DELETE.
@@ -39,6 +41,7 @@ extension StatusDocument.TierFigures {
             state: status.state, reason: status.reason, restsFor: status.restsFor, hits: counts.hits,
             misses: counts.misses, awaited: counts.awaited, answersShared: counts.answersShared,
             answersAsked: counts.answersAsked, wrong: counts.wrong, uploads: counts.uploads, waiting: status.waiting,
+            dropped: counts.dropped,
             receivedBytes: counts.receivedBytes, sentBytes: counts.sentBytes, reads: requests.get,
             writes: requests.write)
     }
@@ -56,6 +59,9 @@ extension StatusDocument.TierFigures {
                 [.init(answersShared, [("shared", "yes")]), .init(answersAsked, [("shared", "no")])]),
             .counter("rankfs_tier_wrong_total", "Damaged objects found.", [.init(wrong)]),
             .counter("rankfs_tier_uploads_total", "Pictures brought to the shared tier.", [.init(uploads)]),
+            .counter(
+                "rankfs_tier_dropped_total", "Pictures that were to be brought there and will not be.",
+                [.init(dropped ?? 0)]),
             .gauge("rankfs_tier_waiting", "Pictures that wait to be brought there.", [.init(waiting)]),
             .counter("rankfs_tier_received_bytes_total", "Bytes of pictures from there.", [.init(receivedBytes)]),
             .counter("rankfs_tier_sent_bytes_total", "Bytes of pictures brought there.", [.init(sentBytes)]),
@@ -76,6 +82,7 @@ extension StatusDocument.TierFigures {
         if uploads + waiting > 0 {
             lines.append("             \(Counted.text(uploads, "upload")), \(waiting) waiting")
         }
+        if let dropped, dropped > 0 { lines.append("             \(Counted.text(dropped, "picture")) not brought") }
         if wrong > 0 { lines.append("             \(Counted.text(wrong, "damaged object"))") }
         return lines
     }

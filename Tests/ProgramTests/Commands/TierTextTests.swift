@@ -1,0 +1,49 @@
+import Testing
+import Tier
+
+@testable import rankfs
+
+/// What `rankfs tier` says.
+@Suite struct TierTextTests {
+    private func figures(uploads: Int = 0, hits: Int = 0, dropped: Int? = 0) -> StatusDocument.TierFigures {
+        StatusDocument.TierFigures(
+            state: "up", hits: hits, misses: 0, awaited: 0, answersShared: 0, answersAsked: 0, wrong: 0,
+            uploads: uploads, waiting: 0, dropped: dropped, receivedBytes: 0, sentBytes: 0)
+    }
+
+    private func files(_ fetched: Int, stored: Int = 0) -> FetchTally.Group {
+        var group = FetchTally.Group()
+        (group.fetched, group.skipped) = (fetched, stored)
+        return group
+    }
+
+    @Test func whatWasNotBroughtIsTold() {
+        let before = figures(uploads: 7, hits: 1)
+        let all = TierCommand.Warming(files(5), before: before, after: figures(uploads: 9, hits: 4))
+        #expect(TierCommand.text(of: all) == "brought to the tier: 2 pictures; there already: 3")
+        let stored = TierCommand.Warming(
+            files(6, stored: 3), before: before, after: figures(uploads: 9, hits: 4, dropped: 1))
+        #expect(stored.dropped == 1)
+        #expect(TierCommand.text(of: stored).contains("not looked for there: 3 files that the mount had stored before"))
+        // A mount that was made anew meanwhile, or is of an older version.
+        let anew = TierCommand.Warming(files(5), before: before, after: figures(dropped: nil))
+        #expect(anew.uploads == 0 && anew.unasked == 5)
+    }
+
+    @Test func whatWasVerifiedIsTold() {
+        var found = TierInspection.Verification()
+        found.pictures.objects = 2
+        found.others.objects = 1
+        found.mistakes = [.init(key: "pictures/a", reason: "its bytes are wrong")]
+        found.failures = [.init(key: "pictures/b", reason: "it answered 500")]
+        found.stopped = "gone"
+        #expect(
+            TierCommand.text(of: found) == """
+                removed    pictures/a: its bytes are wrong
+                not read   pictures/b: it answered 500
+                in order   2 pictures, 0, 0 documents
+                left       1 object, 0 of others
+                stopped    gone; not everything was looked at
+                """)
+    }
+}
