@@ -70,6 +70,7 @@ package final class HeldTransport: Transport {
     }
 
     /// Returns the request of this index (0 is the first) once it has been made.
+    @discardableResult
     package func waitForRequest(at index: Int) async -> HeldRequest {
         await waitForRequests(index + 1)[index]
     }
