@@ -94,7 +94,10 @@ actor SharedDocument {
             do { try await store.time.sleep(Self.interval) } catch { throw .cancelled }
             await look(since: store.time.now() - Self.interval, until: end)
         }
-        guard !Task.isCancelled else { throw .cancelled }
+        guard !Task.isCancelled else {
+            giveLeaseBack()
+            throw .cancelled
+        }
         store.count { $0.answersAsked += 1 }
         asking += 1
         do throws(SourceError) {
