@@ -235,6 +235,7 @@ extension Download {
     ) -> DownloadChange {
         failures += 1
         failuresInRow += 1
+        broughtSinceFailure = 0
         guard failuresInRow <= DownloadLimits.triesWithoutProgress, failures <= DownloadLimits.triesInAll else {
             return fail(error, keepsPartial: validator != nil)
         }
@@ -280,8 +281,10 @@ enum DownloadLimits {
     static let worthFinishing: Int64 = 64 << 10
     /// Failed requests in a row, without a byte in between, before the readers hear of it.
     static let triesWithoutProgress = 3
-    /// Failed requests in all; bounds servers that send one byte at a time.
+    /// Failed requests since one that was worth it; bounds servers that send one byte at a time.
     static let triesInAll = 8
+    /// What a request must have brought to be worth it: over a line that breaks every second a large picture comes in many.
+    static let worthATry: Int64 = 64 << 10
     /// The pause before the second try; doubled each time.
     static let firstPause: Duration = .milliseconds(200)
     /// When one request must have ended: a picture of 64 MiB at 128 KiB/s.

@@ -50,6 +50,8 @@ struct Download: Sendable {
     var hasRestarted = false
     var failuresInRow = 0
     var failures = 0
+    /// New bytes since the last failure.
+    var broughtSinceFailure: Int64 = 0
     /// When to try again after a failure; nil while nothing keeps requests back.
     var retryAt: ContinuousClock.Instant?
     /// The last time that anything came from the network, or that somebody began to wait.
@@ -207,6 +209,8 @@ struct Download: Sendable {
         segments[id]?.written = segment.next
         for range in acceptance.writes { present.insert(range) }
         failuresInRow = 0
+        broughtSinceFailure += acceptance.writes.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+        if broughtSinceFailure >= DownloadLimits.worthATry { failures = 0 }
         lastProgress = now
         return settle()
     }

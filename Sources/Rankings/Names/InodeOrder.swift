@@ -9,7 +9,7 @@ package enum InodeOrder: Hashable, Sendable {
     /// The place as a number of so many bits; places beyond what fits are all the last one.
     var bits: (place: UInt64, width: Int) {
         switch self {
-        // pixiv's rankings have 500 places. A board's month has tens of thousands, and no works with several pages: behind
+        // Most rankings have 500 places. Some have tens of thousands, and no works with several pages: behind
         // the last place that has pages of its own, 256 share one.
         case .rank(let rank, let page) where rank < Self.lastRank: ((Self.bits(rank, 13) << 8) | Self.bits(page, 8), 21)
         case .rank(let rank, _): (UInt64(Self.lastRank << 8) | Self.bits((rank - Self.lastRank) >> 8, 8), 21)

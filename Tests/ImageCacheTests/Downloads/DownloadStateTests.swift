@@ -191,6 +191,35 @@ import Testing
         #expect(outcome == .failed(.unreachable("refused"), keepsPartial: false))
     }
 
+    @Test(arguments: [DownloadLimits.worthATry, 1000])
+    func aLineThatBreaksOftenIsBorneAsLongAsItBringsMuch(piece: Int64) {
+        let total = 20 * DownloadLimits.worthATry
+        var download = Download(format: .jpeg, total: total, now: Self.now)
+        download.isDemanded = true
+        download.waiters[1] = .bytes(0..<total)
+        var nextID: UInt64 = 1
+        var tries = 0
+        var outcome: DownloadOutcome?
+        while outcome == nil, !download.waiters.isEmpty, tries < 100 {
+            _ = download.wake(now: Self.now + .seconds(tries * 60))
+            for start in Self.plan(&download, idle: 1, nextID: &nextID) {
+                tries += 1
+                _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
+                let left = total - (download.segments[start.id]?.next ?? total)
+                if let accepted = download.accept(Int(min(piece, left)), from: start.id) {
+                    note(accepted, min(piece, left), total, &download)
+                    outcome = download.wrote(accepted, from: start.id, now: Self.now).outcome
+                }
+                if outcome == nil {
+                    outcome = download.finished(start.id, .failure(.broken("cut")), now: Self.now).outcome
+                }
+            }
+        }
+        let brings = piece >= DownloadLimits.worthATry
+        #expect(tries == (brings ? 20 : DownloadLimits.triesInAll + 1))
+        #expect((download.present.ranges == [0..<total]) == brings)
+    }
+
     @Test(arguments: [1 << 20, 12 << 20] as [Int64])
     func aPreloadWhoseLengthComesWithTheAnswerIsSharedIfLarge(total: Int64) {
         var download = Download(format: .jpeg, total: nil, now: Self.now)
