@@ -159,10 +159,13 @@ final class Desktops: Sendable {
         holds(watches, directory, caller)
     }
 
-    /// Returns once a program visits a directory, or nobody is to wait for that any more.
-    func waitForVisit(to path: String) async {
+    /// Returns once a program visits a directory, at once if the caller does, or when nobody is to wait for that any more.
+    func waitForVisit(to directory: any TreeDirectory, by caller: Caller) async {
+        let path = directory.path.text
         await withCheckedContinuation { continuation in
             visitWaiters.withLock { $0[path, default: []].append(continuation) }
+            // It may have come since it was last looked for: whoever comes from now on finds who waits.
+            if isVisiting(directory, caller) { endWaiting(forVisitTo: path) }
         }
     }
 

@@ -82,9 +82,11 @@ final class DirectoryThumbnails: Sendable {
     ) async {
         var viewer = viewer
         if case .watcher(let seeder) = viewer {
-            let (desktops, path) = (tree.desktops, directory.path.text)
-            await seeder.wait(atMost: TreeLimits.announcement) { await desktops.waitForVisit(to: path) }
-            desktops.endWaiting(forVisitTo: path)
+            let desktops = tree.desktops
+            await seeder.wait(atMost: TreeLimits.announcement) {
+                await desktops.waitForVisit(to: directory, by: caller)
+            }
+            desktops.endWaiting(forVisitTo: directory.path.text)
             viewer = self.viewer(of: directory, caller)
         }
         guard case .visitor(let wish) = viewer, let job = expectedJob(of: node, wish) else { return }

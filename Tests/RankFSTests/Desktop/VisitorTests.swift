@@ -116,6 +116,15 @@ import Testing
         }
     }
 
+    @Test func aVisitThatHasBegunIsNotWaitedFor() async throws {
+        try await withDay { bench, _ in
+            let desktops = bench.fileSystem.tree.desktops
+            let day = DirectoryKinds.directory(showing: .ranking(.daily, Workbench.day))
+            desktops.noteVisit(at: day, by: CallingProgram(process: 7, name: "filer"))
+            await desktops.waitForVisit(to: day, by: Workbench.caller)
+        }
+    }
+
     /// Of a name that the kernel knows nothing is asked, so it is not told.
     @Test func whatTheKernelKnowsIsListedWithItsThumbnailsOnly() async throws {
         try await withDay(isKnown: true) { bench, inode in
