@@ -6,6 +6,7 @@ import collections
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -158,10 +159,15 @@ def cold(fleet, origin):
         subprocess.run(['cp', *paths, target], check=True)
         copying = time.monotonic() - start
         same = [read(f'{target}/{os.path.basename(path)}') for path in paths] == wanted
-        again = [one for one in origin.requests()[asked:] if one['path'] in before]
+        again = [one['path'] for one in origin.requests()[asked:] if one['path'] in before]
+        # Beyond the last one copied the next ones are preloaded, which the first machine did not read.
+        copied = {os.getxattr(path, 'user.rankfs.work').decode() for path in paths}
+        ahead = [path for path in again if re.search(r'/(\d+)_p\d', path) and
+                 re.search(r'/(\d+)_p\d', path)[1] not in copied]
         total = sum(map(len, wanted))
         print(f'cold: ls -l {seconds * 1e3:.0f} ms, cp of 60 {copying:.2f} s, {total / copying / 1e6:.0f} MB/s; '
-              f'asked again of the service: {len(again)}; {"the same bytes" if same else "OTHER BYTES"}')
+              f'asked again of the service: {len(again) - len(ahead)}, and {len(ahead)} for pictures behind the 60; '
+              f'{"the same bytes" if same else "OTHER BYTES"}')
 
 
 def main():
