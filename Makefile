@@ -2,7 +2,7 @@
 #
 #   make demo     install what is missing, build, mount the embedded origin
 #   make test     install what is missing, run every test
-#   make check    format, layers, the tests that need no mount, and a minute of each fuzzing target
+#   make check    format, layers, the tests that need no mount, what runs them, and a minute of each fuzzing target
 #   make fuzz     each fuzzing target for FUZZ_SECONDS (600), two at a time
 #   make model    random operations against a mount under random faults: MODEL_OPERATIONS (100000), MODEL_SEED (1),
 #                 MODEL_WIRE (tls, or plain)
@@ -14,6 +14,7 @@
 #   make faults   every kind of fault, order, wire and seed (Tests/Wire/matrix.py; SEEDS=30), for SERVICE=all three sources
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
+#   make shuffle  the tests that need no mount, with what runs side by side in SEEDS=10 other orders
 #   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
@@ -42,7 +43,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model clients bench wire render faults soak desktop twice install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model clients bench wire render faults soak desktop shuffle twice install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -54,21 +55,17 @@ RELEASE := -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker --gc-s
 build: setup
 	swift build $(RELEASE)
 
-# So many tests at once: each more would wait for a processor while the time of those that talk to real servers runs out.
-TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16
-
-# Mounts are those of the optimised programs, as people run them. A hang is a failure: the limit lies far above what the
-# tests take. What was skipped, and why, is said at the end.
+# Mounts are those of the optimised programs, as people run them. TESTS chooses tests by their names, as TESTS=CatalogTests.
+TESTS ?= .
 test: setup-test build
 	swift build --build-tests
-	@log=$$(mktemp); set -o pipefail; \
-	$(TESTS_AT_ONCE) TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 10 1500 swift test --skip-build 2>&1 | tee $$log; status=$$?; \
-	sed -nE 's/^.*(Test|Suite) (.*) skipped(.*)$$/skipped: \2\3/p' $$log | sort -u; rm -f $$log; exit $$status
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 60 2400 Tests/Runner/run --filter '$(TESTS)'
 
 check: setup
 	swift format lint --strict --recursive Sources Tests Package.swift
 	swift build --build-tests
-	$(TESTS_AT_ONCE) timeout -k 10 600 swift test --skip-build --skip MountTests --skip FuseTests
+	timeout -k 60 600 Tests/Runner/run --skip '^(MountTests|FuseTests)\.'
+	Tests/Runner/check
 	FUZZ_SECONDS=60 Tests/FuzzTests/run
 
 # libFuzzer comes with the toolchain; what it builds is in .build/fuzz.
@@ -78,11 +75,12 @@ fuzz: setup
 model: setup-test build
 	swift build --build-tests
 	MODEL_OPERATIONS=$${MODEL_OPERATIONS:-100000} MODEL_WIRE=$${MODEL_WIRE:-tls} TEST_PROGRAMS=$(CURDIR)/$(BUILD) \
-	    $(TESTS_AT_ONCE) swift test --skip-build --filter ModelTests
+	    swift test --skip-build --filter ModelTests
 
 # The mount tests run other processes, which this cannot see into; what decodes pictures has no room for a sanitizer.
 tsan: build
-	TEST_PROGRAMS=$(CURDIR)/$(BUILD) $(TESTS_AT_ONCE) timeout -k 10 1500 swift test --sanitize=thread --scratch-path .build/tsan --skip MountTests --skip FuseTests
+	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
+	TEST_PROGRAMS=$(CURDIR)/$(BUILD) timeout -k 60 1500 Tests/Runner/run --bundle .build/tsan/debug/rankfsPackageTests.xctest --skip '^(MountTests|FuseTests)\.'
 
 clients: setup-test build
 	Tests/Clients/run
@@ -109,6 +107,12 @@ desktop: build
 	@status=0; Tests/Desktop/run --service $(SERVICE) $(DESKTOP) || status=1; \
 	[ -n "$(DESKTOP)" ] || for service in $(SERVICE:all=pixiv danbooru yandere); do \
 	    Tests/Desktop/actions.py --service $$service || status=1; \
+	done; exit $$status
+
+shuffle: setup-test build
+	swift build --build-tests
+	@status=0; for seed in $$(seq $${SEEDS:-10}); do \
+	    TEST_PROGRAMS=$(CURDIR)/$(BUILD) Tests/Runner/run --shuffle $$seed --skip '^(MountTests|FuseTests)\.' || status=1; \
 	done; exit $$status
 
 twice: setup-test build

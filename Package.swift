@@ -109,7 +109,8 @@ let package = Package(
         program(
             "rankfs",
             [
-                "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost",
+                "Rankings", "Posix", "Digests", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru",
+                "ImageHost",
                 "Catalog", "ImageCache", "ObjectStore", "Tier", "Fuse",
                 "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
             ]),
@@ -174,7 +175,7 @@ let package = Package(
             "ProgramTests",
             [
                 "rankfs", "Rankings", "Posix", "Render", "Sourcing", "Pixiv", "Fuse", "HTTP", "ImageCache",
-                "Thumbnails", "TestSupport",
+                "Origin", "Thumbnails", "TestSupport",
             ]),
         tests("FuzzTests", fuzzed + ["TestSupport"], excluding: ["Corpus", "Fuzzer.swift", "run"]),
         tests("MountTests", ["CLinux", "rankfs", "rankfs-render", "rankfs-origin", "sample-mount", "TestSupport"]),

@@ -48,12 +48,10 @@ struct BooruAPI: Sendable {
 
     private func refusal(_ response: HTTPResponse, _ json: JSON?) -> SourceError {
         let message = json.flatMap { $0["message"].words ?? $0["reason"].words } ?? ""
-        let isChallenge = response.head["cf-mitigated"] == "challenge"
         let refusal = BooruRefusal(
             status: response.head.status, kind: json?["error"].words ?? "",
-            message: message.isEmpty ? "" : ForeignText.quoted(message), isOwn: json != nil && !isChallenge,
-            isChallenge: isChallenge)
-        // A page in place of an answer: what stands in front of the service takes the program for a browser, or for none.
+            message: message.isEmpty ? "" : ForeignText.quoted(message), isOwn: json != nil)
+        // A page in place of an answer: the service takes the program for a browser, or for none.
         if refusal.status == 403, !refusal.isOwn {
             return .unreadable(
                 "\(title) refused to talk to this program (status 403); check the option user_agent, which should name "
@@ -68,7 +66,7 @@ extension BooruRefusal {
     package func usual(of service: String) -> SourceError {
         switch status {
         case 404 where isOwn: .notFound
-        case 500...: .unreachable("\(service) is in trouble (status \(status))\(reason); try again later.")
+        case 500...: .troubled("\(service) is in trouble (status \(status))\(reason); try again later.")
         default: .unreadable("\(service) refused the request with status \(status)\(reason).")
         }
     }

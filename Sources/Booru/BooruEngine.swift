@@ -106,15 +106,12 @@ package struct BooruRefusal: Sendable {
     package let message: String
     /// Whether it is JSON, so that the service itself spoke.
     package let isOwn: Bool
-    /// Whether something in front of the service wants to see a browser.
-    package let isChallenge: Bool
 
-    package init(status: Int, kind: String, message: String, isOwn: Bool, isChallenge: Bool) {
+    package init(status: Int, kind: String, message: String, isOwn: Bool) {
         self.status = status
         self.kind = kind
         self.message = message
         self.isOwn = isOwn
-        self.isChallenge = isChallenge
     }
 
     /// `: “the words”`, or nothing.

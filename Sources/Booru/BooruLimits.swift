@@ -14,4 +14,9 @@ package enum BooruLimits {
     package static let pages = 1000
     /// Bytes of a search's or artist's words.
     package static let wordBytes = 1024
+    /// Words of boards' addresses, which say nothing of a picture.
+    package static let vocabulary: Set<String> = [
+        "https", "http", "posts", "post", "json", "tags", "page", "limit", "order", "score", "rating", "api", "version",
+        "include", "date", "id", "data", "preview", "sample", "original", "image", "jpeg", "g", "s",
+    ]
 }

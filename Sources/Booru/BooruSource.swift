@@ -59,7 +59,7 @@ package struct BooruSource: RankingSource {
             case .original: files.original
             case .regular: files.regular
             case .small: files.small
-            case .archive, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: nil
+            case .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: nil
             }
         return file.map { file in
             PictureLocation(

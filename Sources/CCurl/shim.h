@@ -72,6 +72,12 @@ static inline CURLcode rankfs_curl_easy_getinfo_long(CURL *_Nonnull easy, CURLIN
     return curl_easy_getinfo(easy, info, value);
 }
 
+/// The address that a transfer was made to, as digits; empty without one.
+static inline const char *_Nonnull rankfs_curl_easy_getinfo_address(CURL *_Nonnull easy) {
+    char *address = NULL;
+    return curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address) == CURLE_OK && address ? address : "";
+}
+
 static inline CURLcode rankfs_curl_easy_getinfo_offset(
     CURL *_Nonnull easy, CURLINFO info, curl_off_t *_Nonnull value) {
     return curl_easy_getinfo(easy, info, value);

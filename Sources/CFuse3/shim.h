@@ -24,6 +24,13 @@ static inline ssize_t rankfs_splice(
     return syscall(SYS_splice, in, in_offset, out, out_offset, size, flags);
 }
 
+// Asks for FUSE_DIRECT_IO_ALLOW_MMAP, for which libfuse has a name since 3.15 only where it also sends it.
+#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+#define RANKFS_CAP_MAPS_DIRECT FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+#else
+#define RANKFS_CAP_MAPS_DIRECT 0
+#endif
+
 // Bytes of a file that are answered by way of memory at most.
 #define RANKFS_COPY_LIMIT 8192
 

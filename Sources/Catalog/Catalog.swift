@@ -50,6 +50,7 @@ package final class Catalog: Sendable {
 
     let context: CatalogContext
     private let originals: Originals
+    private let connections: WarmConnections?
 
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
@@ -65,9 +66,8 @@ package final class Catalog: Sendable {
         let sizes = Sizes(context, host: host, shared: sharedSizes, memory: memory)
         let records = Records(context)
         let originals = Originals(context, host: host, sizes: sizes)
-        let pages = PageFactory(
-            context: context, originals: originals, records: records,
-            warm: source.imageHost.map { host.connections(to: $0) })
+        let pages = PageFactory(context: context, originals: originals, records: records)
+        connections = source.imageHost.map { host.connections(to: $0) }
         let listings = Listings(context, memory: memory, told: told, sizes: sizes, pages: pages)
         self.context = context
         self.originals = originals
@@ -76,6 +76,13 @@ package final class Catalog: Sendable {
         self.listings = listings
         days = Days(context, told: told, listings: listings)
         recents = Recents(context, overview.recent, listings: listings, records: records)
+    }
+
+    /// Makes connections to the image host while a listing is fetched in which somebody named a picture.
+    ///
+    /// Whoever only lists reads none.
+    package func expectPictures() {
+        connections?.make()
     }
 
     private static func open(

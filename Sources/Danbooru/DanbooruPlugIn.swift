@@ -12,6 +12,8 @@ package struct DanbooruPlugIn: SourcePlugIn {
         BooruSource(DanbooruEngine(), means)
     }
 
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
+
     package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
         await BooruExaminer(DanbooruEngine(), means).examine()
     }

@@ -69,7 +69,6 @@ extension statvfs {
         f_blocks = fsblkcnt_t(statistics.blocks)
         f_bfree = fsblkcnt_t(statistics.freeBlocks)
         f_bavail = fsblkcnt_t(statistics.freeBlocks)
-        f_files = fsfilcnt_t(statistics.files)
         f_namemax = UInt(statistics.longestName)
     }
 }

@@ -208,7 +208,7 @@ package final class ImageCache: Sendable {
             core.open(picture, neighbours: neighbours, onRead: onRead, now: now)
         }
         let (id, version) = try opened.get()
-        return OpenPicture(cache: self, id: id, key: picture.id.key, versionAtOpen: version)
+        return OpenPicture(cache: self, id: id, picture, versionAtOpen: version)
     }
 
     /// Downloads a whole picture whose length no header tells, and returns that length.

@@ -23,6 +23,8 @@ package enum ImageCacheError: Error, Hashable, Sendable {
     case troubled(status: Int)
     /// The service asks to slow down.
     case limited(retryAfter: Int64?)
+    /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
+    case turnedAway(String)
     case cancelled
     /// Another rankfs uses this cache directory.
     case busy(directory: String)
@@ -40,6 +42,8 @@ package enum ImageCacheEvent: Sendable {
     case storingAgain
     /// The index of stored pictures can be neither read nor made: the files tell everything, but a start takes longer.
     case indexUnusable(reason: String)
+    /// Somebody removed the cache directory in mid-work: it is there again, without the pictures that were in it.
+    case directoryRemade(String)
     case evicted(count: Int, bytes: Int64)
     case indexRebuilt(pictures: Int, reason: String)
     /// A mark that keeps backups away could not be set.
@@ -63,7 +67,7 @@ extension ImageCacheError {
         case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
         case .refused(let reason), .damaged(let reason), .broken(let reason), .untrusted(let reason),
-            .unusable(let reason):
+            .turnedAway(let reason), .unusable(let reason):
             reason
         case .lengthContradicts(let told?, let shown): "the picture has \(told) bytes where \(shown) were promised"
         case .lengthContradicts(nil, let shown): "the picture does not end after the \(shown) bytes that were promised"

@@ -4,7 +4,7 @@ package import Rankings
 /// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
 ///
 /// What it answers is read by `ImageAnswer`; what it asks for (cool-downs) is obeyed by the transport that this is given. The
-/// slots are shared out by the cache of pictures, whose own `ImageHost` others are given.
+/// slots of pictures are shared out by their cache.
 ///
 /// ## Concurrency
 ///
@@ -56,6 +56,8 @@ package struct ImageHost: Sendable {
         let deadline = time.now() + timeout
         let told = await ask(head(location, deadline), urgency) { PictureSize(head: $0) }
         guard told == .notTold else { return told }
+        // It has waited for its turn once; whoever goes through a directory would wait a round trip for each of these.
+        urgency?.raise()
         return await ask(
             HTTPRequest(
                 url: location.url, headers: location.headers, range: (first: 0, last: 0), transferClass: .metadata,
@@ -102,12 +104,20 @@ package struct ImageHost: Sendable {
         case failed
     }
 
-    /// A small preview, which nobody waits for.
-    package func preview(at location: PictureLocation, within timeout: Duration) async -> Preview {
+    /// A small preview: goes with the small answers, over connections that many share.
+    ///
+    /// - Parameters:
+    ///   - location: Where the preview is.
+    ///   - timeout: How long it may take.
+    ///   - priority: Who wants to see it.
+    /// - Returns: What came of it.
+    package func preview(
+        at location: PictureLocation, within timeout: Duration, priority: TransferPriority
+    ) async -> Preview {
         do throws(HTTPError) {
             let response = try await client.send(
                 HTTPRequest(
-                    url: location.url, headers: location.headers, priority: .preload, transferClass: .bulk,
+                    url: location.url, headers: location.headers, priority: priority, transferClass: .metadata,
                     deadline: time.now() + timeout, bodyLimit: Self.longestPreview, purpose: .preview))
             switch ImageAnswer(response.head).outcome {
             case .whole: return .bytes(response.body)
@@ -167,6 +177,7 @@ extension SourceError {
         case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): self = .unreadable(reason)
         case .tooLarge: self = .unreadable("the answer is larger than it may be")
         case .limited(let seconds): self = .limited(retryAfter: seconds)
+        case .turnedAway(let reason): self = .turnedAway(reason)
         case .offline: self = .offline
         case .cancelled: self = .cancelled
         }

@@ -21,7 +21,7 @@ package enum RenderWorker {
             switch job {
             case .thumbnails(let preview, let edges): return .files(try thumbnails(of: preview, edges))
             case .film(let request): return try film(request)
-            case .webP(let request): return .files([try webP(request, descriptor ?? -1)])
+            case .animation(let request): return .files([try animation(request, descriptor ?? -1)])
             }
         } catch { return .refused(error) }
     }
@@ -31,7 +31,7 @@ package enum RenderWorker {
         let pixels = Pixels(width: 16, height: 16)
         guard let frame = JPEG.encode(pixels, quality: 80) else { return }
         _ = try? thumbnails(of: frame, [8])
-        _ = try? AnimatedWebP.encode(delays: [10], bound: 1 << 16) { _ in frame }
+        _ = try? AnimatedPicture.encode(as: .webP, delays: [10], bound: 1 << 16) { _ in frame }
     }
 
     /// A preview within each square.
@@ -67,7 +67,9 @@ package enum RenderWorker {
         }
     }
 
-    private static func webP(_ request: RenderJob.WebPRequest, _ descriptor: Int32) throws(MediaError) -> [UInt8] {
+    private static func animation(
+        _ request: RenderJob.AnimationRequest, _ descriptor: Int32
+    ) throws(MediaError) -> [UInt8] {
         let archive = ArchiveFile(descriptor: descriptor, place: request.place)
         let found = try FramePlaces.find(
             request.frames.map(\.file), inArchiveOf: Int64(request.place.count)
@@ -78,9 +80,9 @@ package enum RenderWorker {
             throw .tooLarge(bound: request.bound)
         }
         do {
-            return try AnimatedWebP.encode(delays: request.frames.map(\.delay), bound: request.bound) { index in
-                try archive.bytes(places.frames[index])
-            }
+            return try AnimatedPicture.encode(
+                as: request.format, delays: request.frames.map(\.delay), bound: request.bound
+            ) { index in try archive.bytes(places.frames[index]) }
         } catch { throw error as? MediaError ?? .noMemory }
     }
 }

@@ -19,6 +19,8 @@ package struct MoebooruPlugIn: SourcePlugIn {
         BooruSource(MoebooruEngine(site), means)
     }
 
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
+
     package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
         await BooruExaminer(MoebooruEngine(site), means).examine()
     }

@@ -111,7 +111,7 @@ package struct PixivSource: RankingSource {
             case .regular: path.regularPath(page: page)
             case .small: path.smallPath(page: page)
             case .original: path.originalPath(page: page)
-            case .archive, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: nil as String?
+            case .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: nil as String?
             }
         return rendered.map { location($0, fileExtension: rendition == .original ? path.fileExtension : "jpg") }
     }

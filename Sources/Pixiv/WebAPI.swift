@@ -27,7 +27,16 @@ struct WebAPI: Sendable {
     /// An answer as JSON with its status.
     struct Answer {
         let status: Int
+        /// Null for what is no JSON.
         let json: JSON
+        /// Whether the service knew the session that went along: it names the user in every answer then (PixivUtil2 10f8f5f).
+        let isSignedIn: Bool
+
+        init(_ response: HTTPResponse, _ json: JSON = .null) {
+            status = response.head.status
+            self.json = json
+            isSignedIn = response.head["x-userid"].map { !$0.isEmpty } ?? false
+        }
     }
 
     /// The body of an answer of `/ajax/…`.
@@ -78,14 +87,16 @@ struct WebAPI: Sendable {
         if case .answer(let answer) = try await askOnce(path, cookie, forMembers, deadline) { return answer }
         switch try await askOnce(path, cookie, forMembers, deadline) {
         case .answer(let answer): return answer
-        case .garbled(let reason): throw .unreadable(reason)
+        // For members a page in place of JSON is a refusal.
+        case .garbled(let answer, _) where forMembers && answer.status == 200: return answer
+        case .garbled(_, let reason): throw .unreadable(reason)
         }
     }
 
     private enum Outcome {
         case answer(Answer)
         /// No JSON, and why, as a sentence.
-        case garbled(String)
+        case garbled(Answer, String)
     }
 
     private func askOnce(
@@ -93,18 +104,19 @@ struct WebAPI: Sendable {
     ) async throws(SourceError) -> Outcome {
         let response = try await sendPaced(path, cookie, deadline, forMembers: forMembers)
         if forMembers, response.head.status == 403, !JSONReader.looksLikeObject(response.body) {
-            return .answer(Answer(status: 403, json: .null))
+            return .answer(Answer(response))
         }
         guard JSONReader.looksLikeObject(response.body) else {
             // Only the service's own word makes a thing not exist: a page of a proxy or portal does not.
-            if response.head.status == 404, response.body.isEmpty { return .answer(Answer(status: 404, json: .null)) }
+            if response.head.status == 404, response.body.isEmpty { return .answer(Answer(response)) }
             return .garbled(
+                Answer(response),
                 "pixiv answered with something else than JSON (status \(response.head.status)); asking again may help.")
         }
         do {
-            return .answer(Answer(status: response.head.status, json: try JSONReader.read(response.body)))
+            return .answer(Answer(response, try JSONReader.read(response.body)))
         } catch {
-            return .garbled("pixiv's answer is broken at byte \(error.offset): \(error.reason).")
+            return .garbled(Answer(response), "pixiv's answer is broken at byte \(error.offset): \(error.reason).")
         }
     }
 
@@ -112,15 +124,24 @@ struct WebAPI: Sendable {
     private func sendPaced(
         _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
     ) async throws(SourceError) -> HTTPResponse {
+        // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
+        let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
-        let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
+        let cookies = cookie?.header ?? session.clearanceHeader
+        let headers = [Self.referer] + (cookies.map { [$0] } ?? [])
         var api = PacedAPI(send: send, gate: gate, service: "pixiv", time: time, wallClock: wallClock)
         api.priority = priority
-        let (response, verdict) = try await api.ask(base + path, headers: headers, deadline: deadline) {
-            self.verdict(on: $0, forMembers: forMembers)
+        let (response, verdict): (HTTPResponse, GateVerdict)
+        do throws(SourceError) {
+            (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
+                self.verdict(on: $0, forMembers: forMembers)
+            }
+        } catch {
+            if case .turnedAway = error, let cookies { session.forgetClearance(of: cookies) }
+            throw error
         }
         if verdict == .unknown, response.head.status >= 500 {
-            throw .unreachable("pixiv is in trouble (status \(response.head.status)); try again later.")
+            throw .troubled("pixiv is in trouble (status \(response.head.status)); try again later.")
         }
         return response
     }

@@ -12,6 +12,8 @@ extension RankFileSystem {
         package var mask: UInt32 = 0
         /// Whether what is read is noted in `recent/`.
         package var notesRecent = true
+        /// Whether directories list what the service withholds.
+        package var listsWithheld = false
         /// Whether users besides the owner and root look into the mount, who are not to see what is the owner's.
         package var keepsOwners = false
         /// Whether no request leaves, as the option says: directories then list what opens without one.
@@ -32,6 +34,8 @@ extension RankFileSystem {
         package var version: String
         /// Told once for each failing request: a sentence with cause and remedy.
         package var report: @Sendable (String) -> Void
+        /// Told, as a sentence, what a service in trouble answered to somebody's request.
+        package var troubled: @Sendable (String) -> Void = { _ in }
         /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
         package var invalidate: @Sendable (UInt64) -> Void
         /// Likewise, of its attributes alone: `Session.invalidateAttributes(inode:)`.

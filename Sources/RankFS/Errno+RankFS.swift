@@ -78,9 +78,9 @@ extension Failure {
     private static func code(of error: SourceError) -> Int32 {
         switch error {
         case .notPublished, .pastTheEnd, .notFound: ENOENT
-        case .needsSignIn: EACCES
+        case .needsSignIn, .withheld: EACCES
         // Not EAGAIN: readers would take it for a non-blocking descriptor and spin.
-        case .limited, .unreadable: EIO
+        case .limited, .turnedAway, .troubled, .unreadable: EIO
         case .refused: EINVAL
         case .unreachable, .offline: EHOSTUNREACH
         case .timedOut: ETIMEDOUT
@@ -94,7 +94,7 @@ extension Failure {
         case .timedOut: ETIMEDOUT
         case .gone: ENOENT
         case .refused: EACCES
-        case .damaged, .lengthContradicts, .broken, .untrusted, .troubled, .limited, .unusable: EIO
+        case .damaged, .lengthContradicts, .broken, .untrusted, .troubled, .limited, .turnedAway, .unusable: EIO
         case .cancelled: EINTR
         case .busy: EBUSY
         }
@@ -102,6 +102,11 @@ extension Failure {
 }
 
 extension Failure {
+    /// Whether the service itself answered that it is in trouble.
+    var isServiceTrouble: Bool {
+        if case .catalog(.source(.troubled)) = self { true } else { false }
+    }
+
     /// The cause and the remedy as text, or nil for answers that are no trouble: names that do not exist, interruptions.
     var explanation: String? {
         switch self {
@@ -112,8 +117,7 @@ extension Failure {
         case .ownersOnly: "it is its owner's own; mount with share=all to show it to other users"
         case .commandIsOwners: "only the mount's owner and root give commands; mount with share=all to let others"
         case .withheld:
-            "the service withholds this picture, and user.rankfs.withheld names the reason; where a service has accounts, "
-                + "`rankfs login` opens what is for members"
+            "the service withholds this picture, and user.rankfs.withheld names the reason; \(Self.members)"
         case .unlocated: "the source does not tell where this picture is; report it with the work's number"
         case .catalog(let error): Self.explanation(of: error)
         case .picture(let error): Self.explanation(of: error)
@@ -138,7 +142,9 @@ extension Failure {
         case .cancelled, .notPublished, .pastTheEnd: nil
         case .notFound: "the service says that it is gone; it may have been deleted by its author"
         case .needsSignIn: "the service shows this to signed-in users only; sign in with `rankfs login`"
+        case .withheld(let reason): "the service withholds this work (\(Reporter.printable(reason))); \(members)"
         case .limited(let wait): limited(wait)
+        case .turnedAway(let reason), .troubled(let reason): Reporter.printable(reason)
         case .unreachable(let reason): unreachable(reason)
         case .timedOut: timedOut
         case .offline: offline
@@ -159,18 +165,23 @@ extension Failure {
         case .refused(let reason):
             "the image host refuses the picture (\(Reporter.printable(reason))); "
                 + "sign in with `rankfs login` if it is for members"
-        case .damaged, .lengthContradicts, .broken:
+        case .damaged, .lengthContradicts:
             "what came is not the whole picture (\(Reporter.printable(error.text))); nothing of it was kept, read it again"
+        case .broken: "the picture did not come whole (\(Reporter.printable(error.text))); read it again"
         case .untrusted(let reason):
             "what answered is not the image host (\(Reporter.printable(reason))); "
                 + "check whether the network wants a sign-in or a proxy stands in between, then read it again"
         case .troubled(let status): "the image host answered \(status); it is in trouble, try again later"
         case .limited(let wait): limited(wait)
+        case .turnedAway(let reason): Reporter.printable(reason)
         case .busy(let directory):
             "another rankfs uses the cache directory \(Reporter.printable(directory)); choose another `cache_dir`"
         case .unusable(let reason): Reporter.printable(reason)
         }
     }
+
+    private static let members =
+        "where a service has accounts, `rankfs login` opens what is for members, and nothing opens what a country may not see"
 
     private static func unreachable(_ reason: String) -> String {
         "the service cannot be reached (\(Reporter.printable(reason))); check the network, then read it again"

@@ -45,7 +45,9 @@ package final class RankFileSystem: FileSystem {
         sizes = PictureSizes(tree)
         thumbnails = DirectoryThumbnails(tree)
         memory = MemoryReturn(later: configuration.later, giveBack: configuration.giveMemoryBack)
-        reporter = Reporter(now: configuration.now, later: configuration.later, say: configuration.report)
+        reporter = Reporter(
+            now: configuration.now, later: configuration.later, say: configuration.report,
+            troubled: configuration.troubled)
     }
 
     /// What the tables hold now.
@@ -70,8 +72,7 @@ package final class RankFileSystem: FileSystem {
         reply.statistics(
             Statistics(
                 blocks: UInt64(max(0, status.budget) / TreeLimits.blockSize),
-                freeBlocks: UInt64(free / TreeLimits.blockSize),
-                files: UInt64(max(0, status.storedPictures)), longestName: UInt32(TreeLimits.longestName)))
+                freeBlocks: UInt64(free / TreeLimits.blockSize), longestName: UInt32(TreeLimits.longestName)))
     }
 }
 

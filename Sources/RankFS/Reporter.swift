@@ -24,19 +24,22 @@ final class Reporter: Sendable {
     private let now: @Sendable () -> Int64
     private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
     private let say: @Sendable (String) -> Void
+    private let troubled: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - now: Unix seconds.
     ///   - later: Does something after so many seconds.
     ///   - say: Told each sentence.
+    ///   - troubled: Told what a service in trouble answered.
     init(
         now: @escaping @Sendable () -> Int64,
         later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
-        say: @escaping @Sendable (String) -> Void
+        say: @escaping @Sendable (String) -> Void, troubled: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.now = now
         self.later = later
         self.say = say
+        self.troubled = troubled
     }
 
     /// How many causes are remembered.
@@ -45,6 +48,7 @@ final class Reporter: Sendable {
     /// Reports a failing request if it is one worth a line.
     func report(_ failure: Failure, subject: @autoclosure () -> String) {
         guard let cause = failure.explanation else { return }
+        if failure.isServiceTrouble { troubled(cause) }
         let key = cause.filter { !$0.isASCII || !$0.isNumber }
         let subject = Self.printable(subject())
         let now = now()

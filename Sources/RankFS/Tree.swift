@@ -34,8 +34,7 @@ final class Tree: Sendable {
         self.source = source
         self.catalog = catalog
         self.cache = cache
-        animations = AnimationFiles(
-            source: source, catalog: catalog, cache: cache, renderer: renderer, isPrivate: configuration.isPrivate)
+        animations = AnimationFiles(renderer)
         desktops = Desktops(configuration.processes, now: configuration.monotonicNow)
         helpers = HelperFile.all(configuration)
     }
@@ -70,6 +69,33 @@ final class Tree: Sendable {
     func location(of entry: ListingEntry) throws(Failure) -> PictureLocation {
         guard let location = knownLocation(of: entry) else { throw .unlocated }
         return location
+    }
+
+    /// The size of an entry's picture, asked for; downloaded where no header tells it.
+    ///
+    /// - Parameters:
+    ///   - listing: The listing.
+    ///   - index: The entry.
+    ///   - wholeListing: Whether those of all entries are likely to be wanted.
+    /// - Returns: Bytes.
+    /// - Throws: What the host says, or who downloads.
+    func askedSize(_ listing: Listing, _ index: Int, wholeListing: Bool) async throws(Failure) -> Int64 {
+        do throws(CatalogError) {
+            return try await listing.resolveSize(at: index, wholeListing: wholeListing)
+        } catch .sizeNotTold {
+            let entry = listing.entries[index]
+            let request = PictureRequest(
+                id: entry.picture, location: try location(of: entry), size: nil,
+                isPrivate: configuration.isPrivate(listing.key), path: { listing.path(of: entry) })
+            return try await learnSize(of: request)
+        } catch { throw .catalog(error) }
+    }
+
+    /// Doubts the size of whatever was read and turned out to have another, so that the next `stat` asks again.
+    ///
+    /// Only another length does that: a cut or a portal's page says nothing of it.
+    func doubtSize(of picture: OpenPicture, after failure: Failure) {
+        if case .picture(.lengthContradicts) = failure, !picture.hasDigest { catalog.sizes.forget(picture.picture) }
     }
 
     /// Downloads a picture whose length no header tells, which is the only way to show a true size.

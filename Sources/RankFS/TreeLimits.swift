@@ -1,4 +1,5 @@
 import Rankings
+import Thumbnails
 
 /// Every number of the file system: its bound and the reason for it.
 enum TreeLimits {
@@ -53,12 +54,11 @@ enum TreeLimits {
     /// Bytes in a block of statfs, as `Statistics` counts them.
     static let blockSize: Int64 = 4096
 
-    /// Entries of a listing that thumbnails are made of before its further pages are asked: what a large window shows at once.
-    static let screenful = 100
+    /// Pictures of which a file manager is told with their thumbnails: what a window shows at once.
+    static let heldUp = 60
 
-    /// How long a visit may hold up what is told of entries: a day of 500 takes five seconds on a usual network, and on a bad one
-    /// names without thumbnails are better than none.
-    static let visit = Duration.seconds(20)
+    /// How long a visit may hold up what is told of entries, in all: an empty window is worse than one without thumbnails.
+    static let visit = ThumbnailSeeder.patience
 
     /// Entries that a program which watches a directory is told of at once before it shows itself as a file manager: so few have
     /// thumbnails before the look by which it does so is answered.
@@ -70,9 +70,8 @@ enum TreeLimits {
     /// How long such a program is waited for in all: it may be none.
     static let watch = Duration.milliseconds(1200)
 
-    /// How long after a link in `recent/` was read an open belongs to it: viewers that resolve a name first open it within that
-    /// time.
-    static let recentWay = Duration.seconds(60)
+    /// Threads of which it is remembered what they found by a further name: those between a lookup and an open are few.
+    static let rememberedFinders = 1000
 
     /// Entries that thumbnails are made of where a file manager only glances: Dolphin's preview of a directory shows four.
     static let glance = 8

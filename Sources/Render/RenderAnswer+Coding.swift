@@ -60,7 +60,7 @@ extension RenderAnswer {
         let answer: RenderAnswer
         switch (kind, job) {
         case (.files, .thumbnails(_, let edges)): answer = try files(&reader, count: edges.count)
-        case (.files, .webP): answer = try files(&reader, count: 1)
+        case (.files, .animation): answer = try files(&reader, count: 1)
         case (.film, .film(let request)): answer = try film(&reader, archive: request.length)
         case (.needs, .film(let request)):
             let ranges = try reader.list { (reader) throws(MessageReader.Nonsense) in try reader.range() }

@@ -16,8 +16,9 @@ extension RenderJob {
                 writer.write(stretch.offset)
                 writer.write(stretch.bytes)
             }
-        case .webP(let request):
-            writer.write(Kind.webP.rawValue)
+        case .animation(let request):
+            writer.write(Kind.animation.rawValue)
+            writer.write(request.format.rawValue)
             Self.write(request.frames, to: &writer)
             writer.write(request.place)
             writer.write(Int64(request.bound))
@@ -37,7 +38,7 @@ extension RenderJob {
     private enum Kind: Int64 {
         case thumbnails = 1
         case film = 2
-        case webP = 3
+        case animation = 3
     }
 
     private static func write(_ frames: [Frame], to writer: inout MessageWriter) {
@@ -62,9 +63,11 @@ extension RenderJob {
                 Stretch(offset: try reader.number(), bytes: try reader.data())
             }
             job = .film(request)
-        case .webP:
-            job = .webP(
-                WebPRequest(frames: try frames(&reader), place: try reader.range(), bound: try reader.count()))
+        case .animation:
+            guard let format = AnimationFormat(rawValue: try reader.number()) else { throw MessageReader.Nonsense() }
+            job = .animation(
+                AnimationRequest(
+                    format, frames: try frames(&reader), place: try reader.range(), bound: try reader.count()))
         }
         try reader.end()
         return job

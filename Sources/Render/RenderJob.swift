@@ -4,8 +4,8 @@ package enum RenderJob: Hashable, Sendable {
     case thumbnails(preview: [UInt8], edges: [Int])
     /// How an animation's frames, as they lie in their archive, make up a film.
     case film(FilmRequest)
-    /// The same frames as an animated WebP file; the archive comes as a descriptor.
-    case webP(WebPRequest)
+    /// The same frames as one file that picture viewers show; the archive comes as a descriptor.
+    case animation(AnimationRequest)
 
     /// An animation whose archive is known as far as some stretches of it.
     package struct FilmRequest: Hashable, Sendable {
@@ -23,14 +23,22 @@ package enum RenderJob: Hashable, Sendable {
         }
     }
 
-    package struct WebPRequest: Hashable, Sendable {
+    /// What frames are made into.
+    package enum AnimationFormat: Int64, Hashable, Sendable {
+        case webP = 1
+        case gif = 2
+    }
+
+    package struct AnimationRequest: Hashable, Sendable {
+        package var format: AnimationFormat
         package var frames: [Frame]
         /// Where the archive lies in the file that comes with it.
         package var place: Range<Int64>
         /// Most bytes of the result.
         package var bound: Int
 
-        package init(frames: [Frame], place: Range<Int64>, bound: Int) {
+        package init(_ format: AnimationFormat, frames: [Frame], place: Range<Int64>, bound: Int) {
+            self.format = format
             self.frames = frames
             self.place = place
             self.bound = bound
@@ -66,7 +74,7 @@ package enum RenderJob: Hashable, Sendable {
 
     /// Whether it may take minutes.
     package var isLong: Bool {
-        if case .webP = self { true } else { false }
+        if case .animation = self { true } else { false }
     }
 
     /// Most bytes of an answer on its way.
@@ -74,7 +82,7 @@ package enum RenderJob: Hashable, Sendable {
         switch self {
         case .thumbnails(_, let edges): edges.reduce(4096) { $0 + $1 * $1 * 4 + 4096 }
         case .film: Film.longestLiterals + (4096 + Film.mostPieces * 32)
-        case .webP(let request): request.bound + 4096
+        case .animation(let request): request.bound + 4096
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// One connection to a database file, in WAL mode, with its prepared statements kept.
 ///
@@ -23,6 +24,8 @@ package final class Connection {
     package let path: String
     private var handle: DatabaseHandle?
     private var statements: [String: Statement] = [:]
+    /// Device and inode of the file; nil for a database in memory.
+    private var identity: [UInt64]?
 
     /// Opens a file and sets WAL, `synchronous=NORMAL` and foreign keys.
     ///
@@ -41,6 +44,7 @@ package final class Connection {
         guard access == .readWrite else { return }
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=NORMAL")
+        identity = Self.identity(of: path)
     }
 
     /// Finishes with the file; every later call throws `.misuse`.
@@ -126,6 +130,38 @@ package final class Connection {
             if let handle, unsafe sqlite3_get_autocommit(handle.pointer) == 0 { try? execute("ROLLBACK") }
             throw error
         }
+    }
+
+    // MARK: - A file that was removed
+
+    private static func identity(of path: String) -> [UInt64]? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
+    }
+
+    /// Whether the file has lost its name while it is open: what is written goes with the connection.
+    package var isAstray: Bool { identity != nil && Self.identity(of: path) != identity }
+
+    /// Puts all that the database holds back under its name, with the directories above it, and closes this connection.
+    ///
+    /// - Returns: A connection to that.
+    /// - Throws: If another file has the name meanwhile, or none can be made; then this connection stays.
+    package func restored() throws(DatabaseError) -> Connection {
+        var parent = ""
+        for part in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
+            parent += part
+            if !parent.isEmpty { _ = unsafe mkdir(parent, 0o700) }
+            parent += "/"
+        }
+        guard unsafe access(path, F_OK) != 0 else {
+            throw DatabaseError(code: .cannotOpen, message: "another file has taken the place of \(path)")
+        }
+        // The log of the old file, should only that have been removed, is not the new one's.
+        for companion in ["-wal", "-shm"] { _ = unsafe unlink(path + companion) }
+        try run("VACUUM INTO ?", .text(path))
+        let connection = try Connection(path: path)
+        close()
+        return connection
     }
 
     // MARK: - Health

@@ -55,6 +55,7 @@ extension HTTPError {
         case .untrusted: "its certificate is not in order"
         case .refused: "the request was not sent"
         case .limited: "it asks to be left alone"
+        case .turnedAway: "what stands in front of it turns programs away"
         case .offline: "no request may leave"
         case .cancelled: "the request was ended"
         }
@@ -67,7 +68,10 @@ extension SourceError {
         switch self {
         case .notPublished, .pastTheEnd, .notFound: "it says that there is none"
         case .needsSignIn: "it wants an account"
+        case .withheld: "it withholds what was asked for"
         case .limited: "it asks to be left alone"
+        case .turnedAway: "what stands in front of it turns programs away"
+        case .troubled: "it is in trouble"
         case .unreachable: "it cannot be reached"
         case .timedOut: "it did not answer in time"
         case .offline: "no request may leave"
@@ -80,8 +84,8 @@ extension SourceError {
     /// Whether the service itself spoke, so that something has changed.
     package var isAnswer: Bool {
         switch self {
-        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .unreadable, .refused: true
-        case .limited, .unreachable, .timedOut, .offline, .cancelled: false
+        case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .withheld, .unreadable, .refused: true
+        case .limited, .turnedAway, .troubled, .unreachable, .timedOut, .offline, .cancelled: false
         }
     }
 }

@@ -63,7 +63,7 @@ package struct PacedAPI: Sendable {
     ) async throws(SourceError) -> (response: HTTPResponse, verdict: GateVerdict) {
         let response: HTTPResponse
         let verdict: GateVerdict
-        do {
+        do throws(HTTPError) {
             let asked = time.now()
             let ticket = try await gate.pass(
                 RequestUrgency.isBackground ? .unasked : priority,
@@ -78,7 +78,12 @@ package struct PacedAPI: Sendable {
                 url: url, headers: headers, priority: .reader, transferClass: .metadata, deadline: deadline,
                 bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api)
             request.finalStatuses = finalStatuses
-            response = try await send(request)
+            do throws(HTTPError) {
+                response = try await send(request)
+            } catch {
+                if case .turnedAway = error { outcome = .unsent }
+                throw error
+            }
             outcome = judge(response)
             verdict = outcome
         } catch {
@@ -109,6 +114,7 @@ extension SourceError {
             case .invalidAnswer(let reason), .redirectRefused(let reason), .refused(let reason): .unreadable(reason)
             case .tooLarge: .unreadable("\(service)'s answer is larger than \(PacedAPI.answerBytes >> 20) MiB.")
             case .limited(let seconds): .limited(retryAfter: seconds)
+            case .turnedAway(let reason): .turnedAway(reason)
             case .offline: .offline
             case .cancelled: .cancelled
             }

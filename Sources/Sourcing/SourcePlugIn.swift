@@ -21,6 +21,9 @@ package protocol SourcePlugIn: Sendable {
     /// The header lines with which both hosts are asked; never credentials.
     var headers: [String] { get }
 
+    /// Words of the service's addresses, which say nothing of a picture or person: recorded answers keep them.
+    var vocabulary: Set<String> { get }
+
     /// Asks the service for what the module takes for granted of it.
     ///
     /// - Parameter means: How to ask: each request once.
@@ -31,6 +34,7 @@ package protocol SourcePlugIn: Sendable {
 extension SourcePlugIn {
     package var accounts: (any AccountService)? { nil }
     package var headers: [String] { [] }
+    package var vocabulary: Set<String> { [] }
 
     package func examine(_ means: ExaminationMeans) async -> [Assumption]? { nil }
 }

@@ -18,6 +18,8 @@ package final class ThumbnailDirectory: Sendable {
 
     /// Bytes of a thumbnail that is read to see whether it is valid: four times the pixels of a large one.
     private static let longest = 1 << 20
+    /// How names of files that are being written begin.
+    static let temporaryPrefix = ".rankfs-"
     /// The standard's: nobody else may look.
     private static let directoryMode: mode_t = 0o700
     private static let fileMode: mode_t = 0o600
@@ -56,7 +58,7 @@ package final class ThumbnailDirectory: Sendable {
         let directory = "\(path)/\(thumbnail.size.directory)"
         guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
         let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
-        let temporary = "\(directory)/.rankfs-\(getpid())-\(name).png"
+        let temporary = "\(directory)/\(Self.temporaryPrefix)\(getpid())-\(name).png"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.fileMode)
         guard descriptor >= 0 else { return false }
         let isWritten = FileBytes.write(bytes, to: descriptor)

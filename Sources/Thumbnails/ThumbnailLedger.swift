@@ -53,7 +53,9 @@ package struct ThumbnailLedger: Sendable {
     package func clear() -> Tally {
         withLockedFile(O_RDWR) { descriptor, length in
             defer { _ = ftruncate(descriptor, 0) }
-            return tally(files(descriptor, length)) { unsafe unlink($0) == 0 }
+            let files = files(descriptor, length)
+            removeTemporaries(beside: files)
+            return tally(files) { unsafe unlink($0) == 0 }
         } ?? Tally()
     }
 
@@ -63,6 +65,17 @@ package struct ThumbnailLedger: Sendable {
     }
 
     // MARK: -
+
+    /// Removes what a process that ended while it wrote left beside the files.
+    private func removeTemporaries(beside files: [String]) {
+        let directories = Set(files.map { String($0[..<($0.lastIndex(of: "/") ?? $0.startIndex)]) })
+        for directory in directories {
+            for entry in (try? Directory.entries(at: directory)) ?? []
+            where entry.name.hasPrefix(ThumbnailDirectory.temporaryPrefix) {
+                unsafe unlink("\(directory)/\(entry.name)")
+            }
+        }
+    }
 
     /// Removes the older half, and goes on in a new file.
     private func thinOut(_ descriptor: Int32, _ length: Int, adding line: [UInt8]) -> Bool {

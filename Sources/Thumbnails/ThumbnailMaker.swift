@@ -1,5 +1,5 @@
 import Dispatch
-internal import HTTP
+package import HTTP
 package import ImageHost
 import Rankings
 package import Render
@@ -62,11 +62,8 @@ package final class ThumbnailMaker: Sendable {
         self.renderer = renderer
     }
 
-    /// What the image host may be asked at once.
-    var slots: TransferSlots { host.slots }
-
     /// Makes what is missing of one picture in the user's own store.
-    package func make(_ job: ThumbnailJob) async -> Outcome {
+    package func make(_ job: ThumbnailJob, priority: TransferPriority) async -> Outcome {
         guard let home else { return .useless }
         let missing = await onQueue { self.missing(job, in: home) }
         guard !missing.isEmpty else { return .present }
@@ -75,7 +72,7 @@ package final class ThumbnailMaker: Sendable {
         var images = await kept(job)
         if images == nil { images = await onQueue { Self.ownImages(of: job, in: home) } }
         if images == nil {
-            let asked = await ask(job)
+            let asked = await ask(job, priority)
             guard let made = asked.images else { return asked.outcome }
             (images, received) = (made, asked.received)
         }
@@ -90,7 +87,7 @@ package final class ThumbnailMaker: Sendable {
 
     /// Makes the thumbnails of one picture for whoever asks for them, and keeps them.
     package func makeShared(_ job: ThumbnailJob) async -> Outcome {
-        let asked = await ask(job)
+        let asked = await ask(job, .shown)
         guard let images = asked.images else { return asked.outcome }
         await keep(images, job)
         return .made(files: images.count, bytes: asked.received)
@@ -119,9 +116,9 @@ package final class ThumbnailMaker: Sendable {
     }
 
     /// Asks for the preview and makes the images; nothing of it is stored yet.
-    private func ask(_ job: ThumbnailJob) async -> Asked {
+    private func ask(_ job: ThumbnailJob, _ priority: TransferPriority) async -> Asked {
         guard !known.withLock({ $0.useless.contains(job.preview.url) }) else { return Asked(outcome: .useless) }
-        switch await host.preview(at: job.preview, within: Self.patience) {
+        switch await host.preview(at: job.preview, within: Self.patience, priority: priority) {
         case .failed: return Asked()
         case .useless: return Asked(outcome: refuse(job))
         case .bytes(let preview): return await asked(job, preview)

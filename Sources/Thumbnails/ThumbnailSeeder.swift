@@ -2,10 +2,11 @@ package import HTTP
 import Rankings
 import Synchronization
 
-/// Seeds the thumbnails of directories that desktops look at, the first screenful at once, the rest bit by bit; and gives
-/// single ones to whoever asks for them in a shared store.
+/// Seeds the thumbnails of directories that desktops look at, in their order and many side by side; and gives single ones to whoever
+/// asks for them in a shared store.
 ///
-/// Each picture costs one request for a small preview, at a preload's priority, and only if its thumbnails are missing.
+/// Each picture costs one request for a small preview, and only if its thumbnails are missing. Those that a window shows first go
+/// before what nobody waits for.
 ///
 /// ## Concurrency
 ///
@@ -19,33 +20,51 @@ package actor ThumbnailSeeder {
         package var bytes: Int64 = 0
     }
 
-    /// Pictures that a large window shows at once: what the look may wait for.
-    static let screenful = 100
-    /// How long a look may wait for it; file managers show an empty window meanwhile.
+    /// A directory whose thumbnails are made.
+    private struct Work {
+        let directory: String
+        /// All pictures that were told of since it began, in order.
+        var jobs: [ThumbnailJob] = []
+        /// How many of them were begun.
+        var begun = 0
+        var underWay = 0
+        var failures = 0
+        /// Files written.
+        var files = 0
+
+        var isWaiting: Bool { begun < jobs.count }
+    }
+
+    /// Pictures that a large window shows at once: some file managers read those whose thumbnails are not there when it appears.
+    package static let screenful = 100
+    /// How long somebody may wait for thumbnails; file managers show an empty window meanwhile.
     package static let patience: Duration = .seconds(2)
-    /// Pictures behind the first screenful that are worked off before another directory's turn may come.
-    static let atATurn = 24
+    /// Previews asked for at once: the streams that servers allow on one connection (nginx).
+    ///
+    /// Which of them are sent is the transport's to say; more would only grow old in its line.
+    static let atOnce = 128
+    /// How many of those that a window shows may be late before the others begin.
+    static let stragglers = 8
     /// How long a file manager may take to note that its thumbnailer failed.
     static let noteTime: Duration = .seconds(10)
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
 
-    /// Previews asked for at once: as many as may ever be under way; which of them are, is not decided here.
-    let atOnce: Int
     private let maker: ThumbnailMaker
     private let time: TimeSource
     private let mayAsk: @Sendable () -> Bool
     private let report: @Sendable (String) -> Void
     private nonisolated let counted = Mutex(Figures())
     private nonisolated let turns = ThumbnailTurns()
-    private var screens: [String: Task<Bool, Never>] = [:]
+    /// The directory that was looked at last is the last one, and goes first.
+    private var works: [Work] = []
+    private var underWay = 0
+    /// Ends with the pause that the bound on bytes asks for.
+    private var pause: Task<Void, Never>?
     /// Pictures that are made for the user's own store: the same one under other paths is another job.
     private var own: [ThumbnailJob: Task<ThumbnailMaker.Outcome, Never>] = [:]
     /// Pictures that are made for a shared store, likewise.
     private var shared: [String: Task<Void, Never>] = [:]
-    /// Directories with pictures behind the first screenful; the last one that was looked at goes first.
-    private var rests: [(directory: String, jobs: ArraySlice<ThumbnailJob>)] = []
-    private var restWorker: Task<Void, Never>?
     /// Pictures of which file managers are told that their thumbnailers failed, and note it.
     private var refused: [ThumbnailJob] = []
     private var sweeper: Task<Void, Never>?
@@ -62,7 +81,6 @@ package actor ThumbnailSeeder {
         report: @escaping @Sendable (String) -> Void
     ) {
         self.maker = maker
-        atOnce = maker.slots.ahead
         self.time = time
         self.mayAsk = mayAsk
         self.report = report
@@ -95,65 +113,50 @@ package actor ThumbnailSeeder {
         }
     }
 
-    /// Seeds a directory; returns once its first screenful is there.
+    /// Seeds pictures of a directory, behind those that it was seeded with before; returns when all of them were tried.
     package func seed(_ directory: String, _ jobs: [ThumbnailJob]) async {
-        guard !isClosed, !jobs.isEmpty else { return }
-        if let screen = screens[directory] {
-            // Another look, which may know of fewer pictures: desktops look more than once, and listings grow.
-            if await screen.value { postpone(directory, jobs.dropFirst(Self.screenful)) } else { turns.passed(jobs) }
-            return
-        }
-        turns.expect(jobs)
-        let screen = Task { await run(jobs.prefix(Self.screenful), of: directory) }
-        screens[directory] = screen
-        let isFine = await screen.value
-        screens[directory] = nil
-        if isFine { postpone(directory, jobs.dropFirst(Self.screenful)) } else { turns.passed(jobs) }
+        add(directory, jobs)
+        for job in jobs { await turns.wait(for: job) }
     }
 
-    /// All of a directory is about to be seeded, bit by bit, until ``end(_:isGivenUp:)``.
-    package nonisolated func begin(_ directory: String) { turns.begin(directory) }
-
-    /// Which entries of a directory that is being seeded nobody has taken for ``expect(_:of:)`` yet.
-    ///
-    /// - Parameters:
-    ///   - directory: Which.
-    ///   - count: How many entries of it are known.
-    /// - Returns: Their places; nil if there are none, or if it is not being seeded.
-    package nonisolated func newPlaces(of directory: String, upTo count: Int) -> Range<Int>? {
-        turns.newPlaces(of: directory, upTo: count)
+    /// Begins to seed pictures of a directory, behind those that it was seeded with before.
+    package func add(_ directory: String, _ jobs: [ThumbnailJob]) {
+        guard !isClosed, !jobs.isEmpty else { return turns.passed(jobs) }
+        expect(jobs)
+        var work = Work(directory: directory)
+        if let index = works.firstIndex(where: { $0.directory == directory }) { work = works.remove(at: index) }
+        // What was tried is looked at again: who expects it is to hear of it.
+        let waiting = Set(work.jobs[work.begun...].map(\.preview.url))
+        work.jobs += jobs.filter { !waiting.contains($0.preview.url) }
+        works.append(work)
+        pump()
     }
 
-    /// Notes that pictures of a directory that is being seeded will have their turn.
-    package nonisolated func expect(_ jobs: [ThumbnailJob], of directory: String) {
-        turns.expect(jobs, of: directory)
-    }
-
-    /// All that is known of a directory was seeded or is about to be.
-    ///
-    /// - Parameters:
-    ///   - directory: Which.
-    ///   - isGivenUp: Whether the rest of it could not be had, so that nobody is to wait for what was expected.
-    package nonisolated func end(_ directory: String, isGivenUp: Bool = false) {
-        turns.end(directory, isGivenUp: isGivenUp)
-    }
+    /// Notes that pictures are about to be seeded.
+    package nonisolated func expect(_ jobs: [ThumbnailJob]) { turns.expect(jobs) }
 
     /// Whether a picture is one of those whose thumbnails are still to be made.
     package nonisolated func isExpected(_ job: ThumbnailJob) -> Bool { turns.isExpected(job) }
 
-    /// Returns once a picture's thumbnails were tried, or the patience of a look is over; at once if nobody seeds them.
-    package nonisolated func waitForTurn(of job: ThumbnailJob) async {
-        await wait { [turns] in await turns.wait(for: job) }
+    /// Returns once a picture's thumbnails were tried, or a time is over; at once if nobody seeds them.
+    package nonisolated func waitForTurn(of job: ThumbnailJob, atMost longest: Duration = patience) async {
+        await wait(atMost: longest) { [turns] in await turns.wait(for: job) }
     }
 
     /// Makes the thumbnails of one picture in the user's own store at once, for a file manager's thumbnailer that would read
     /// the picture for them and will be refused it; false if they are not to be had.
     ///
-    /// What the file manager notes of the failure is removed soon after: it would outlive the thumbnails.
+    /// After the patience of a look they are on their way, and reading the picture would take longer. What the file manager notes of
+    /// the failure is removed soon after: it would outlive the thumbnails.
     package func seedInPlaceOfThumbnailer(_ job: ThumbnailJob) async -> Bool {
         guard !isClosed, mayAsk() else { return false }
-        switch await make(job) {
-        case .present: break
+        let outcome = Mutex<ThumbnailMaker.Outcome?>(nil)
+        await wait {
+            let made = await self.make(job, .shown)
+            outcome.withLock { $0 = made }
+        }
+        switch outcome.withLock({ $0 }) {
+        case .present, nil: break
         case .made(let files, _) where files > 0: break
         case .made, .useless, .failed: return false
         }
@@ -164,18 +167,11 @@ package actor ThumbnailSeeder {
 
     /// Returns once a directory's thumbnails are made, or the patience of a look is over; at once if none are being made.
     package nonisolated func waitForThumbnails(of directory: String) async {
-        guard await isSeeding(directory) else { return }
-        await wait { await self.finish() }
+        guard let jobs = await seeded(directory) else { return }
+        await wait { [turns] in for job in jobs { await turns.wait(for: job) } }
     }
 
-    private func isSeeding(_ directory: String) -> Bool {
-        screens[directory] != nil || rests.contains { $0.directory == directory }
-    }
-
-    private func finish() async {
-        for screen in screens.values { _ = await screen.value }
-        await restWorker?.value
-    }
+    private func seeded(_ directory: String) -> [ThumbnailJob]? { works.first { $0.directory == directory }?.jobs }
 
     private func sweep() async {
         while !refused.isEmpty, !isClosed {
@@ -210,76 +206,81 @@ package actor ThumbnailSeeder {
     /// Ends the work; what is under way ends with the transport.
     package func close() async {
         isClosed = true
-        rests = []
+        works = []
         sweeper?.cancel()
         await maker.removeFailures(of: refused)
         refused = []
-        restWorker?.cancel()
-        for screen in screens.values { screen.cancel() }
+        pause?.cancel()
         for task in own.values { task.cancel() }
         for task in shared.values { task.cancel() }
         turns.end()
     }
 
-    // MARK: - The rest
-
-    private func postpone(_ directory: String, _ jobs: ArraySlice<ThumbnailJob>) {
-        guard !jobs.isEmpty, !isClosed else { return }
-        let former = rests.first { $0.directory == directory }?.jobs ?? []
-        let known = Set(former.map(\.preview.url))
-        rests.removeAll { $0.directory == directory }
-        rests.append((directory, former + jobs.filter { !known.contains($0.preview.url) }))
-        turns.expect(jobs)
-        if restWorker == nil { restWorker = Task { await workOff() } }
-    }
-
-    private func workOff() async {
-        while let (directory, jobs) = rests.last, !isClosed {
-            let isFine = await run(jobs.prefix(Self.atATurn), of: directory)
-            // The directory may have been looked at again meanwhile, and others with it.
-            if let index = rests.firstIndex(where: { $0.directory == directory && $0.jobs.first == jobs.first }) {
-                rests[index].jobs = rests[index].jobs.dropFirst(Self.atATurn)
-                if !isFine { turns.passed(rests[index].jobs) }
-                if !isFine || rests[index].jobs.isEmpty { rests.remove(at: index) }
-            }
-            if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }
-        }
-        restWorker = nil
-    }
-
     // MARK: - Some pictures
 
-    /// Makes the thumbnails of some pictures, in order, some at once; false if the network is in trouble or not to be asked.
-    private func run(_ jobs: ArraySlice<ThumbnailJob>, of directory: String) async -> Bool {
-        defer { turns.passed(jobs) }
-        guard mayAsk() else { return false }
-        var failures = 0
-        var files = 0
-        var waiting = jobs
-        await withTaskGroup(of: ThumbnailMaker.Outcome.self) { group in
-            for job in jobs.prefix(atOnce) { group.addTask { await self.make(job) } }
-            waiting = waiting.dropFirst(atOnce)
-            for await outcome in group {
-                switch outcome {
-                case .made(let made, _): files += made
-                case .failed: failures += 1
-                case .present, .useless: break
-                }
-                guard failures < Self.mostFailures, !isClosed, mayAsk(), let job = waiting.popFirst() else { continue }
-                group.addTask { await self.make(job) }
+    /// Begins what may be under way now, in order; gives a directory up if the network is in trouble or not to be asked.
+    private func pump() {
+        while underWay < Self.atOnce, pause == nil, let place = works.lastIndex(where: \.isWaiting) {
+            guard works[place].failures < Self.mostFailures, mayAsk() else {
+                turns.passed(works[place].jobs[works[place].begun...])
+                works[place].begun = works[place].jobs.count
+                settle(works[place].directory)
+                continue
             }
+            let isShown = works[place].begun < Self.screenful
+            // The sizes of a directory, which its window waits for as well, go in between.
+            if works[place].begun == Self.screenful, works[place].underWay > Self.stragglers { return }
+            if !isShown, let wait = pace.wait(now: time.now()) { return rest(wait) }
+            let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
+            works[place].begun += 1
+            works[place].underWay += 1
+            underWay += 1
+            Task { await self.seed(job, of: directory, isShown ? .shown : .preload) }
         }
+    }
+
+    private func seed(_ job: ThumbnailJob, of directory: String, _ priority: TransferPriority) async {
+        let outcome = await make(job, priority)
+        underWay -= 1
+        if let place = works.firstIndex(where: { $0.directory == directory }) {
+            works[place].underWay -= 1
+            switch outcome {
+            case .made(let made, _): works[place].files += made
+            case .failed: works[place].failures += 1
+            case .present, .useless: break
+            }
+            settle(directory)
+        }
+        pump()
+    }
+
+    /// Forgets a directory of which everything was tried.
+    private func settle(_ directory: String) {
+        guard let place = works.firstIndex(where: { $0.directory == directory }), !works[place].isWaiting,
+            works[place].underWay == 0
+        else { return }
+        let files = works.remove(at: place).files
         if files > 0 { report("made \(files) thumbnails for \(directory)") }
-        return failures < Self.mostFailures
+    }
+
+    private func rest(_ duration: Duration) {
+        pause = Task {
+            _ = try? await time.sleep(duration)
+            pause = nil
+            if !isClosed { pump() }
+        }
     }
 
     /// Makes one, once for all who want it meanwhile.
-    private func make(_ job: ThumbnailJob) async -> ThumbnailMaker.Outcome {
-        if let task = own[job] { return await task.value }
-        let task = Task { await maker.make(job) }
-        own[job] = task
+    private func make(_ job: ThumbnailJob, _ priority: TransferPriority) async -> ThumbnailMaker.Outcome {
+        // Its length may become known between two looks.
+        var key = job
+        key.length = nil
+        if let task = own[key] { return await task.value }
+        let task = Task { await maker.make(job, priority: priority) }
+        own[key] = task
         let outcome = await task.value
-        own[job] = nil
+        own[key] = nil
         turns.passed([job])
         if case .made(let files, let bytes) = outcome { count(files, bytes) }
         return outcome

@@ -156,7 +156,7 @@ final class ExampleFileSystem: FileSystem {
     }
 
     func statistics(_ request: InodeRequest, reply: StatisticsReply) {
-        reply.statistics(Statistics(blocks: 1 << 20, freeBlocks: 0, files: 1000, longestName: 255))
+        reply.statistics(Statistics(blocks: 1 << 20, freeBlocks: 0, longestName: 255))
     }
 
     func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {

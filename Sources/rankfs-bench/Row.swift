@@ -5,6 +5,7 @@ enum Row: CaseIterable {
     case listingAgain, restartedListing, restartedReading, restartedDisk, dropped, droppedDisk, droppedProcessor, cached
     case direct, directTogether, stat
     case idle, idleOwn, peak, start, disk
+    case shown60, thumbnails60, shown150, thumbnails150, shown300, thumbnails300
 
     /// Title, unit, digits behind the point, and bars: over TLS and HTTP/2, and plain.
     private var description: (title: String, unit: String, digits: Int, bars: (Double?, Double?)) {
@@ -38,6 +39,12 @@ enum Row: CaseIterable {
         case .idleOwn: ("  of that no file's", "MB", 1, (nil, nil))
         case .peak: ("peak of memory while copying", "MB", 1, (40, 40))
         case .start: ("start to answering mount", "ms", 0, (300, 300))
+        case .shown60: ("a file manager's first look, 60 ms away", "s", 2, (1.5, 2))
+        case .shown150: ("a file manager's first look, 150 ms away", "s", 2, (nil, nil))
+        case .shown300: ("a file manager's first look, 300 ms away", "s", 2, (3, 5))
+        case .thumbnails60: ("  all of its thumbnails", "s", 2, (4, 5))
+        case .thumbnails150: ("  all of its thumbnails", "s", 2, (nil, nil))
+        case .thumbnails300: ("  all of its thumbnails", "s", 2, (8, 12))
         case .disk: ("program, stripped, and libraries of its own", "MB", 1, (15, 15))
         }
     }

@@ -2,7 +2,7 @@ import Glibc
 
 /// What all subjects are measured on: an origin with the design's conditions, what stands before it on a wire, and a directory.
 final class Site {
-    /// Milliseconds before each answer.
+    /// Milliseconds before each answer, unless told.
     static let latency = 60
     /// Bytes a second of each answer.
     static let rate = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ final class Site {
     private let address: String
 
     /// Starts the origin, and nginx before it where the wire is a secure one.
-    init(programs: String, wire: Wire) {
+    init(programs: String, wire: Wire, latency: Int = Site.latency) {
         self.programs = programs
         self.wire = wire
         var template = Array("/tmp/rankfs-bench-XXXXXX".utf8CString)
@@ -31,7 +31,7 @@ final class Site {
         origin = Child(
             [
                 "\(programs)/rankfs-origin", "--port", "0", "--log", "\(directory)/origin.log", "--latency",
-                "\(Self.latency)", "--rate", "\(Self.rate)", "--no-chunked", "--large",
+                "\(latency)", "--rate", "\(Self.rate)", "--no-chunked", "--large",
             ], output: "\(directory)/origin.out")
         var found = ""
         let announced = "\(directory)/origin.out"

@@ -90,11 +90,13 @@ final class Rankfs: Subject {
     }
 
     var dayDirectory: String { "\(mountPoint)/ranking/daily/\(Site.day)" }
+    /// Where thumbnails go, in place of the user's own store.
+    var home: String { "\(site.directory)/home" }
 
     var command: [String] {
         let authority = site.authority.map { ",ca_file=\($0)" } ?? ""
         return [
-            "\(site.programs)/rankfs", "mount", "-f", "pixiv", mountPoint, "-o",
+            "env", "XDG_CACHE_HOME=\(home)", "\(site.programs)/rankfs", "mount", "-f", "pixiv", mountPoint, "-o",
             "api_url=\(site.url),image_url=\(site.url),cache_dir=\(cache),rate=1000,cache_free=0\(authority)",
         ]
     }

@@ -10,7 +10,7 @@ struct Workload: Sendable {
         Workload(name: "listing", run: listing), Workload(name: "first", run: first),
         Workload(name: "heads", run: heads), Workload(name: "together", run: together),
         Workload(name: "paging", run: paging), Workload(name: "copying", run: copying),
-        Workload(name: "warm", run: warm), Workload(name: "restart", run: restart),
+        Workload(name: "warm", run: warm), Workload(name: "restart", run: restart), Workload(name: "look", run: look),
     ]
 
     /// The names of the day, and its `ls -l`: cold, and once more.

@@ -28,7 +28,8 @@ import Testing
         "RankFS": ["Posix", "Rankings", "Digests", "Fuse", "Catalog", "ImageCache", "Render", "Thumbnails"],
         "Origin": ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
         "rankfs": [
-            "Rankings", "Posix", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost", "Catalog",
+            "Rankings", "Posix", "Digests", "HTTP", "SQLite", "Sourcing", "Pixiv", "Danbooru", "Moebooru", "ImageHost",
+            "Catalog",
             "ImageCache", "ObjectStore", "Tier", "Fuse", "Render", "Thumbnails", "RankFS", "CSystemd", "CLinux",
         ],
         "rankfs-render": ["Media", "Render", "Posix", "CLinux"],

@@ -37,7 +37,7 @@ PROGRAMS = {
 }
 LABELS = {
     "page": "Open the Page of the Work", "author": "Go to the Author", "pages": "All Pages of the Work",
-    "keep": "Keep", "release": "Release", "refresh": "Ask Again",
+    "keep": "Keep", "release": "Release", "refresh": "Ask Again", "save": "Save Pictures To…",
 }
 
 
@@ -45,7 +45,7 @@ class Manager:
     """One file manager on the desk."""
 
     # Letters that open the menu and choose in it; Dolphin's are its own choice, so there arrows go.
-    LETTERS = {"page": "p", "author": "u", "pages": "a", "keep": "e", "release": "l", "refresh": "g"}
+    LETTERS = {"page": "p", "author": "u", "pages": "a", "keep": "e", "release": "l", "refresh": "g", "save": "s"}
     # From the end of Dolphin's menu of a file, and of a folder: Properties, Activities, Share, Rankings.
     FROM_END = 4
 
@@ -150,7 +150,7 @@ class Trial:
     def effect(self, action, path):
         """A question whether the action has been done, which says how that is seen."""
         notices, calls, marks = len(self.desk.notices()), len(self.desk.called()), len(self.origin.get_log())
-        work = os.getxattr(path, "user.rankfs.work").decode()
+        work = os.getxattr(path, "user.rankfs.work").decode() if os.path.isfile(path) else ""
         authors, author = author_of(path)
 
         def kept(value, word):
@@ -164,6 +164,14 @@ class Trial:
         def folder(kind, number):
             return self.desk.titled(self.name, number) and f"window of {kind}/{number}"
 
+        def saved(path):
+            # A day in by-date is a link; its pictures are saved where they are.
+            copy = self.desk.saved + os.path.realpath(path).removeprefix(self.mount)
+            said = [notice for notice in self.desk.notices()[notices:] if notice.startswith("Saved in ")]
+            names = os.listdir(path) if os.path.isdir(path) else None
+            is_whole = names and os.path.isdir(copy) and set(os.listdir(copy)) == set(names) or not names and os.path.exists(copy)
+            return said and is_whole and f"{len(names) if names else 1} saved; {said[-1]}"
+
         def asked():
             page = self.service.page(self.service.day, 1)
             paths = [entry["path"] for entry in self.origin.get_log()[marks:] if page in entry["path"]]
@@ -171,7 +179,8 @@ class Trial:
             return paths and any("refreshed" in notice for notice in said) and f"asked again; {said[-1]}"
 
         return {"page": page, "author": lambda: folder(authors, author), "pages": lambda: folder("works", work),
-                "keep": lambda: kept("yes", "pinned"), "release": lambda: kept("no", "released"), "refresh": asked}[action]
+                "keep": lambda: kept("yes", "pinned"), "release": lambda: kept("no", "released"), "refresh": asked,
+                "save": lambda: saved(path)}[action]
 
     def seen(self, effect, seconds=25):
         end = time.monotonic() + seconds
@@ -191,7 +200,19 @@ class Trial:
         self.manager.choose("refresh", ("keep", "release", "refresh"))
         result = self.seen(effect)
         self.manager.close()
-        return "ask again" if result != "no" else "no"
+        if result == "no":
+            return "no"
+        # The same day as a link, by mouse: what copying it cannot do.
+        mode, year, month = self.service.mode, *self.service.day.split("-")[:2]
+        self.manager.open(f"{self.mount}/by-date/{mode}/{year}/{month}")
+        self.manager.select(self.service.day)
+        self.manager.open_menu("link")
+        effect = self.effect("save", f"{self.mount}/by-date/{mode}/{year}/{month}/{self.service.day}")
+        self.manager.choose("save", ("keep", "release", "refresh", "save"))
+        result = self.seen(effect, 120)
+        self.desk.picture(self.name + "-saved")
+        self.manager.close()
+        return f"ask again; {result}"
 
     def elsewhere(self):
         """Outside of the mount nothing may be shown."""
@@ -311,7 +332,7 @@ def main(words):
     with open(os.path.join(out, "actions.md"), "w") as file:
         file.write("\n".join([*said, "", *lines]) + "\n")
     print("\n".join(lines))
-    bad = any(": no" in line for line in said) or any(any(value.startswith("no:") or value == "no" for value in row.values()) or row["elsewhere"] != "nothing" for row in rows.values())
+    bad = any(": no" in line for line in said) or any(any(value.startswith("no:") or value == "no" or value.endswith("; no") for value in row.values()) or row["elsewhere"] != "nothing" for row in rows.values())
     return 1 if bad else 0
 
 

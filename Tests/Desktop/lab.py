@@ -151,7 +151,8 @@ class Lab:
 
     def mount(self, *more):
         """Mounts at HOME/Rankings with the rate that rankfs has by itself: what desktops ask for must fit into it."""
-        words = [f"api_url={self.origin.url}", f"image_url={self.origin.url}", f"cache_dir={self.cache}", *self.options, *more]
+        address, options = self.origin.address, [*self.origin.mount_options, *self.options, *more]
+        words = [f"api_url={address}", f"image_url={address}", f"cache_dir={self.cache}", *options]
         self.daemon = self._start(
             "rankfs", [f"{parts.PROGRAMS}/rankfs", "mount", "-f", self.origin.service.name, self.mount_path, "-o", ",".join(words)])
         wait_for(lambda: self.is_mounted() or self.daemon.poll() is not None, "the mount")

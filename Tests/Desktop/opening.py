@@ -31,15 +31,16 @@ def is_withheld(path):
 
 def watch_thumbnails(run, manager, row, step):
     """Looks at the screen until it shows thumbnails only; how many seconds after the window came, or None within SOON."""
-    seconds, own, same, moment = None, 0, 0, 0
+    first, seconds, own, same, moment = None, None, 0, 0, 0
     while moment < SOON * 2:
         moment = time.monotonic() - manager.shown
         own, same = look.thumbnails(run.picture(manager.windows, manager.name, step), run.service.alike)
+        first = first or (moment if own >= 8 else None)
         if own >= 8 and same <= own // 8:
             seconds = moment
             break
-        time.sleep(0.5)
-    row.note(f"on the screen: {own} thumbnails, {same} generic icons {moment:.1f} s after the window")
+        time.sleep(0.1)
+    row.note(f"on the screen: first pictures {first or moment:.1f} s, {own} thumbnails and {same} generic icons {moment:.1f} s after the window")
     row.promise(seconds is not None and seconds <= SOON, f"thumbnails on the screen within {SOON:.0f} s")
     return seconds
 
@@ -63,9 +64,9 @@ def settle(lab, since, limit=150):
     return made_last - since
 
 
-def opening(run, program, name, where):
+def opening(run, program, name, where, **origin):
     """Opens a directory with fresh caches and judges what that costs and shows."""
-    origin = run.origin()
+    origin = run.origin(**origin)
     kind = ALL[program]
     with Lab(run.place, origin, desktop=kind.desktop) as lab:
         manager = kind(lab)
@@ -104,6 +105,13 @@ def opening(run, program, name, where):
 @scenario("open-day", ALL)
 def open_day(run, program):
     opening(run, program, "open-day", lambda lab: lab.day(run.service.recent(1)[0]))
+
+
+@scenario("open-far", ALL)
+def open_far(run, program):
+    """A day that nobody has seen of a service 60, 150 and 300 ms away, by TLS and HTTP/2."""
+    for latency in (60, 150, 300):
+        opening(run, program, f"open-far-{latency}", lambda lab: lab.day(run.service.recent(1)[0]), latency=latency, secure=True)
 
 
 @scenario("open-latest", ALL)
@@ -156,6 +164,7 @@ def parent(run, program):
             if program != "dolphin" and step == "up":
                 # Only Dolphin draws previews of folders; the others count entries at most, and GIO's programs stat(2) each of them.
                 row.promise(row.tally.previews == 0, "no preview of what nobody looks at")
+                row.promise(row.tally.heads == 0, "no size of what is only counted")
             failed = thumbs.failures(lab.thumbnails)
             row.promise(not failed, f"no record of failure ({len(failed)})")
             run.add(row)
@@ -173,3 +182,23 @@ def judge_walk(row, origin, mark=0):
         row.note(f"API requests in the first minute {first}, in the worst later one {later}")
         most, most_later = origin.service.walk
         row.promise(first <= most and later <= most_later, f"{most} API requests in the first minute, {most_later} in each later one")
+
+
+@scenario("month", ALL)
+def month(run, program):
+    """A month of `by-date/`, of which nobody has been to any day: what counts and previews may cost in all."""
+    origin = run.origin()
+    with Lab(run.place, origin, desktop=ALL[program].desktop) as lab:
+        manager, row = ALL[program](lab), Row("month", program)
+        year, number, _ = run.service.recent(1, skip=40)[0].split("-")
+        manager.open(lab.path("by-date", run.service.mode, year, number))
+        lab.quiet(6, 100)
+        run.picture(manager.windows, program, "month")
+        row.tally, row.dialogs = origin.tally(), manager.dialogs() | manager.windows.complaints()
+        judge_walk(row, origin)
+        # Only Dolphin draws previews: of eight days, of eight pictures each.
+        is_drawn = program == "dolphin"
+        row.promise(row.tally.heads <= 64 * is_drawn, "no size of what nobody looks at")
+        row.promise(row.tally.api <= 16 or not is_drawn, "16 API requests")
+        run.add(row)
+        manager.close()

@@ -15,23 +15,31 @@ from table import Row
 
 @scenario("typed-day", ALL)
 def typed_day(run, program):
-    """A day that is not listed, typed once."""
+    """Days that are not listed, each typed once: from above, from among their own mode's days, and of another mode."""
     origin = run.origin()
     with Lab(run.place, origin, "top=50", desktop=ALL[program].desktop) as lab:
-        manager, row = ALL[program](lab), Row("typed-day", program)
+        manager, days = ALL[program](lab), run.service.recent(4, skip=60)
         manager.open(lab.path("ranking"))
-        mark, day = origin.mark(), run.service.recent(1, skip=60)[0]
-        try:
-            row.note(f"there after {manager.go(lab.day(day), 25, tries=1):.1f} s")
-        except Stuck as stuck:
-            row.promise(False, f"the first try leads there ({stuck})"[:300])
-        lab.quiet(4, 60)
-        run.picture(manager.windows, program, "typed-day")
-        row.tally = origin.tally(mark)
-        row.dialogs = manager.dialogs() | manager.windows.complaints()
-        row.promise(row.tally.pictures == 0, "0 pictures read")
-        row.promise(not row.dialogs, "no dialog")
-        run.add(row)
+        lab.quiet(3, 30)
+        other = os.path.join(lab.path("ranking"), run.service.other_mode)
+        for step, before, target in (("from-above", None, lab.day(days[0])), ("from-a-day", None, lab.day(days[1])),
+                                     ("from-its-mode", lab.ranking, lab.day(days[2])),
+                                     ("other-mode", None, os.path.join(other, days[3]))):
+            if before:
+                manager.go(before)
+                lab.quiet(3, 30)
+            mark, row = origin.mark(), Row("typed-day-" + step, program)
+            try:
+                row.note(f"there after {manager.go(target, 25, tries=1):.1f} s")
+            except Stuck as stuck:
+                row.promise(False, f"the first try leads there ({stuck})"[:300])
+            lab.quiet(4, 60)
+            run.picture(manager.windows, program, "typed-day", step)
+            row.tally = origin.tally(mark)
+            row.dialogs = manager.dialogs() | manager.windows.complaints()
+            row.promise(row.tally.pictures == 0, "0 pictures read")
+            row.promise(not row.dialogs, "no dialog")
+            run.add(row)
         manager.close()
 
 
@@ -120,6 +128,8 @@ def nautilus_properties(run, program):
         row.note(f"{count} entries; said: {[text for text in said if re.search('item|unread|total', text)][:4]}")
         row.promise(any(re.search(rf"\b{count} (items|files)", text) for text in said), f"{count} items shown")
         row.promise(not any("unreadable" in text for text in said), "nothing unreadable")
+        size = sum(os.path.getsize(os.path.join(lab.day(day), name)) for name in os.listdir(lab.day(day)))
+        row.promise(any(f"{size / 1e6:.1f} MB" in text for text in said), f"{size / 1e6:.1f} MB shown")
         judge_walk(row, origin)
         run.add(row)
         manager.windows.key("Escape")

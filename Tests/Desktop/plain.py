@@ -110,3 +110,35 @@ def again(run, lab, program):
     row.promise(answer.returncode == 0, "it ends with 0")
     row.promise(row.tally.api + row.tally.heads + row.tally.pictures == 0, "a second walk asks nothing")
     run.add(row)
+
+
+LOOKS = {"find": ["find", "{ranking}", "-name", "001-*"], "file": ["file", "{pictures}"], "identify": ["identify", "-ping", "{pictures}"],
+         "random": ["cat", "{random}"]}
+
+
+@scenario("heads", LOOKS)
+def heads(run, program):
+    """Programs that read no picture, or only the first bytes, and `random.jpg` twenty times: nothing is fetched for what comes next."""
+    origin = run.origin()
+    with Lab(run.place, origin, "top=100") as lab:
+        row, day, count = Row("heads", program), lab.day(run.service.recent(1)[0]), 50
+        words = LOOKS[program]
+        if program != "find":
+            lab.run(["ls", "-l", day])
+        if program == "random":
+            lab.run(["sh", "-c", f"cat {day}/0[0-4]*[05]-* {day}/001-*"])
+        lab.quiet(3, 60)
+        mark = origin.mark()
+        pictures = [os.path.join(day, name) for name in sorted(os.listdir(day))[:count]]
+        for _ in range(20 if program == "random" else 1):
+            answer = lab.run([one for word in words for one in (
+                pictures if word == "{pictures}" else [word.format(ranking=lab.ranking, random=lab.path("random.jpg"))])], 200)
+            row.promise(answer.returncode == 0, f"it ends with 0 ({answer.stderr.decode(errors='replace')[:100]})")
+        lab.quiet(3, 60)
+        row.tally = origin.tally(mark)
+        different = len({entry["path"] for entry in origin.pictures(mark)})
+        connections = sum(entry["path"] == "/" for entry in origin.since(mark))
+        row.note(f"different pictures {different}, connections made ahead {connections}")
+        row.promise(different <= (count if "{pictures}" in words else 0), "no picture that was not read")
+        row.promise(connections == 0, "no connection made ahead")
+        run.add(row)

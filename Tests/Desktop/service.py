@@ -31,8 +31,11 @@ class Tally:
 class WatchedOrigin(parts.Origin):
     """rankfs-origin with a wait of 60 ms before each answer, as a host far away has."""
 
-    def __init__(self, place, *options, service, latency=LATENCY):
+    def __init__(self, place, *options, service, latency=LATENCY, secure=False):
         super().__init__(place, "--latency", str(latency), *options, service=service)
+        front = parts.Front(place, self.url) if secure else None
+        # Where mounts find it, with their options: as the service's hosts are reached, or by plain HTTP/1.1.
+        self.address, self.mount_options = (front.url, front.options) if front else (self.url, [])
         self.read_until, self.entries, self.rest = 0, [], ""
 
     def kind(self, entry):

@@ -78,9 +78,9 @@ class Table(unittest.TestCase):
     def test_kinds(self):
         pictures = ("ranking/daily/2024-05-01/001-A.jpg", "users/1/2-B.jpg", "works/1/p0.png", "search/a b/1-C.jpg", "recent/001-D.jpg",
                     "random.jpg")
-        listings = ("ranking/daily/2024-05-01", "ranking/daily/latest", "ranking/daily/by-date/2024/05/2024-05-01", "users/1",
+        listings = ("ranking/daily/2024-05-01", "ranking/daily/latest", "by-date/daily/2024/05/2024-05-01", "users/1", "recent",
                     "users/1/bookmarks", "artists/some_one", "works/1", "search/a", "following/1-E", "bookmarks")
-        neither = ("", "ranking", "ranking/daily", "ranking/daily/by-date", "ranking/daily/by-date/2024", "users", "artists", "recent",
+        neither = ("", "ranking", "ranking/daily", "by-date", "by-date/daily/2024", "by-date/daily/2024/05", "users", "artists",
                    ".rankfs")
         for path in pictures:
             self.assertTrue(self.place("/home/me/Rankings/" + path if not path.startswith("users") else
@@ -148,6 +148,43 @@ class Words(unittest.TestCase):
         self.assertEqual(action.opened("page", places, None, mounts), ([("xdg-open", "https://h/1")], 3))
         self.assertEqual(action.opened("author", places, "thunar", mounts), ([("thunar", "/m/users/11")], 3))
         self.assertEqual(action.opened("pages", places, None, mounts), ([("xdg-open", "/m/works/1")], 3))
+
+    def test_saving_asks_for_a_folder_and_tells_what_came_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            scripts = {"zenity": "echo '/home/me/a folder'", "kdialog": "exit 1",
+                       "rankfs": f"printf '%s\\n' \"$@\" > {folder}/words; echo '10 %  4/40 files'; read -r _ < {folder}/go; "
+                                 "echo 'rankfs: 1 path could not be fetched.' >&2; exit 1"}
+            for name, text in scripts.items():
+                with open(f"{folder}/{name}", "w") as file:
+                    file.write("#!/bin/sh\n" + text + "\n")
+                os.chmod(f"{folder}/{name}", 0o755)
+            os.mkfifo(folder + "/go")
+            said = []
+
+            def tell(summary, body="", replacing=0):
+                said.append((summary, body, replacing))
+                if summary.startswith("Saving"):
+                    with open(folder + "/go", "w") as file:
+                        file.write("\n")
+                return 7
+
+            for name, value in (("program", lambda name: f"{folder}/{name}"), ("tell", tell)):
+                self.addCleanup(setattr, desktop, name, getattr(desktop, name))
+                setattr(desktop, name, value)
+            self.addCleanup(setattr, action, "PATIENCE", action.PATIENCE)
+            action.PATIENCE = 0.2
+            places = [desktop.Place(path, None, path.split("/")[1:]) for path in ("/m/a b", "/m/c")]
+            self.assertEqual(action.run("save", places), 1)
+            with open(folder + "/words") as file:
+                self.assertEqual(file.read().splitlines(), ["fetch", "--to", "/home/me/a folder", "/m/a b", "/m/c"])
+            self.assertEqual(said[0][0], "Saving 2 paths")
+            self.assertEqual(said[-1], ("That did not work", "1 path could not be fetched.", 7))
+            # Whoever closes the dialog wants nothing.
+            os.environ["XDG_CURRENT_DESKTOP"] = "KDE"
+            self.addCleanup(os.environ.pop, "XDG_CURRENT_DESKTOP")
+            os.unlink(folder + "/words")
+            self.assertEqual(action.run("save", places), 1)
+            self.assertFalse(os.path.exists(folder + "/words"))
 
     def test_artists_have_names(self):
         values = {

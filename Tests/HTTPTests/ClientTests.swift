@@ -138,6 +138,20 @@ struct ClientTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func anAPIThatSays502IsWaitedForUntilTheDeadline() async throws {
+        var asking = request()
+        asking.purpose = .api
+        let task = send(client(), asking)
+        let waits = [400, 800, 1600, 5000, 5000]
+        for (number, wait) in waits.enumerated() {
+            await transport.waitForRequest(at: number).respond(status: 502)
+            await clock.waitForSleepers(1)
+            clock.advance(by: .milliseconds(wait))
+        }
+        await transport.waitForRequest(at: waits.count).respond(status: 200)
+        #expect(try await task.value.get().head.status == 200)
+    }
+
     @Test func policyKeepsInsideItsBounds() {
         let policy = RetryPolicy()
         func delay(_ outcome: RetryPolicy.Outcome, tries: Int = 1, left: Double = 100, random: Double = 1) -> Duration?
@@ -154,5 +168,20 @@ struct ClientTests {
         #expect(delay(.answered(status: 503, retryAfter: nil)) == .milliseconds(400))
         #expect(delay(.answered(status: 500, retryAfter: 7)) == .milliseconds(400))
         #expect(delay(.answered(status: 200, retryAfter: nil)) == nil)
+        func patient(_ status: Int, _ tries: Int, _ left: Double = 15) -> Duration? {
+            policy.delay(
+                after: .answered(status: status, retryAfter: nil), triesMade: tries, remaining: .seconds(left),
+                random: 0, isPatient: true)
+        }
+        #expect(patient(502, 1) == .zero && patient(502, 4) == .milliseconds(2500) && patient(502, 40) != nil)
+        #expect(
+            patient(502, 4, 2.5) == nil && patient(503, 4) == nil
+                && delay(.answered(status: 502, retryAfter: nil), tries: 4) == nil)
+        var once = policy
+        once.tries = 1
+        #expect(
+            once.delay(
+                after: .answered(status: 502, retryAfter: nil), triesMade: 1, remaining: .seconds(15), random: 0,
+                isPatient: true) == nil)
     }
 }

@@ -16,7 +16,7 @@ struct HostCoolDownTests {
 
     /// A host that many wait for, each for so many seconds.
     private func host(_ count: Int, patience: Int64 = 60, closedUntil: Int64? = nil) -> HostCoolDown {
-        var host = HostCoolDown(closedUntil: closedUntil)
+        var host = HostCoolDown(closedUntil.map { HostPause(end: $0) })
         for id in 0..<count { host.join(id, priority: .reader, deadline: start + .seconds(patience)) }
         return host
     }
@@ -184,11 +184,16 @@ struct HostCoolDownTests {
 
     @Test(arguments: [Int64.min, -1, 0, .max])
     func clocksAndFilesMayHoldAnything(_ number: Int64) {
-        var host = HostCoolDown(closedUntil: number)
+        var host = HostCoolDown(
+            HostPause(
+                end: number,
+                front: number == 0 ? nil : FrontStop(refusal: .block, step: Int(truncatingIfNeeded: number), mark: "")))
         for wall in [Int64.min, -1, 0, .max] {
             _ = host.closedUntil(wall: wall)
             host.join(1, priority: .reader, deadline: start)
             _ = host.next(now: start - .seconds(1), wall: wall)
+            _ = host.pause(wall: wall)?.began
+            _ = host.turnAway(1, .challenge, mark: "", hasOtherWay: number == 0, wall: wall)
             _ = host.settle(1, .limited(seconds: number, told: true), now: start, wall: wall)
             _ = host.wake(now: start, wall: wall)
             _ = host.leave(1)
@@ -210,9 +215,9 @@ struct CoolDownTransportTests {
     private func door(tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:]) -> CoolDownTransport {
         let (clock, start, closings) = (clock, clock.now, closings)
         return CoolDownTransport(
-            inner, tooOften: tooOften, closedUntil: closedUntil,
+            inner, tooOften: tooOften, pauses: closedUntil.mapValues { HostPause(end: $0) },
             wallClock: { 1000 + (clock.now - start).components.seconds },
-            time: TimeSource(clock), onClose: { _, _, all in closings.all.withLock { $0.append(all) } })
+            time: TimeSource(clock), tell: { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } })
     }
 
     private func request(_ path: String, seconds: Int64 = 15, purpose: RequestPurpose = .size) -> HTTPRequest {
@@ -340,4 +345,8 @@ struct CoolDownTransportTests {
     func hostsAreToldApart(_ url: String, _ host: String) {
         #expect(CoolDownTransport.host(of: url) == host)
     }
+}
+
+extension CoolDownTransport {
+    fileprivate var closedUntil: [String: Int64] { pauses.mapValues(\.end) }
 }

@@ -58,67 +58,83 @@ struct GateTests {
         #expect(await waiting.value == .cancelled)
     }
 
-    @Test func whatNobodyAskedForLeavesMostOfABurst() async {
+    @Test func whatNobodyAskedForLeavesHalfOfABurst() async {
         let gate = gate(burst: 12)
-        for _ in 0..<3 { #expect(await pass(gate, .unasked).value == nil) }
-        let fourth = pass(gate, .unasked)
+        for _ in 0..<6 { #expect(await pass(gate, .unasked).value == nil) }
+        let seventh = pass(gate, .unasked)
         await clock.waitForSleepers(1)
-        for _ in 0..<9 { #expect(await pass(gate).value == nil) }
+        for _ in 0..<6 { #expect(await pass(gate).value == nil) }
         // Half of what comes back goes to it: nobody is kept from all of it for a reader who is not there.
         clock.advance(by: .milliseconds(1001))
         await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(1001))
-        #expect(await fourth.value == nil)
+        #expect(await seventh.value == nil)
         #expect(gate.state.tokens < 1.1)
     }
 
     @Test func whatNobodyAskedForDelaysNobody() async {
         let gate = gate(burst: 12)
-        for _ in 0..<3 { #expect(await pass(gate, .unasked).value == nil) }
+        for _ in 0..<6 { #expect(await pass(gate, .unasked).value == nil) }
         let waiting = (0..<20).map { _ in pass(gate, .unasked, seconds: 600) }
         await clock.waitForSleepers(20)
         #expect(await pass(gate, seconds: 0).value == nil)
         for task in waiting { task.cancel() }
     }
 
-    @Test func furtherPagesGoBeforeWhatNobodyAskedForAndLeaveSomeToOpenings() async {
+    @Test func aPersonsPagesGoBeforeAnyWalks() async {
         let gate = gate(burst: 8)
-        for _ in 0..<2 { #expect(await pass(gate, .unasked).value == nil) }
-        let unasked = pass(gate, .unasked)
+        for _ in 0..<4 { #expect(await pass(gate, .unasked).value == nil) }
+        let walk = pass(gate, .unasked)
         await clock.waitForSleepers(1)
-        for _ in 0..<5 { #expect(await pass(gate, .continuation).value == nil) }
-        // An eighth of the burst is left for what somebody opens.
+        for _ in 0..<4 { #expect(await pass(gate, .continuation).value == nil) }
         let further = pass(gate, .continuation)
         await clock.waitForSleepers(2)
-        #expect(await pass(gate, seconds: 0).value == nil)
+        let opening = pass(gate)
+        await clock.waitForSleepers(3)
+        // Whoever came first, what somebody opens is before further pages, and those before a walk.
+        clock.advance(by: .milliseconds(1001))
+        #expect(await opening.value == nil)
+        await clock.waitForSleepers(2)
         clock.advance(by: .milliseconds(1001))
         #expect(await further.value == nil)
         await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(1001))
-        #expect(await unasked.value == nil)
+        #expect(await walk.value == nil)
+    }
+
+    /// Requests that go now of so many, of a bucket of 40 and one a second.
+    private func go(
+        _ bucket: inout TokenBucket, _ priority: GatePriority, _ count: Int, at now: ContinuousClock.Instant
+    ) -> Int {
+        (0..<count).count { id in
+            bucket.join(id, priority: priority, deadline: now.advanced(by: .seconds(600)))
+            if case .go = bucket.poll(id, now: now, wall: 0) { return true }
+            bucket.leave(id)
+            return false
+        }
+    }
+
+    @Test func aWalkTakesHalfOfABurstAtOnceAndThenEverythingThatComesBack() {
+        let start = ContinuousClock.now
+        var bucket = TokenBucket(burst: 40, perSecond: 1, closedUntil: nil, now: start)
+        let atOnce = go(&bucket, .unasked, 99, at: start)
+        #expect(atOnce == 20)
+        let later = (1...60).map { go(&bucket, .unasked, 99, at: start.advanced(by: .seconds($0))) }
+        #expect((59...60).contains(later.reduce(0, +)) && later.allSatisfy { $0 <= 1 })
+        let kept = go(&bucket, .continuation, 99, at: start.advanced(by: .seconds(60)))
+        #expect(kept == 20, "all that was kept for a person is there whatever was walked")
     }
 
     @Test func whatIsLeftToPeopleComesBackWhileProgramsGoOn() {
         let start = ContinuousClock.now
         var bucket = TokenBucket(burst: 40, perSecond: 1, closedUntil: nil, now: start)
-        var next = 0
-        /// Requests that go now of so many.
-        func go(_ priority: GatePriority, _ count: Int, after seconds: Int) -> Int {
-            let now = start.advanced(by: .seconds(seconds))
-            return (0..<count).count { _ in
-                next += 1
-                bucket.join(next, priority: priority, deadline: now.advanced(by: .seconds(600)))
-                if case .go = bucket.poll(next, now: now, wall: 0) { return true }
-                bucket.leave(next)
-                return false
-            }
-        }
-        #expect(go(.unasked, 99, after: 0) == 10)
-        #expect(go(.opening, 99, after: 0) == 30)
-        let walked = (1...60).map { go(.unasked, 99, after: $0) }.reduce(0, +)
-        #expect((29...31).contains(walked))
-        let left = go(.opening, 99, after: 60)
-        #expect((29...31).contains(left))
+        let first = (go(&bucket, .unasked, 99, at: start), go(&bucket, .opening, 99, at: start))
+        #expect(first == (20, 20))
+        // Half of what comes back, until twenty are there again.
+        let walked = (1...40).map { go(&bucket, .unasked, 99, at: start.advanced(by: .seconds($0))) }.reduce(0, +)
+        #expect((19...21).contains(walked))
+        let left = go(&bucket, .opening, 99, at: start.advanced(by: .seconds(40)))
+        #expect((19...21).contains(left))
     }
 
     @Test func aCancelledWaiterTakesNoToken() async {

@@ -184,6 +184,28 @@ struct NameResolutionTests {
         #expect(Kind(await fetch(transport, "https://a.example/").result) == .refused)
     }
 
+    /// Connections of the other family are not used either, although they lead to the same name.
+    @Test func aRequestMayBeKeptToOneFamilyOfAddresses() async throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.script("/a", answer("fine"))
+        let names = HeldNames(["both.example": .success(["::1", "127.0.0.1"])])
+        let origin = "http://both.example:\(server.port)"
+        let transport = try transport(names, origins: [origin])
+        defer { transport.shutdown() }
+        let first = await fetch(transport, "\(origin)/a")
+        #expect(first.head?.family == .ipv4 && first.body == Array("fine".utf8))
+        for (family, kind) in [(AddressFamily.ipv6, Kind.unreachable), (.ipv4, .success)] {
+            let recorder = Recorder()
+            var request = HTTPRequest(
+                url: "\(origin)/a", transferClass: .metadata, deadline: .now.advanced(by: .seconds(20)),
+                bodyLimit: 1 << 20)
+            request.family = family
+            _ = transport.start(request, sink: recorder)
+            #expect(Kind(await recorder.end().result) == kind)
+        }
+    }
+
     /// An address that answers nothing at all: its queue of connections is full, and the kernel drops what comes.
     @Test func addressesThatLeadNowhereAreStoodBeside() async throws {
         let server = try ScriptedServer()

@@ -37,6 +37,23 @@ struct TransferQueueTests {
         #expect(queue.next().count == together)
     }
 
+    /// Readers, then what a person has before them, then the rest; the last slot is left to readers.
+    @Test func whatIsSeenGoesBeforeWhatIsNot() {
+        var queue = queue(slots: 2)
+        for (id, priority) in [(1, TransferPriority.preload), (2, .shown), (3, .reader), (4, .shown)] {
+            queue.enqueue(id, lane: metadata, priority: priority, order: id)
+        }
+        #expect(queue.next() == [3, 2, 4])
+        queue.remove(3)
+        #expect(queue.next() == [])
+        queue.setPriority(4, .reader)
+        #expect(queue.next() == [1])
+        queue.setPriority(2, .preload)
+        queue.remove(2)
+        queue.enqueue(5, lane: metadata, priority: .shown, order: 5)
+        #expect(queue.next() == [5])
+    }
+
     @Test func readersGoBeforePreloads() {
         var queue = queue(slots: 1)
         queue.enqueue(1, lane: bulk, priority: .reader, order: 1)

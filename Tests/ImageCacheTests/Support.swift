@@ -31,7 +31,7 @@ final class Events: Sendable {
     var texts: [String] { all.map { "\($0)" } }
 }
 
-/// Pictures of a given length with the beginning and end of a JPEG.
+/// Pictures of a given length that a JPEG's marks lead through: the image begins after four bytes and has no mark within.
 enum Sample {
     static func jpeg(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -40,9 +40,9 @@ enum Sample {
             state ^= state << 13
             state ^= state >> 7
             state ^= state << 17
-            bytes[index] = UInt8(truncatingIfNeeded: state)
+            bytes[index] = min(0xFE, UInt8(truncatingIfNeeded: state))
         }
-        bytes.replaceSubrange(0..<3, with: [0xFF, 0xD8, 0xFF])
+        bytes.replaceSubrange(0..<6, with: [0xFF, 0xD8, 0xFF, 0xDA, 0, 2])
         bytes.replaceSubrange((count - 2)..<count, with: [0xFF, 0xD9])
         return bytes
     }
@@ -110,7 +110,7 @@ final class Bench: Sendable {
     /// Answers request after request until every byte of a picture was asked for; returns what each asked for.
     func answerAll(_ bytes: [UInt8], from first: Int = 0, butFor known: Int = 0) async -> [Range<Int64>] {
         var asked: [Range<Int64>] = []
-        while asked.reduce(known, { $0 + $1.count }) < bytes.count {
+        while RangeSet([0..<Int64(known)] + asked).count < bytes.count {
             let request = await transport.waitForRequest(at: first + asked.count)
             asked.append(request.request.range.map { $0.first..<(($0.last ?? 0) + 1) } ?? 0..<Int64(bytes.count))
             request.answer(bytes)

@@ -152,6 +152,9 @@ import Testing
         let other = await fetch(server, path, headers: range)
         #expect(other["Content-Range"] == "bytes 100-199/\(good.body.count)")
         #expect(zip(other.body, good.body[100...199]).allSatisfy { $0 != $1 })
+        #expect(await post(server, rule("\"rangezero\"")) == 200)
+        let beginning = await fetch(server, path, headers: range)
+        #expect(beginning["Content-Range"] == other["Content-Range"] && beginning.body == Array(good.body[..<100]))
     }
 
     @Test func stoppingEndsAnswersThatStall() async throws {

@@ -28,6 +28,19 @@ import Testing
         }
     }
 
+    @Test func anAccountInEnglishIsAnsweredInALanguageOnly() async throws {
+        let server = try OriginServer.start()
+        defer { server.stop() }
+        let english = "Cookie: PHPSESSID=1001_visitorsecret"
+        for route in ["/ajax/user/1001/illusts/bookmarks?tag=&offset=0&limit=48&rest=show", "/ajax/user/1001?full=1"] {
+            #expect(await fetch(server, route, headers: [english]).status == 400)
+            let answer = await fetch(server, route + "&lang=en", headers: [english])
+            #expect(answer.status == 200 && answer["x-userid"] == "1001")
+            #expect(await fetch(server, route, headers: [cookie])["x-userid"] == "1000")
+        }
+        #expect(await fetch(server, "/ajax/user/1001", headers: [])["x-userid"] == nil)
+    }
+
     @Test(arguments: [
         "", "1000", "1000_", "1000_short12", "1000_with-dash-in-it", "5_visitorsecret", "x_visitorsecret",
         "-1000_visitorsecret", "1000_öööööööö",

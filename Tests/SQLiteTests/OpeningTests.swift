@@ -1,3 +1,4 @@
+import Glibc
 import SQLite
 import Testing
 
@@ -22,6 +23,47 @@ import Testing
         let broken = Migration("broken", "CREATE TABLE v(a); NONSENSE")
         #expect(throws: MigrationError.self) { try Migrator([first, broken]).migrate(connection) }
         #expect(try connection.first("SELECT count(*) FROM sqlite_schema WHERE name IN ('t', 'v')") { $0.int(0) } == 0)
+    }
+
+    /// All that was written, before and after somebody removed the file, with its directory or with its log left behind.
+    @Test(arguments: [true, false]) func aRemovedDatabaseIsRestored(withItsDirectory: Bool) throws {
+        let path = directory.path + "/sub/a.sqlite"
+        defer {
+            for end in ["", "-wal", "-shm"] { unlink(path + end) }
+            rmdir(directory.path + "/sub")
+        }
+        mkdir(directory.path + "/sub", 0o700)
+        let opened = try Connection.openOrSetAside(path: path, migrations: [first]).connection
+        #expect(!opened.isAstray)
+        unlink(path)
+        if withItsDirectory {
+            for end in ["-wal", "-shm"] { unlink(path + end) }
+            rmdir(directory.path + "/sub")
+        }
+        #expect(opened.isAstray)
+        try opened.run("INSERT INTO t VALUES(?)", .integer(2))
+        let restored = try opened.restored()
+        #expect(!restored.isAstray)
+        try restored.run("INSERT INTO t VALUES(?)", .integer(3))
+        restored.close()
+        let next = try Connection.openOrSetAside(path: path, migrations: [first])
+        #expect(next.setAside == nil)
+        #expect(try next.connection.first("SELECT sum(a) FROM t") { $0.int(0) } == 6)
+        next.connection.close()
+    }
+
+    @Test func aFileThatHasTakenTheNameIsLeftAlone() throws {
+        let opened = try Connection.openOrSetAside(path: path, migrations: [first]).connection
+        unlink(path)
+        let other = try Connection(path: path)
+        #expect(opened.isAstray)
+        #expect(throws: DatabaseError.self) { try opened.restored() }
+        #expect(try opened.first("SELECT sum(a) FROM t") { $0.int(0) } == 1, "it goes on as it was")
+        other.close()
+    }
+
+    @Test func aDatabaseInMemoryIsNeverAstray() throws {
+        #expect(try !Connection(path: ":memory:").isAstray)
     }
 
     @Test func aNewerSchemaIsRefusedByNameAndSetAside() throws {

@@ -52,7 +52,7 @@ package struct SampleSource: RankingSource {
                 url: "\(images)/\(parts[0])", headers: [], fileExtension: fileExtension, size: size)
         case .small:
             return PictureLocation(url: "\(images)/small/\(parts[0][..<dot]).jpg", headers: [], fileExtension: "jpg")
-        case .archive, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: return nil
+        case .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: return nil
         }
     }
 

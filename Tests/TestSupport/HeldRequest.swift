@@ -79,6 +79,12 @@ package final class HeldRequest: Transfer {
         finish()
     }
 
+    /// Gives a whole answer whose head says more than a status and headers.
+    package func respond(_ head: HTTPHead, body bytes: [UInt8]) {
+        guard step({ $0.head(head) }), body(bytes) else { return }
+        finish()
+    }
+
     /// Returns once the request was cancelled or has ended, and the sink knows it.
     package func waitForEnd() async {
         await withCheckedContinuation { continuation in

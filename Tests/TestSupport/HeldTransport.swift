@@ -74,4 +74,16 @@ package final class HeldTransport: Transport {
     package func waitForRequest(at index: Int) async -> HeldRequest {
         await waitForRequests(index + 1)[index]
     }
+
+    /// Returns the newest request whose address ends so, once there is one: of requests that are made side by side nobody knows
+    /// which is the first.
+    @discardableResult
+    package func waitForRequest(to ending: String) async -> HeldRequest {
+        var count = 1
+        while true {
+            let requests = await waitForRequests(count)
+            if let request = requests.last(where: { $0.request.url.hasSuffix(ending) }) { return request }
+            count = requests.count + 1
+        }
+    }
 }

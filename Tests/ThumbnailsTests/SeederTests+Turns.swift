@@ -15,7 +15,7 @@ extension SeederTests {
         await transport.waitForRequest(at: 0)
         #expect(all.allSatisfy(seeder.isExpected) && !seeder.isExpected(jobs(1, from: 900)[0]))
         let turns = all.map { job in Task { await seeder.waitForTurn(of: job) } }
-        await answer(all.count)
+        await refuse(all.count)
         await seeding
         for turn in turns { await turn.value }
         #expect(all.count(where: seeder.isExpected) == 0)
@@ -25,15 +25,15 @@ extension SeederTests {
         let seeder = seeder()
         let all = jobs(ThumbnailSeeder.screenful + 60)
         let known = Array(all.prefix(ThumbnailSeeder.screenful + 40))
-        async let first: Void = seeder.seed("day", known)
+        await seeder.add("day", known)
         await transport.waitForRequest(at: 0)
-        async let second: Void = isDuring ? seeder.seed("day", all) : ()
-        await answer(ThumbnailSeeder.screenful)
-        _ = await (first, second)
-        if !isDuring { await seeder.seed("day", all) }
+        if isDuring { await seeder.add("day", all) }
+        await refuse(known.count)
+        if !isDuring { await seeder.add("day", all) }
+        await refuse(all.count, from: known.count)
+        await seeder.seed("day", all)
         // And one that knows of fewer takes nothing away.
         await seeder.seed("day", known)
-        await answer(all.count, from: ThumbnailSeeder.screenful)
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
     }
 
@@ -42,7 +42,7 @@ extension SeederTests {
         let all = jobs(ThumbnailSeeder.screenful * 2)
         async let seeding: Void = seeder.seed("day", all)
         let last = Task { await seeder.waitForTurn(of: all[all.count - 1]) }
-        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
+        for index in 0..<ThumbnailSeeder.screenful { await transport.waitForRequest(at: index).fail(.timedOut) }
         await seeding
         await last.value
         #expect(all.count(where: seeder.isExpected) == 0)

@@ -10,9 +10,6 @@ import Testing
 
 @testable import Thumbnails
 
-/// What a transport with eight slots leaves to previews.
-private let previewsAtOnce = TransferSlots(all: 8).ahead
-
 /// Which thumbnails are made, in which order, and what they cost.
 @Suite(.timeLimit(.minutes(1))) final class SeederTests: Sendable {
     private let directory = FileManager.default.temporaryDirectory.appending(path: "rankfs-\(UUID().uuidString)")
@@ -20,8 +17,6 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
     let clock = ManualClock()
     private let shelf = MemoryShelf()
     private let renderer = TestPrograms.renderer()
-    /// Requests to a network in trouble: the first two failures are each followed by another try; the third ends it.
-    let tries = previewsAtOnce + ThumbnailSeeder.mostFailures - 1
     let preview = JPEG.encode(Pixels(width: 480, height: 360, filledWith: 90), quality: 80) ?? []
 
     private var ledger: ThumbnailLedger { ThumbnailLedger(path: directory.path + ".list") }
@@ -39,9 +34,8 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
         let time = TimeSource(clock)
         let client = HTTPClient(
             transport: transport, policy: RetryPolicy(), time: time, wallClock: { 0 }, random: { 0 })
-        let home = HomeThumbnails(
-            user: 1000, directory: ThumbnailDirectory(path: place ?? directory.path, ledger: ledger), mountPoint: "/m n"
-        )
+        let shelves = ThumbnailDirectory(path: place ?? directory.path, ledger: ledger)
+        let home = HomeThumbnails(user: 1000, directory: shelves, mountPoint: "/m n")
         let maker = ThumbnailMaker(
             home: home, shelf: shelf.shelf, host: ImageHost(client, time: time), renderer: renderer)
         return ThumbnailSeeder(maker: maker, time: time, report: { _ in })
@@ -72,13 +66,18 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
         for index in first..<count { await transport.waitForRequest(at: index).respond(body: preview) }
     }
 
+    /// Answers likewise that there is no preview, which nobody has to draw.
+    func refuse(_ count: Int, from first: Int = 0) async {
+        for index in first..<count { await transport.waitForRequest(at: index).respond(status: 404) }
+    }
+
     @Test func bothSizesAreMadeOfOnePreview() async throws {
         let seeder = seeder()
         async let seeding: Void = seeder.seed("day", jobs(1))
         let request = await transport.waitForRequest(at: 0)
         #expect(request.request.url == "https://img.test/1")
         #expect(request.request.headers == ["Referer: x"])
-        #expect(request.request.priority == .preload)
+        #expect(request.request.priority == .shown && request.request.transferClass == .metadata)
         request.respond(body: preview)
         await seeding
         for size in ThumbnailSize.allCases {
@@ -131,21 +130,36 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
             ThumbnailSize.allCases.allSatisfy { !FileManager.default.fileExists(atPath: file(thumbnail(1, $0)).path) })
     }
 
-    @Test func theFirstScreenfulComesFirstAndNotAllAtOnce() async {
+    /// What a window shows goes at once, before what nobody waits for; of the rest many go side by side.
+    @Test func theFirstScreenfulGoesFirst() async {
         let seeder = seeder()
-        let all = jobs(ThumbnailSeeder.screenful + previewsAtOnce + 3)
+        let (shown, atOnce) = (ThumbnailSeeder.screenful, ThumbnailSeeder.atOnce)
+        let all = jobs(shown + atOnce + 3)
         async let seeding: Void = seeder.seed("day", all)
-        await transport.waitForRequests(previewsAtOnce)
-        #expect(Set(transport.urls) == Set(all.prefix(previewsAtOnce).map(\.preview.url)))
-        await answer(ThumbnailSeeder.screenful)
+        await transport.waitForRequests(shown)
+        #expect(Set(transport.urls) == Set(all.prefix(shown).map(\.preview.url)))
+        #expect(transport.requests.allSatisfy { $0.request.priority == .shown })
+        // A few that are late hold nobody up.
+        for index in ThumbnailSeeder.stragglers..<shown { transport.requests[index].respond(status: 404) }
+        await transport.waitForRequests(shown + atOnce - ThumbnailSeeder.stragglers)
+        #expect(transport.requests.dropFirst(shown).allSatisfy { $0.request.priority == .preload })
+        await refuse(ThumbnailSeeder.stragglers)
+        await refuse(all.count, from: shown)
         await seeding
-        #expect(
-            Set(transport.urls.prefix(ThumbnailSeeder.screenful))
-                == Set(all.prefix(ThumbnailSeeder.screenful).map(\.preview.url)))
-        await transport.waitForRequests(ThumbnailSeeder.screenful + previewsAtOnce)
-        #expect(transport.requests.count == ThumbnailSeeder.screenful + previewsAtOnce)
-        await answer(all.count, from: ThumbnailSeeder.screenful)
-        #expect(Set(transport.urls) == Set(all.map(\.preview.url)))
+        #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
+    }
+
+    @Test func whatWasLookedAtLastGoesFirst() async {
+        let seeder = seeder()
+        // So many may be under way.
+        let (shown, more) = (ThumbnailSeeder.screenful, ThumbnailSeeder.atOnce)
+        await seeder.add("a day", jobs(shown + more))
+        await transport.waitForRequests(shown)
+        await seeder.add("another", jobs(shown, from: 5000))
+        await transport.waitForRequests(more)
+        #expect(transport.requests[more - 1].request.priority == .shown)
+        await refuse(2 * shown + more)
+        #expect(transport.urls.count == 2 * shown + more)
     }
 
     @Test func aLookIsHeldForTwoSecondsAtMost() async {
@@ -192,9 +206,9 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
     @Test func aNetworkInTroubleIsLeftAlone() async {
         let seeder = seeder()
         async let seeding: Void = seeder.seed("day", jobs(100))
-        for index in 0..<tries { await transport.waitForRequest(at: index).fail(.timedOut) }
+        for index in 0..<ThumbnailSeeder.screenful { await transport.waitForRequest(at: index).fail(.timedOut) }
         await seeding
-        #expect(transport.requests.count == tries)
+        #expect(transport.requests.count == ThumbnailSeeder.screenful)
     }
 
     // MARK: - Thumbnailers
@@ -212,6 +226,19 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
         #expect(await seeder.seedInPlaceOfThumbnailer(jobs(1)[0]))
         #expect(try thumbnail(1).isValid(Array(Data(contentsOf: file(thumbnail(1))))))
         #expect(transport.requests.count == 1)
+    }
+
+    @Test func aThumbnailerWaitsForTwoSecondsAtMost() async {
+        let seeder = seeder()
+        let isRefused = Task { await seeder.seedInPlaceOfThumbnailer(self.jobs(1)[0]) }
+        let request = await transport.waitForRequest(at: 0)
+        #expect(request.request.priority == .shown)
+        await clock.waitForSleepers(1)
+        clock.advance(by: ThumbnailSeeder.patience)
+        #expect(await isRefused.value, "reading the picture would take longer")
+        #expect(!request.isFinished)
+        request.respond(body: preview)
+        await seeder.close()
     }
 
     @Test func whereThereIsNoPreviewTheThumbnailerMayRead() async {
@@ -304,7 +331,7 @@ private let previewsAtOnce = TransferSlots(all: 8).ahead
         async let large = seeder.file(of: shared(), jobs(1)[0])
         async let normal = seeder.file(of: shared(.normal), jobs(1)[0])
         let request = await transport.waitForRequest(at: 0)
-        #expect(request.request.priority == .preload)
+        #expect(request.request.priority == .shown)
         request.respond(body: preview)
         #expect(shared().isValid(try #require(await large)))
         #expect(shared(.normal).isValid(try #require(await normal)))

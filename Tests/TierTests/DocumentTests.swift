@@ -100,7 +100,8 @@ import Testing
             try await document.value("a", isFresh: { _, _ in true }) { () -> String in "asked" }
         }
         #expect(told == "asked")
-        #expect(clock.now - began <= SharedDocument.patience + .milliseconds(25))
+        // Three answers in a row would take longer than that.
+        #expect(clock.now - began < SharedDocument.patience + .seconds(1))
         #expect(store.rests(.read) == nil)
         // The lease that came too late is given back.
         try await passing {
@@ -117,6 +118,7 @@ import Testing
             }
             _ = try await first.value("text", isFresh: { _, _ in true }) { () -> String in "7" }
             await first.settle()
+            while !memory.keys("leases").isEmpty { await Task.yield() }
         }
         let (second, store) = try machine("2")
         let before = memory.log.count

@@ -69,7 +69,7 @@ ORIGIN = [
     plain("slow", "right", rate=300_000, listing=False), plain("chunked", "right", listing=False),
     plain("closedelim", "right", listing=False), plain("rangeignored", "right", listing=False),
     plain("modified", "right", listing=False), plain("pieces", "right", action="trunc", after=150_000, listing=False),
-    plain("torn", "right", action="rst", after=150_000, listing=False),
+    plain("torn", "right", action="rst", after=150_000, listing=False), plain("rangezero", "right", listing=False),
 ]
 
 # h2origin.py's. Some have no likeness on HTTP/1.1, where bodies may go: then the answer is right.
@@ -132,7 +132,7 @@ class Run:
             self.mount.unmount()
         self.options = self.front.options if self.front else []
         front = self.front or self
-        self.mount = Mount(self.place, front, "prefetch=0", f"timeout={TIMEOUT}", "connections=32", cache=self.cache,
+        self.mount = Mount(self.place, front, "prefetch=0", "withheld=show", f"timeout={TIMEOUT}", "connections=32", cache=self.cache,
                            service=self.service)
 
     @property

@@ -16,6 +16,8 @@ class Service:
 
     # Its name for `rankfs mount` and rankfs-origin, and the ranking that is used.
     name, mode = "", "day"
+    # Another ranking, of which any day can be asked for.
+    other_mode = "month"
     # Days from one directory of that ranking to the next, and the first one that is of any use.
     step, first = 1, datetime.date(2023, 1, 1)
     # The directory that scripts use when any would do.
@@ -81,7 +83,7 @@ class Entry:
 
 
 class Pixiv(Service):
-    name, mode = "pixiv", "daily"
+    name, mode, other_mode = "pixiv", "daily", "weekly"
     api = re.compile(r"/(ranking\.php|ajax/|rpc/)")
     previews = re.compile(r"/c/|.*_(square|custom)1200\.jpg$")
     pictures = re.compile(r"/img-(master|original|zip-ugoira)/")

@@ -122,12 +122,12 @@ class Place:
             len(self.parts) > 1 or self.parts[0] == "random.jpg")
 
     def is_listing(self, is_folder):
-        """Whether it is a folder of pictures, which can be kept and asked for again."""
+        """Whether it is a folder of pictures or a link to one, which can be kept, saved and asked for again."""
         if not is_folder or not self.parts:
             return False
-        if self.parts[0] == "ranking":
+        if self.parts[0] in ("ranking", "by-date"):
             return len(self.parts) > 2 and DAY.fullmatch(self.parts[-1]) is not None
-        return self.parts[0] == "bookmarks" or self.parts[0] in FOLDERS and len(self.parts) > 1
+        return self.parts[0] in ("bookmarks", "recent") or self.parts[0] in FOLDERS and len(self.parts) > 1
 
 
 def attribute(path, name):

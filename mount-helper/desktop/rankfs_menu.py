@@ -33,6 +33,7 @@ OWN_ITEMS = (
     ("keep", "K_eep", "emblem-rankfs-kept"),
     ("release", "Re_lease", "edit-undo"),
     ("refresh", "Ask A_gain", "view-refresh"),
+    ("save", "_Save Pictures To…", "document-save-as"),
 )
 mounts = desktop.Mounts()
 # Those that run; each one is forgotten when it has ended.
@@ -143,7 +144,7 @@ if PROGRAM != "thunar":
         def update_file_info(self, file):
             path = path_of(file)
             place = path and mounts.place(path)
-            # A link that leads elsewhere each time says nothing of a picture.
+            # What is another picture each time has no emblem that stays.
             if not place or not place.is_picture(file.is_directory()) or place.parts == ["random.jpg"]:
                 return manager.OperationResult.COMPLETE
             words = self._learned.pop(file.get_uri(), None)

@@ -38,7 +38,7 @@ enum Freshness {
         switch key {
         case .ranking(let mode, let day):
             !days(mode).contains(day) || day > newest(mode)
-        case .search(let words), .artist(let words): !words.contains { !$0.isWhitespace }
+        case .search(let words), .artist(let words): !words.text.contains { !$0.isWhitespace }
         default: key.number.map { $0 <= 0 } ?? false
         }
     }

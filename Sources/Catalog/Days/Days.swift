@@ -31,7 +31,7 @@ package final class Days: Sendable {
             do throws(SourceError) {
                 return .success(try await ask(mode))
             } catch {
-                if let day = told.failed(mode, at: now) { return .success(day) }
+                if let day = told.failed(mode, at: now, stored: stored(of: mode).last) { return .success(day) }
                 return .failure(CatalogError(listing: error))
             }
         }
@@ -52,18 +52,22 @@ package final class Days: Sendable {
         } catch { throw CatalogError(listing: error) }
     }
 
-    /// The days that a mode's directory shows, oldest first: the recent ones and the stored ones.
+    /// The days that a mode's directory shows, oldest first: the recent ones, the stored ones, and those that are just being opened.
     package func listed(of mode: RankingMode) -> [Day] {
         let now = context.now
         let days = calendar(of: mode)
         let end = told[mode]?.listedEnd(days, now: now) ?? days.newest(at: now)
         return ListedDays.days(
-            days, end: end, recent: context.configuration.days, stored: context.stored.days(of: mode))
+            days, end: end, recent: context.configuration.days, stored: Self.days(of: mode, in: listings.opened))
     }
 
     /// The days of a mode that are stored or loaded, oldest first.
     package func stored(of mode: RankingMode) -> [Day] {
-        listings.keys.compactMap { key in
+        Self.days(of: mode, in: listings.keys)
+    }
+
+    private static func days(of mode: RankingMode, in keys: Set<ListingKey>) -> [Day] {
+        keys.compactMap { key in
             guard case .ranking(mode, let day) = key else { return nil }
             return day
         }.sorted()
@@ -77,7 +81,7 @@ package final class Days: Sendable {
     private func ask(_ mode: RankingMode) async throws(SourceError) -> Day {
         let source = context.source
         guard source.has(mode) else { throw source.description.needsSignIn(mode) ? .needsSignIn : .notFound }
-        let isKnown = told[mode] != nil || !context.stored.days(of: mode).isEmpty
+        let isKnown = told[mode] != nil || !stored(of: mode).isEmpty
         let limit = isKnown ? context.shortTimeout : context.timeout
         let page = try await source.rankingPage(mode, day: nil, page: 1, deadline: limit.deadline)
         told.told(page.day, of: mode)

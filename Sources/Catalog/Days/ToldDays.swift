@@ -44,10 +44,10 @@ final class ToldDays: Sendable {
     /// - Parameters:
     ///   - mode: What was asked for.
     ///   - moment: When asking began, in Unix seconds.
+    ///   - stored: The newest day that is stored.
     /// - Returns: The newest day named before, or else stored.
-    func failed(_ mode: RankingMode, at moment: Int64) -> Day? {
-        let stored = context.stored.days(of: mode).max()
-        return newest.withLock { newest in
+    func failed(_ mode: RankingMode, at moment: Int64, stored: Day?) -> Day? {
+        newest.withLock { newest in
             var known = newest[mode] ?? stored.map { NewestDay(day: $0, asked: 0) }
             known?.failed = moment
             newest[mode] = known

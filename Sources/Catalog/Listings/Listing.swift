@@ -64,6 +64,11 @@ package final class Listing: Sendable {
         state.withLock { $0.table.position(of: name) }
     }
 
+    /// The place of a picture, if it is among the known entries.
+    package func index(of picture: PictureID) -> Int? {
+        state.withLock { $0.table.position(of: picture) }
+    }
+
     /// The size of an entry's picture in bytes, if known.
     ///
     /// Never waits.

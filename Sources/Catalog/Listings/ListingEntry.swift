@@ -27,7 +27,9 @@ package struct ListingEntry: Hashable, Sendable {
 
     /// The entry with the work's number in front of the title: `005-7 Title.jpg`.
     var withNumber: ListingEntry {
-        let title = name.firstIndex(of: "-").map { name.index(after: $0) } ?? name.startIndex
+        // By scalars: a dash and a mark that combines with it are one character.
+        let scalars = name.unicodeScalars
+        let title = scalars.firstIndex(of: "-").map { scalars.index(after: $0) } ?? name.startIndex
         return ListingEntry(
             name: "\(name[..<title])\(picture.work.rawValue) \(name[title...])", rank: rank, picture: picture,
             reference: reference, isWithheld: isWithheld, isHidden: isHidden)
@@ -35,7 +37,8 @@ package struct ListingEntry: Hashable, Sendable {
 
     /// The same work's entry for a further page: `001-Title_p3.jpg`.
     func ofPage(_ page: Int) -> ListingEntry {
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        // By scalars: a letter that swallows what follows it is one character with the dot.
+        let dot = name.unicodeScalars.lastIndex(of: ".") ?? name.endIndex
         return ListingEntry(
             name: "\(name[..<dot])_p\(page)\(name[dot...])", rank: rank,
             picture: PictureID(

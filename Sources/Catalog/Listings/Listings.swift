@@ -65,7 +65,7 @@ package final class Listings: Sendable {
 
     /// The listings that are stored, loaded or just being asked for: those of which a directory tells.
     ///
-    /// An author's directory is listed from the moment at which it is opened, not only when the service has answered: file
+    /// A directory is listed from the moment at which it is opened, not only when the service has answered: file
     /// managers compare the directory above meanwhile, and take what they do not find there for gone.
     package var opened: Set<ListingKey> { keys.union(flights.keys) }
 
@@ -84,7 +84,7 @@ package final class Listings: Sendable {
         }
         for key in keys ?? [] {
             guard let listing = await stored(key) else { continue }
-            guard let index = listing.state.withLock({ $0.table.position(of: picture) }) else { continue }
+            guard let index = listing.index(of: picture) else { continue }
             if accepts(listing, index) { return (listing, index) }
         }
         return nil

@@ -139,7 +139,9 @@ struct WorkPages: ListingPages {
         guard number == 1 else { throw .pastTheEnd }
         let deadline = timeout.deadline
         if let summary = await summary(), summary.withheld == nil {
-            return try await content(of: summary, deadline: deadline)
+            do throws(SourceError) { return try await content(of: summary, deadline: deadline) } catch .notFound {
+                // A service may say so of pages that it withholds; the record tells.
+            }
         }
         let details = try await source.details(of: work, deadline: deadline)
         let content = try await content(of: details.work, deadline: deadline)
@@ -155,7 +157,7 @@ struct WorkPages: ListingPages {
             let pictures = files.map { ListedPicture($0, of: listed, source) }
             return PageContent(works: [listed], pictures: pictures, last: 1)
         }
-        if record.withheld != nil { throw .needsSignIn }
+        if let reason = record.withheld { throw .withheld(reason) }
         var pictures: [ListedPicture] = []
         if record.kind == .animation {
             // The first frame in full size; only the image host tells its format.

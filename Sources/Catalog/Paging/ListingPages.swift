@@ -47,8 +47,6 @@ struct RankingPages: ListingPages {
     let top: Int?
     let source: any RankingSource
     let timeout: AnswerLimit
-    /// Told when somebody waits for the first page, whose pictures are likely to be read next.
-    var onOpening: @Sendable () -> Void = {}
 
     var window: PageWindow {
         var window = PageWindow.ranking(source.description.paging)
@@ -58,7 +56,6 @@ struct RankingPages: ListingPages {
     }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
-        if number == 1, !RequestUrgency.isBackground { onOpening() }
         let page = try await source.rankingPage(mode, day: day, page: number, deadline: timeout.deadline)
         return try content(of: page, number: number)
     }

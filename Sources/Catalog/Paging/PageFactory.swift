@@ -7,8 +7,6 @@ struct PageFactory: Sendable {
     let context: CatalogContext
     let originals: Originals
     let records: Records
-    /// Connections for the pictures of a day that somebody lists.
-    let warm: WarmConnections?
 
     /// The pages of a listing.
     ///
@@ -27,11 +25,11 @@ struct PageFactory: Sendable {
             case .artist(let name):
                 NewestFirstPages(perPage: source.worksPerArtistPage, isOfAName: true) {
                     page async throws(SourceError) in
-                    try await source.artistPage(name, page: page, deadline: timeout.deadline)
+                    try await source.artistPage(name.text, page: page, deadline: timeout.deadline)
                 }
             case .search(let words):
                 NewestFirstPages(perPage: source.worksPerSearchPage) { page async throws(SourceError) in
-                    try await source.searchPage(words, page: page, deadline: timeout.deadline)
+                    try await source.searchPage(words.text, page: page, deadline: timeout.deadline)
                 }
             case .following(let user): FollowingPages(user: user, source: source, timeout: timeout)
             case .bookmarks(let user): BookmarkPages(user: user, source: source, timeout: timeout)
@@ -64,8 +62,7 @@ struct PageFactory: Sendable {
 
     private func rankingPages(_ mode: RankingMode, _ day: Day, _ timeout: AnswerLimit) -> RankingPages {
         RankingPages(
-            mode: mode, day: day, top: context.view.top, source: context.source, timeout: timeout,
-            onOpening: { [warm] in warm?.make() })
+            mode: mode, day: day, top: context.view.top, source: context.source, timeout: timeout)
     }
 
     private func workPages(_ work: WorkID, _ timeout: AnswerLimit, usesListed: Bool) -> WorkPages {

@@ -21,7 +21,8 @@ struct Paging<Content: Sendable>: Sendable {
     private(set) var next: Int
     /// The last page, once known.
     private(set) var last: Int?
-    private var asked: Set<Int> = []
+    /// The pages that are on their way.
+    private(set) var asked: Set<Int> = []
     private var arrived: [Int: Content] = [:]
     /// Pages that failed before it was their turn: asked once more then, and not before, lest they be asked in a circle.
     private var failedEarly: Set<Int> = []

@@ -55,6 +55,28 @@ package final class Recents: Sendable {
         note(path)
     }
 
+    /// Where the pictures that were read last are, newest first, as far as stored listings have them; asks the service nothing.
+    package func places() async -> [(picture: RecentPicture, listing: Listing, index: Int)] {
+        var found: [(picture: RecentPicture, listing: Listing, index: Int)] = []
+        for picture in pictures {
+            if let (listing, index) = await place(of: picture.path) { found.append((picture, listing, index)) }
+        }
+        return found
+    }
+
+    /// Where a picture is that was read, by its name among them; nil if no stored listing has it.
+    package func place(named name: [UInt8]) async -> (listing: Listing, index: Int)? {
+        guard let picture = pictures.first(where: { $0.name.utf8.elementsEqual(name) }) else { return nil }
+        return await place(of: picture.path)
+    }
+
+    private func place(of path: String) async -> (listing: Listing, index: Int)? {
+        guard case .entry(let directory, let name) = TreePath(path), let key = ListingKey(of: directory),
+            let listing = await listings.stored(key), let index = listing.index(named: Array(name.utf8))
+        else { return nil }
+        return (listing, index)
+    }
+
     /// The works of the pictures that were read last, in that order: as many as are remembered of those at most.
     ///
     /// From memory and the database; asks the service nothing. What is in no stored listing any more is missing.
@@ -64,26 +86,12 @@ package final class Recents: Sendable {
         for path in paths {
             if let found = remembered[path] {
                 seen[path] = found
-            } else if let work = await work(ofPictureAt: path) {
+            } else if let (listing, index) = await place(of: path), let entry = listing.entry(at: index) {
+                let work = entry.picture.work
                 seen[path] = SeenWork(work: work, author: await records.listedWork(work)?.author)
             }
         }
         state.withLock { [seen] in $0.seen = seen }
         return paths.compactMap { seen[$0] }
-    }
-
-    /// The work whose picture has a path below the mount point.
-    private func work(ofPictureAt path: String) async -> WorkID? {
-        guard case .entry(let directory, let name) = TreePath(path) else { return nil }
-        switch directory {
-        case .work(let work): return work
-        case .day(let mode, let day):
-            // Pictures of rankings are named by their ranks.
-            guard let listing = await listings.stored(.ranking(mode, day)) else { return nil }
-            return listing.index(named: Array(name.utf8)).flatMap { listing.entry(at: $0) }?.picture.work
-        default:
-            let digits = name.utf8.prefix { $0 != UInt8(ascii: "-") }
-            return Int64(String(decoding: Array(digits), as: UTF8.self)).map { WorkID(rawValue: $0) }
-        }
     }
 }

@@ -48,6 +48,10 @@ package final class Sizes: Sendable {
         context.outbox.add([.noSize(picture)])
     }
 
+    private func isDoubted(_ picture: PictureID) -> Bool {
+        doubted.withLock { $0.contains(picture) }
+    }
+
     /// Keeps a size that the image host told; it does not replace one that is known.
     func told(_ size: Int64, of picture: PictureID) {
         context.outbox.add([.toldSize(size, picture)])
@@ -58,6 +62,7 @@ package final class Sizes: Sendable {
         try await flights.value(for: picture) { [self] in
             if let size = await stored(of: picture) { return .success(size) }
             do throws(CatalogError) {
+                if isDoubted(picture) { throw .sizeNotTold }
                 let size = try await askHost(location)
                 told(size, of: picture)
                 return .success(size)
@@ -169,7 +174,7 @@ package final class Sizes: Sendable {
             return .success(size)
         }
         do throws(CatalogError) {
-            if doubted.withLock({ $0.contains(entry.picture) }) { throw .sizeNotTold }
+            if isDoubted(entry.picture) { throw .sizeNotTold }
             let answer = try await askHost(try location(of: entry), urgency, for: entry.picture, in: listing.key)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             // A download may have told another one meanwhile, and has seen the bytes.

@@ -33,6 +33,8 @@ actor ListingStore {
 
     /// Runs changes in one transaction; returns how many sizes are new.
     func apply(_ writes: [StoreWrite]) throws(DatabaseError) -> Int {
+        // Reading goes on in a file that somebody removed; what is written there would be lost to the next mount.
+        if connection.isAstray { connection = try connection.restored() }
         let variant = StoredVariant(view)
         return try guarded { connection throws(DatabaseError) in
             try connection.transaction { () throws(DatabaseError) in

@@ -44,7 +44,7 @@ enum Rows {
     private static func storedRendition(of picture: PictureID) -> String? {
         switch picture.rendition {
         case .regular, .small: nil
-        case .original, .archive, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail:
+        case .original, .archive, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail:
             picture.rendition.rawValue
         }
     }
@@ -121,8 +121,18 @@ enum Rows {
         of connection: Connection, variant: StoredVariant
     ) throws(DatabaseError) -> StoredOverview {
         var overview = StoredOverview()
+        var spellings: [(stored: String, key: String)] = []
         try connection.rows("SELECT key FROM listings") { row in
-            if let key = variant.key(row.text(0)) { overview.keys.insert(key) }
+            let stored = row.text(0)
+            guard let key = variant.key(stored) else { return }
+            overview.keys.insert(key)
+            let text = variant.text(of: key)
+            if !stored.utf8.elementsEqual(text.utf8) { spellings.append((stored, text)) }
+        }
+        // Earlier versions stored what was typed in each spelling.
+        for (stored, key) in spellings {
+            try connection.run("UPDATE OR IGNORE listings SET key = ? WHERE key = ?", .text(key), .text(stored))
+            try connection.run("DELETE FROM listings WHERE key = ?", .text(stored))
         }
         try connection.rows("SELECT mode, day, asked FROM newest") { row in
             guard let mode = RankingMode(rawValue: row.text(0)) else { return }

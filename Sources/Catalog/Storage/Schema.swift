@@ -81,7 +81,7 @@ struct StoredVariant: Hashable, Sendable {
 
     /// The key of this variant that some text means.
     func key(_ text: String) -> ListingKey? {
-        if !prefix.isEmpty, text.hasPrefix(prefix) { return ListingKey(text: String(text.dropFirst(prefix.count))) }
+        if !prefix.isEmpty, let text = text.rest(after: prefix) { return ListingKey(text: text) }
         guard let key = ListingKey(text: text), prefix.isEmpty || key.isSameInEveryView else { return nil }
         return key
     }

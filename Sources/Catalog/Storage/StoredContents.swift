@@ -32,14 +32,6 @@ final class StoredContents: Sendable {
         state.withLock { $0.keys.contains(key) }
     }
 
-    /// The days of a mode that are stored, in no order.
-    func days(of mode: RankingMode) -> [Day] {
-        keys.compactMap { key in
-            guard case .ranking(mode, let day) = key else { return nil }
-            return day
-        }
-    }
-
     /// Takes a listing out that is to be forgotten, or turned out not to be there.
     ///
     /// - Returns: Whether it was stored.

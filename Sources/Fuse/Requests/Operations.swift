@@ -84,7 +84,7 @@ enum Operations {
         unsafe operations.read = { request, inode, size, offset, information in
             let read = unsafe ReadRequest(
                 inode: UInt64(inode), handle: information?.pointee.fh ?? 0, offset: Int64(offset), size: size,
-                caller: unsafe Dispatcher.caller(of: request))
+                caller: unsafe Dispatcher.caller(of: request), isForPages: information?.pointee.lock_owner == 0)
             if unsafe Dispatcher.answersAtOnce(read, of: request) { return }
             unsafe Dispatcher.serve(request, read: read) { dispatcher, pending in
                 dispatcher.fileSystem.read(read, reply: DataReply(pending))

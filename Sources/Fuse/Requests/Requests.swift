@@ -61,14 +61,20 @@ package struct ReadRequest: Sendable {
     package var offset: Int64
     package var size: Int
     package var caller: Caller
+    /// Whether the kernel keeps the bytes as pages of the inode: reads past the page cache carry an owner of locks, those for it
+    /// none (fuse_send_read and fuse_read_args_fill in the kernel's fs/fuse/file.c).
+    package var isForPages: Bool
 
     /// Makes one, for tests and callers without a kernel.
-    package init(inode: UInt64, handle: UInt64, offset: Int64, size: Int, caller: Caller) {
+    package init(
+        inode: UInt64, handle: UInt64, offset: Int64, size: Int, caller: Caller, isForPages: Bool = false
+    ) {
         self.inode = inode
         self.handle = handle
         self.offset = offset
         self.size = size
         self.caller = caller
+        self.isForPages = isForPages
     }
 }
 
@@ -157,16 +163,17 @@ package struct Attributes: Hashable, Sendable {
 }
 
 /// What statvfs(3) shows, in blocks of 4 KiB.
+///
+/// No numbers of inodes: those of directories that are made as they are looked up have no end, and with a number of used ones
+/// alone df(1) and monitors find the file system full.
 package struct Statistics: Hashable, Sendable {
     package var blocks: UInt64
     package var freeBlocks: UInt64
-    package var files: UInt64
     package var longestName: UInt32
 
-    package init(blocks: UInt64, freeBlocks: UInt64, files: UInt64, longestName: UInt32) {
+    package init(blocks: UInt64, freeBlocks: UInt64, longestName: UInt32) {
         self.blocks = blocks
         self.freeBlocks = freeBlocks
-        self.files = files
         self.longestName = longestName
     }
 }

@@ -8,12 +8,17 @@ import Synchronization
 /// do_init; mended there by "Pass FUSE_PARALLEL_DIROPS to kernel"). The kernel then asks for the names of a directory one
 /// at a time, and whoever waits for his turn (fuse_lock_inode) is deaf to every signal. So libfuse is given functions
 /// of our own to reach `/dev/fuse` with (fuse_session_custom_io(3)), which do what its own do and add the missing flag.
-/// libfuse's debug output shows its answer without it.
+///
+/// Likewise FUSE_DIRECT_IO_ALLOW_MMAP, which libfuse cannot be told to send either: files that go past the page cache may then
+/// be mapped as shared ones, from Linux 6.6 on. libfuse's debug output shows its answer without both.
 enum InitialAnswer {
     /// The first version of libfuse that sends the flag by itself, as FUSE_MAKE_VERSION(3, 17) has it.
     private static let firstCompleteVersion: Int32 = 317
 
-    /// Whether the libfuse of this process leaves the flag out.
+    /// FUSE_DIRECT_IO_ALLOW_MMAP of Linux 6.6, bit 36, as `flags2` has it; younger than the headers of Debian 12.
+    private static let mapsDirect: UInt32 = 1 << 4
+
+    /// Whether the libfuse of this process leaves the flags out.
     static var needsCompletion: Bool {
         fuse_version() < firstCompleteVersion
     }
@@ -45,7 +50,7 @@ enum InitialAnswer {
         return access
     }
 
-    /// Adds the flag if this is the answer to INIT; whether it was.
+    /// Adds the flags if this is the answer to INIT; whether it was.
     ///
     /// The kernel sends nothing else until it has that answer, and notifications have no request's number.
     static func complete(_ parts: UnsafeMutableBufferPointer<iovec>) -> Bool {
@@ -56,6 +61,10 @@ enum InitialAnswer {
         else { return false }
         let answer = unsafe body.assumingMemoryBound(to: fuse_init_out.self)
         unsafe answer.pointee.flags |= UInt32(FUSE_PARALLEL_DIROPS)
+        if unsafe parts[1].iov_len >= MemoryLayout<fuse_init_out>.size {
+            unsafe answer.pointee.flags |= UInt32(FUSE_INIT_EXT)
+            unsafe answer.pointee.flags2 |= mapsDirect
+        }
         return true
     }
 }

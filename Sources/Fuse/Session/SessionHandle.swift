@@ -38,9 +38,9 @@ internal import CFuse3
     /// fuse_opt_parse(3) separates options at commas, and takes a backslash for an escape.
     static func escaped(_ option: String) -> String {
         var result = ""
-        for character in option {
-            if character == "," || character == "\\" { result.append("\\") }
-            result.append(character)
+        for scalar in option.unicodeScalars {
+            if scalar == "," || scalar == "\\" { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(scalar)
         }
         return result
     }

@@ -114,6 +114,12 @@ import Glibc
         return value
     }
 
+    /// The family of the address that answers; nil without one.
+    var family: AddressFamily? {
+        let address = unsafe String(cString: rankfs_curl_easy_getinfo_address(pointer))
+        return address.isEmpty ? nil : AddressFamily(of: address)
+    }
+
     /// Bytes of the body that came over the wire.
     var transferred: Int64 {
         var value: curl_off_t = 0
@@ -185,6 +191,10 @@ struct CurlOptions {
         }
         easy.prefer(CURLOPT_MAXAGE_CONN, Self.longestIdleSeconds)
         easy.prefer(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, Self.eyeballsMilliseconds)
+        if let family = request.family {
+            // Connections of the other one are not used either.
+            easy.set(CURLOPT_IPRESOLVE, Int(family == .ipv4 ? CURL_IPRESOLVE_V4 : CURL_IPRESOLVE_V6))
+        }
         easy.setAddresses(addresses.map { Self.line($0, $1) })
         easy.setHeaders(headerLines(flight))
         return easy.isSafe

@@ -38,6 +38,9 @@ final class CurlExchange {
     private var heard: ContinuousClock.Instant?
     private var check: AnswerCheck
     private var checksAddress = true
+    private var isProxied = false
+    /// Whether the text of an error was cut off: what came of it is all that there is to know.
+    private var isCutShort = false
     private var redirectBody: Int64 = 0
     /// Bytes of the request's content that libcurl has taken, and when it last took some.
     var sent: Int64 = 0
@@ -93,6 +96,8 @@ final class CurlExchange {
         wasSent = true
         check = AnswerCheck(request, host: target.host)
         checksAddress = !target.isTrusted && !proxied
+        isProxied = proxied
+        isCutShort = false
         redirectBody = 0
         sent = 0
         lastSent = nil
@@ -119,6 +124,8 @@ final class CurlExchange {
                 status = head.status
                 ledger.count(request.purpose) { $0.answered(head.status) }
                 observer?.answered(request)
+                var head = head
+                if !isProxied { head.family = easy?.family }
                 guard sink.head(head) else { throw .cancelled }
             }
             return true
@@ -137,7 +144,10 @@ final class CurlExchange {
         }
         do throws(HTTPError) {
             guard check.headSeen else { throw .invalidAnswer("\(target.host): a body came without headers.") }
-            try check.body(bytes.count)
+            guard try check.body(bytes.count) else {
+                isCutShort = true
+                return false
+            }
             bodyBytes += Int64(bytes.count)
             ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
             guard unsafe sink.body(bytes) else { throw .cancelled }
@@ -241,6 +251,7 @@ final class CurlExchange {
     /// The outcome of an exchange that libcurl has ended and that is no redirect.
     func outcome(_ code: CURLcode) -> Result<Void, HTTPError> {
         if let failure { return .failure(failure) }
+        if isCutShort { return .success(()) }
         guard code == CURLE_OK else {
             if addressRefused, code == CURLE_COULDNT_CONNECT {
                 let reason = "\(target.host): the name leads to a private address, which is never asked."

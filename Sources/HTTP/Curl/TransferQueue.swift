@@ -35,7 +35,7 @@ struct TransferQueue {
         var waiting = WaitingLine(ranks: TransferPriority.allCases.count)
         var running = 0
         /// Those of them that nobody waits for.
-        var preloads = 0
+        var ahead = 0
     }
 
     private let limits: Limits
@@ -57,7 +57,7 @@ struct TransferQueue {
     mutating func enqueue(_ id: Int, lane: Lane, priority: TransferPriority, order: Int) {
         guard items[id] == nil else { return }
         items[id] = Item(lane: lane, priority: priority, order: order)
-        lanes[lane, default: LaneState()].waiting.insert(id, rank: Self.rank(priority), number: order)
+        lanes[lane, default: LaneState()].waiting.insert(id, rank: priority.rank, number: order)
     }
 
     /// Changes the priority of a transfer that waits or is under way; an unknown one is ignored.
@@ -65,9 +65,9 @@ struct TransferQueue {
         guard let item = items[id], item.priority != priority else { return }
         items[id]?.priority = priority
         if item.isRunning {
-            lanes[item.lane]?.preloads += priority == .preload ? 1 : -1
+            lanes[item.lane]?.ahead += Self.ahead(priority) - Self.ahead(item.priority)
         } else {
-            lanes[item.lane]?.waiting.insert(id, rank: Self.rank(priority), number: item.order)
+            lanes[item.lane]?.waiting.insert(id, rank: priority.rank, number: item.order)
         }
     }
 
@@ -76,7 +76,7 @@ struct TransferQueue {
         guard let item = items.removeValue(forKey: id) else { return }
         if item.isRunning {
             lanes[item.lane]?.running -= 1
-            if item.priority == .preload { lanes[item.lane]?.preloads -= 1 }
+            lanes[item.lane]?.ahead -= Self.ahead(item.priority)
         } else {
             lanes[item.lane]?.waiting.remove(id)
         }
@@ -94,19 +94,19 @@ struct TransferQueue {
         for lane in lanes.keys where lanes[lane]?.waiting.isEmpty == false {
             let slots = slots(of: lane)
             while let running = lanes[lane]?.running, running < slots.all, let id = lanes[lane]?.waiting.first() {
-                let isPreload = items[id]?.priority == .preload
-                if isPreload, lanes[lane]?.preloads ?? 0 >= slots.preloads { break }
+                let ahead = items[id].map { Self.ahead($0.priority) } ?? 0
+                if ahead > 0, lanes[lane]?.ahead ?? 0 >= slots.ahead { break }
                 items[id]?.isRunning = true
                 lanes[lane]?.waiting.remove(id)
                 lanes[lane]?.running += 1
-                if isPreload { lanes[lane]?.preloads += 1 }
+                lanes[lane]?.ahead += ahead
                 started.append(id)
             }
         }
         return started
     }
 
-    private func slots(of lane: Lane) -> (all: Int, preloads: Int) {
+    private func slots(of lane: Lane) -> (all: Int, ahead: Int) {
         switch lane.transferClass {
         case .bulk: return (limits.bulk, limits.bulk)
         case .metadata:
@@ -115,7 +115,8 @@ struct TransferQueue {
         }
     }
 
-    private static func rank(_ priority: TransferPriority) -> Int { priority == .reader ? 0 : 1 }
+    /// How many it counts as of those that nobody waits for.
+    private static func ahead(_ priority: TransferPriority) -> Int { priority == .reader ? 0 : 1 }
 }
 
 /// Those who wait, by rank and then by number; whoever leaves, from wherever, is not searched for.

@@ -1,11 +1,14 @@
 import Glibc
 import Synchronization
 
-/// One door to each host of pictures: a host that asks to be left alone is, by whatever kind of request.
+/// One door to each host: a host that asks to be left alone is, by whatever kind of request.
 ///
 /// A status that says so (429), or a 503 with `Retry-After`, closes its host: what has time waits and is sent (or sent again)
 /// afterwards, unseen by its sink; the rest ends with `.limited`. Requests to the service's interface (`.api`) pass by: they have
 /// a gate of their own.
+///
+/// What stands in front of a host and turns programs away (`FrontPage`) closes it for everybody: what is under way is cancelled,
+/// and what has no time to wait for the probe ends with `.turnedAway`.
 ///
 /// ## Concurrency
 ///
@@ -18,9 +21,31 @@ package final class CoolDownTransport: Transport {
         let host: String
         /// How often it was sent.
         var tries = 0
+        /// Whether it was sent and has not ended.
+        var isOut = false
         /// Set while it is under way.
         var transfer: (any Transfer)?
         var isCancelled = false
+        /// Cancelled because others were turned away.
+        var isStopped = false
+        /// Whether its sink has seen an answer, after which it cannot be sent again unseen.
+        var isAnswered = false
+    }
+
+    /// The family of addresses by which a host is asked that turned the other one away.
+    private struct Way {
+        let family: AddressFamily
+        var isProven = false
+    }
+
+    /// What a change of a host's state is worth telling.
+    package enum News: Hashable, Sendable {
+        /// The host asked to be left alone for so many seconds.
+        case limited(host: String, seconds: Int64)
+        /// What stands in front of it turned a request away: as a sentence.
+        case turnedAway(String)
+        /// It lets requests in again.
+        case letIn(host: String)
     }
 
     /// What is to be done outside the lock.
@@ -31,6 +56,9 @@ package final class CoolDownTransport: Transport {
 
     private struct State {
         var hosts: [String: HostCoolDown] = [:]
+        var ways: [String: Way] = [:]
+        var means = AskingMeans()
+        let explain: @Sendable (String, HostPause) -> String
         var requests: [Int: Request] = [:]
         var nextID = 0
         var steps: [Step] = []
@@ -42,7 +70,30 @@ package final class CoolDownTransport: Transport {
             guard let entry = requests[id] else { return }
             hosts[entry.host, default: HostCoolDown()].join(
                 id, priority: entry.request.priority, transferClass: entry.request.transferClass,
-                deadline: entry.request.deadline)
+                deadline: entry.request.deadline, hasGate: entry.request.purpose == .api)
+        }
+
+        /// Takes in what is asked with now: by other means than those that were turned away one probe goes at once.
+        mutating func take(_ means: AskingMeans) {
+            guard means != self.means else { return }
+            self.means = means
+            for (name, host) in hosts where host.front.map({ $0.mark != means.mark }) == true {
+                hosts[name]?.probeAgain()
+            }
+        }
+
+        /// Why a host is not asked, for those who wanted to.
+        func turnedAway(from host: String, wall: Int64) -> HTTPError {
+            let pause = hosts[host]?.pause(wall: wall) ?? HostPause(end: wall)
+            return .turnedAway(explain(host, pause))
+        }
+
+        /// What is sent for a request: by another way, or with another name, than it was made with.
+        func outgoing(_ entry: Request) -> HTTPRequest {
+            var request = entry.request
+            request.family = ways[entry.host]?.family
+            if let agent = means.userAgent { request.headers.append("User-Agent: \(agent)") }
+            return request
         }
 
         mutating func end(_ id: Int, _ error: HTTPError) {
@@ -60,11 +111,13 @@ package final class CoolDownTransport: Transport {
                 for action in hosts[host]?.next(now: now, wall: wall) ?? [] {
                     switch action {
                     case .refuse(let id, let seconds): end(id, .limited(retryAfter: seconds))
+                    case .turnAway(let id): end(id, turnedAway(from: host, wall: wall))
                     case .late(let id): end(id, .timedOut)
                     case .send(let id):
                         requests[id]?.tries += 1
+                        requests[id]?.isOut = true
                         guard let entry = requests[id] else { continue }
-                        steps.append(.send(id, entry.request, entry.sink, try: entry.tries))
+                        steps.append(.send(id, outgoing(entry), entry.sink, try: entry.tries))
                     }
                 }
             }
@@ -82,7 +135,8 @@ package final class CoolDownTransport: Transport {
     private let time: TimeSource
     private let tooOften: Set<Int>
     private let wallClock: @Sendable () -> Int64
-    private let onClose: @Sendable (_ host: String, _ seconds: Int64, _ all: [String: Int64]) -> Void
+    private let means: @Sendable () -> AskingMeans
+    private let tell: @Sendable (News, _ all: [String: HostPause]) -> Void
     private let state: Mutex<State>
 
     /// A door before a transport.
@@ -90,41 +144,48 @@ package final class CoolDownTransport: Transport {
     /// - Parameters:
     ///   - transport: The way to the network.
     ///   - tooOften: Statuses that ask for a pause, with or without `Retry-After`.
-    ///   - closedUntil: Cool-downs left over from before a restart: hosts with their ports, and Unix seconds.
+    ///   - pauses: Those left over from before a restart, by hosts with their ports.
     ///   - wallClock: Unix seconds, for cool-downs.
     ///   - time: Measures deadlines and waits.
-    ///   - onClose: Told each new cool-down: its host, its length, and the ends of all, in Unix seconds, to persist them.
+    ///   - means: What is asked with, looked up with each request of the interface and while a front is in the way.
+    ///   - explain: A sentence on why a host is not asked, for a pause with a front.
+    ///   - tell: Told what changes, with the pauses of all hosts, to persist them.
     package init(
-        _ transport: any Transport, tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:],
+        _ transport: any Transport, tooOften: Set<Int> = [429], pauses: [String: HostPause] = [:],
         wallClock: @escaping @Sendable () -> Int64, time: TimeSource = .system,
-        onClose: @escaping @Sendable (_ host: String, _ seconds: Int64, _ all: [String: Int64]) -> Void = { _, _, _ in }
+        means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
+        explain: @escaping @Sendable (String, HostPause) -> String = { host, _ in "\(host) turns programs away" },
+        tell: @escaping @Sendable (News, _ all: [String: HostPause]) -> Void = { _, _ in }
     ) {
         self.transport = transport
         self.tooOften = tooOften
         self.time = time
         self.wallClock = wallClock
-        self.onClose = onClose
-        state = Mutex(State(hosts: closedUntil.mapValues { HostCoolDown(closedUntil: $0) }))
+        self.means = means
+        self.tell = tell
+        state = Mutex(State(hosts: pauses.mapValues { HostCoolDown($0) }, explain: explain))
     }
 
     deinit {
         state.withLock { $0.timer }?.cancel()
     }
 
-    /// The hosts that are left alone now, and until when, in Unix seconds.
-    package var closedUntil: [String: Int64] {
+    /// The hosts that are left alone now, and until when.
+    package var pauses: [String: HostPause] {
         let wall = wallClock()
-        return state.withLock { $0.hosts.compactMapValues { $0.closedUntil(wall: wall) } }
+        return state.withLock { $0.hosts.compactMapValues { $0.pause(wall: wall) } }.filter { $0.value.end > wall }
     }
 
     package var slots: TransferSlots { transport.slots }
 
     package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        guard request.purpose != .api else { return transport.start(request, sink: sink) }
+        let host = Self.host(of: request.url)
+        let looks = request.purpose == .api || state.withLock { $0.hosts[host]?.front } != nil
+        let means = looks ? means() : nil
         let id = change { state, wall in
             state.forgetStrangers(wall: wall)
+            if let means { state.take(means) }
             state.nextID += 1
-            let host = Self.host(of: request.url)
             state.requests[state.nextID] = Request(request: request, sink: sink, host: host)
             state.join(state.nextID)
             return state.nextID
@@ -133,7 +194,7 @@ package final class CoolDownTransport: Transport {
     }
 
     /// `images.example`, with the port if one is named; the same for any spelling of a host.
-    static func host(of url: String) -> String {
+    package static func host(of url: String) -> String {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         return (authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "").lowercased()
@@ -141,7 +202,7 @@ package final class CoolDownTransport: Transport {
 
     // MARK: - What owners do
 
-    fileprivate func setPriority(_ id: Int, _ priority: TransferPriority) {
+    func setPriority(_ id: Int, _ priority: TransferPriority) {
         let transfer = state.withLock { state in
             guard let request = state.requests[id] else { return (any Transfer)?.none }
             state.requests[id]?.request.priority = priority
@@ -151,7 +212,7 @@ package final class CoolDownTransport: Transport {
         transfer?.setPriority(priority)
     }
 
-    fileprivate func cancel(_ id: Int) {
+    func cancel(_ id: Int) {
         let transfer = change { state, _ in
             guard let request = state.requests[id] else { return (any Transfer)?.none }
             state.requests[id]?.isCancelled = true
@@ -164,41 +225,108 @@ package final class CoolDownTransport: Transport {
     // MARK: - What answers do
 
     /// An answer's head has come; false if it is a refusal, which its sink need not see.
-    fileprivate func answered(_ id: Int, _ head: HTTPHead) -> Bool {
-        let verdict = verdict(on: head)
+    func answered(_ id: Int, _ head: HTTPHead) -> Bool {
+        let verdict = verdict(on: head, hasGate: state.withLock { $0.requests[id]?.request.purpose } == .api)
         settle(id, verdict)
         if case .limited = verdict { return false }
+        state.withLock { $0.requests[id]?.isAnswered = true }
         return true
     }
 
+    /// What stands in front of the host has turned a request away: nobody else asks, and what is under way there is cancelled.
+    func turnedAway(_ id: Int, _ refusal: FrontRefusal, by family: AddressFamily?) {
+        // Not every request has looked them up.
+        let means = means()
+        let (news, stopped): (News?, [any Transfer]) = change { state, wall in
+            state.take(means)
+            guard let host = state.requests[id]?.host else { return (nil, []) }
+            let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
+            // One family of addresses may be let in where the other is not; of which of them a check is no question.
+            let other = refusal == .block && state.ways[host] == nil && !isKnown ? family?.other : nil
+            let end = state.hosts[host]?.turnAway(
+                id, refusal, mark: state.means.mark, hasOtherWay: other != nil, wall: wall)
+            guard end != nil else { return (nil, []) }
+            if refusal == .block { state.ways[host] = other.map { Way(family: $0) } }
+            var transfers: [any Transfer] = []
+            for (number, request) in state.requests
+            where number != id && request.host == host && request.isOut {
+                state.requests[number]?.isStopped = true
+                if let transfer = request.transfer { transfers.append(transfer) }
+            }
+            guard other == nil, case .turnedAway(let sentence) = state.turnedAway(from: host, wall: wall) else {
+                return (nil, transfers)
+            }
+            return (.turnedAway(sentence), transfers)
+        }
+        for transfer in stopped { transfer.cancel() }
+        if let news { tellAll(news) }
+    }
+
     /// A request was refused, and that answer has ended: it waits with the others, or ends as they do.
-    fileprivate func refused(_ id: Int) {
-        change { state, _ in
+    func refused(_ id: Int) {
+        let now = time.now()
+        change { state, wall in
             guard let request = state.requests[id] else { return }
+            _ = state.hosts[request.host]?.settle(id, .unknown, now: now, wall: wall)
             guard !request.isCancelled else { return state.end(id, .cancelled) }
             state.requests[id]?.transfer = nil
+            state.requests[id]?.isStopped = false
+            state.requests[id]?.isOut = false
             state.join(id)
         }
     }
 
-    /// A request has ended, with an answer that was passed on or without any.
-    fileprivate func ended(_ id: Int) {
+    /// A request has ended, with an answer that was passed on or without any: what its sink is told, nil if it is sent again.
+    func ended(_ id: Int, _ result: Result<Void, HTTPError>) -> Result<Void, HTTPError>? {
+        let (isOnTrial, request) = state.withLock { state in
+            (state.requests[id].flatMap { state.ways[$0.host] }?.isProven == false, state.requests[id])
+        }
+        guard let request else { return result }
+        if isOnTrial, case .failure(.unreachable) = result {
+            // There is no other way.
+            turnedAway(id, .block, by: nil)
+            refused(id)
+            return nil
+        }
+        guard request.isStopped, !request.isCancelled, case .failure(.cancelled) = result else {
+            settle(id, .unknown)
+            state.withLock { $0.requests[id] = nil }
+            return result
+        }
+        guard request.isAnswered else {
+            refused(id)
+            return nil
+        }
         settle(id, .unknown)
-        state.withLock { $0.requests[id] = nil }
+        let wall = wallClock()
+        return state.withLock { state in
+            state.requests[id] = nil
+            return .failure(state.turnedAway(from: request.host, wall: wall))
+        }
     }
 
     private func settle(_ id: Int, _ verdict: GateVerdict) {
         let now = time.now()
-        let closed: (host: String, seconds: Int64, all: [String: Int64])? = change { state, wall in
-            guard let host = state.requests[id]?.host,
-                let end = state.hosts[host]?.settle(id, verdict, now: now, wall: wall)
-            else { return nil }
-            return (host, end - wall, state.hosts.compactMapValues { $0.closedUntil(wall: wall) })
+        let news: News? = change { state, wall in
+            guard let host = state.requests[id]?.host, let front = state.hosts[host].map(\.front) else { return nil }
+            let end = state.hosts[host]?.settle(id, verdict, now: now, wall: wall)
+            if let front, state.hosts[host]?.front == nil {
+                state.ways[host]?.isProven = true
+                if end == nil { return front.step < 0 ? nil : .letIn(host: host) }
+            }
+            return end.map { .limited(host: host, seconds: $0 - wall) }
         }
-        if let closed { onClose(closed.host, closed.seconds, closed.all) }
+        if let news { tellAll(news) }
     }
 
-    private func verdict(on head: HTTPHead) -> GateVerdict {
+    private func tellAll(_ news: News) {
+        let wall = wallClock()
+        tell(news, state.withLock { $0.hosts.compactMapValues { $0.pause(wall: wall) } })
+    }
+
+    private func verdict(on head: HTTPHead, hasGate: Bool) -> GateVerdict {
+        // Whatever the service says: the front has let it through.
+        if hasGate { return .fine }
         let pause = RetryAfter.asked(by: head, now: wallClock())
         switch head.status {
         case let status where tooOften.contains(status):
@@ -236,7 +364,7 @@ package final class CoolDownTransport: Transport {
                 // It may have ended, or been sent again, before `start` returned.
                 guard let entry = state.requests[id], entry.tries == number else { return (false, request.priority) }
                 state.requests[id]?.transfer = transfer
-                return (entry.isCancelled, entry.request.priority)
+                return (entry.isCancelled || entry.isStopped, entry.request.priority)
             }
             if isCancelled { transfer.cancel() }
             if priority != request.priority { transfer.setPriority(priority) }
@@ -257,62 +385,5 @@ package final class CoolDownTransport: Transport {
 
     private func timerWentOff() {
         change { state, _ in state.wake = nil }
-    }
-}
-
-/// A request as its owner sees it.
-private final class HeldTransfer: Transfer {
-    private let id: Int
-    private let door: CoolDownTransport
-
-    init(id: Int, door: CoolDownTransport) {
-        self.id = id
-        self.door = door
-    }
-
-    func setPriority(_ priority: TransferPriority) { door.setPriority(id, priority) }
-    func cancel() { door.cancel(id) }
-}
-
-/// Looks at an answer before its sink does, and keeps refusals to itself.
-///
-/// ## Concurrency
-///
-/// Called on the transport's thread, one call at a time.
-private final class Doorkeeper: ResponseSink {
-    private let id: Int
-    private let door: CoolDownTransport
-    private let sink: any ResponseSink
-    private let isRefused = Atomic(false)
-
-    init(id: Int, door: CoolDownTransport, sink: any ResponseSink) {
-        self.id = id
-        self.door = door
-        self.sink = sink
-    }
-
-    func begun() { sink.begun() }
-
-    func head(_ head: HTTPHead) -> Bool {
-        guard door.answered(id, head) else {
-            isRefused.store(true, ordering: .relaxed)
-            // Its text is read to the end, so that the connection is kept.
-            return true
-        }
-        return sink.head(head)
-    }
-
-    func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if isRefused.load(ordering: .relaxed) { return true }
-        return unsafe sink.body(bytes)
-    }
-
-    func finish(_ result: Result<Void, HTTPError>) {
-        if isRefused.load(ordering: .relaxed) {
-            door.refused(id)
-        } else {
-            door.ended(id)
-            sink.finish(result)
-        }
     }
 }

@@ -10,6 +10,8 @@ struct HostCoolDown {
         case send(Int)
         /// The cool-down lasts longer than the request may, by so many seconds from now.
         case refuse(Int, seconds: Int64)
+        /// What stands in front of the host turns programs away for longer than the request may wait.
+        case turnAway(Int)
         /// The deadline came while others were asked.
         case late(Int)
     }
@@ -19,8 +21,8 @@ struct HostCoolDown {
         var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
 
-        /// Who goes first: readers, then of what nobody waits for bodies before small answers.
-        var rank: Int { priority == .reader ? 0 : transferClass == .bulk ? 1 : 2 }
+        /// Who goes first: by priority, and of what nobody waits for bodies before small answers.
+        var rank: Int { priority == .preload && transferClass == .bulk ? TransferPriority.shown.rank : priority.rank }
     }
 
     /// Requests under way at the beginning of a burst: enough for the first pictures, few enough to be refused.
@@ -45,6 +47,9 @@ struct HostCoolDown {
     private var firstDeadline: ContinuousClock.Instant?
     private var earliest: ContinuousClock.Instant?
     private var underWay: [Int: GateTicket] = [:]
+    /// Those that have a gate of their own, and wait here for nothing but a front.
+    private var passing: [Int] = []
+    private var passed: Set<Int> = []
     /// When those under way that count were sent, and all that did, in order.
     private var counted: [Int: ContinuousClock.Instant] = [:]
     private var sent: [(id: Int, time: ContinuousClock.Instant)] = []
@@ -55,10 +60,21 @@ struct HostCoolDown {
     /// The last good answer.
     private var welcomed: ContinuousClock.Instant?
 
-    /// - Parameter closedUntil: The end of a cool-down left over from earlier, in Unix seconds.
-    init(closedUntil: Int64? = nil) {
-        coolDown = CoolDown(until: closedUntil)
+    /// - Parameter pause: What is left over from earlier.
+    init(_ pause: HostPause? = nil) {
+        coolDown = CoolDown(until: pause?.end, front: pause?.front)
     }
+
+    /// What is to be kept over restarts: a cool-down, and a front that nobody was seen to pass, however long ago.
+    func pause(wall: Int64) -> HostPause? {
+        if let front = coolDown.front {
+            return HostPause(end: closedUntil(wall: wall) ?? min(coolDown.until ?? wall, wall), front: front)
+        }
+        return closedUntil(wall: wall).map { HostPause(end: $0) }
+    }
+
+    /// The front in the way.
+    var front: FrontStop? { coolDown.front }
 
     /// The end of the present cool-down, in Unix seconds.
     func closedUntil(wall: Int64) -> Int64? {
@@ -68,17 +84,20 @@ struct HostCoolDown {
 
     /// Whether nothing would be lost with it.
     func isIdle(wall: Int64) -> Bool {
-        waiting.isEmpty && underWay.isEmpty && coolDown.trust == .everybody
+        waiting.isEmpty && passing.isEmpty && underWay.isEmpty && coolDown.trust == .everybody
     }
 
     /// Puts a request in its place.
     ///
     /// Of what nobody waits for, bodies go first: they are few, asked for ahead of somebody who reads, while the sizes of a whole
     /// listing come by the hundred.
+    ///
+    /// What has a gate of its own passes by, unless a front is in the way of everybody.
     mutating func join(
         _ id: Int, priority: TransferPriority, transferClass: TransferClass = .metadata,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant, hasGate: Bool = false
     ) {
+        if hasGate, coolDown.front == nil { return passing.append(id) }
         let item = Item(priority: priority, transferClass: transferClass, deadline: deadline)
         waiting[id] = item
         arrivals += 1
@@ -105,6 +124,10 @@ struct HostCoolDown {
         line.remove(id)
         deadlines.remove(id)
         earliest = deadlines.first().flatMap { waiting[$0]?.deadline }
+        if let index = passing.firstIndex(of: id) {
+            passing.remove(at: index)
+            return true
+        }
         return waiting.removeValue(forKey: id) != nil
     }
 
@@ -114,21 +137,45 @@ struct HostCoolDown {
     mutating func settle(_ id: Int, _ verdict: GateVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
         guard let ticket = underWay.removeValue(forKey: id) else { return nil }
         counted[id] = nil
+        // Of how many pictures the host likes, the service's interface says nothing.
+        guard passed.remove(id) == nil else { return nil }
         switch verdict {
         case .fine:
             allowance = min(allowance(now) + Self.growth, Self.most)
             welcomed = now
         case .limited: allowance = Self.few
-        case .unknown: break
+        case .unknown, .unsent: break
         }
         return coolDown.settle(ticket, verdict, wall: wall)
     }
+
+    /// Takes in that a request under way was turned away by what stands in front; a second time is without effect.
+    ///
+    /// - Returns: The end of the pause that this began, in Unix seconds.
+    mutating func turnAway(
+        _ id: Int, _ refusal: FrontRefusal, mark: String, hasOtherWay: Bool, wall: Int64
+    ) -> Int64? {
+        guard let ticket = underWay.removeValue(forKey: id) else { return nil }
+        counted[id] = nil
+        passed.remove(id)
+        allowance = Self.few
+        return coolDown.turnAway(ticket, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
+    }
+
+    /// Ends the pause of a front at once, with one probe.
+    mutating func probeAgain() { coolDown.probeAgain() }
 
     /// What may go, or must end, now.
     mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
         let left = coolDown.secondsLeft(wall)
         var actions = expire(now, left)
         forgetPatient(now)
+        for id in passing {
+            underWay[id] = coolDown.ticket(id)
+            passed.insert(id)
+            actions.append(.send(id))
+        }
+        passing = []
         guard left == 0, !waiting.isEmpty else { return actions }
         for _ in 0..<free(now) {
             guard let id = line.first() else { break }
@@ -146,9 +193,9 @@ struct HostCoolDown {
         var actions: [Action] = []
         while let earliest, let id = deadlines.first() {
             if earliest <= now {
-                actions.append(.late(id))
+                actions.append(coolDown.front == nil ? .late(id) : .turnAway(id))
             } else if left > 0, earliest < now + .seconds(left) + Self.answerTime {
-                actions.append(.refuse(id, seconds: left))
+                actions.append(coolDown.front == nil ? .refuse(id, seconds: left) : .turnAway(id))
             } else {
                 break
             }
@@ -195,97 +242,5 @@ struct HostCoolDown {
         // Who waits for a place has it as soon as one of those under way does not count any more.
         let place = sent[firstSent...].first { counted[$0.id] == $0.time && $0.time + Self.patience > now }
         return min(earliest, place.map { $0.time + Self.patience } ?? earliest)
-    }
-}
-
-/// The cool-downs of one service: until when it wants to be left alone, and who may ask then; told the time, never asking it.
-///
-/// After a cool-down one request goes as a probe, and the others wait for what comes of it: however many want to ask, a service
-/// that still says no is asked once per cool-down.
-struct CoolDown {
-    /// Whether everybody may go.
-    enum Trust: Equatable {
-        case everybody
-        /// The next to go is the probe.
-        case nobodyYet
-        /// The probe with this ticket is under way.
-        case probing(Int)
-    }
-
-    /// The longest, in seconds: a larger one is more often a mistake than a wish.
-    static let longest = RetryAfter.longest
-    /// Twelve doublings of a second are more than the longest.
-    private static let mostDoublings = 12
-
-    private(set) var until: Int64?
-    private(set) var trust: Trust {
-        didSet { if trust != oldValue { changes += 1 } }
-    }
-    /// Goes up when those who wait should ask again at once.
-    private(set) var changes = 0
-    /// Cool-downs that have begun.
-    private var closings = 0
-    /// Those in a row after which the service still said no, and the ones of them for which it named no time.
-    private var refusals = 0
-    private var untoldRefusals = 0
-
-    /// - Parameter until: The end of one left over from earlier, in Unix seconds.
-    init(until: Int64?) {
-        self.until = until
-        trust = until == nil ? .everybody : .nobodyYet
-    }
-
-    /// Seconds until the end of the present one; a clock set back must not make it longer than any lasts.
-    func secondsLeft(_ wall: Int64) -> Int64 {
-        // Both numbers come from outside: from a file and from a clock that anybody may set.
-        guard let until, until > wall else { return 0 }
-        let (left, overflows) = until.subtractingReportingOverflow(wall)
-        return overflows ? Self.longest : min(left, Self.longest)
-    }
-
-    /// Lets a request go: as the probe, if one is due.
-    mutating func letGo(_ id: Int) -> GateTicket {
-        if trust == .nobodyYet { trust = .probing(id) }
-        return GateTicket(id: id, closings: closings)
-    }
-
-    /// Takes in what came of a request.
-    ///
-    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
-    mutating func settle(_ ticket: GateTicket, _ verdict: GateVerdict, wall: Int64) -> Int64? {
-        // A request from before the last cool-down tells nothing of the time after it.
-        let isRecent = ticket.closings == closings
-        switch verdict {
-        case .fine:
-            guard isRecent else { return nil }
-            trust = .everybody
-            (refusals, untoldRefusals) = (0, 0)
-        case .unknown:
-            if trust == .probing(ticket.id) { trust = .nobodyYet }
-        case .limited(let seconds, told: true):
-            // A service that names too short a time again and again is asked more and more seldom.
-            let least = Int64(1) << Int64(min(refusals, Self.mostDoublings))
-            if isRecent { refusals += 1 }
-            return close(forSeconds: seconds > 0 ? max(seconds, least) : 0, wall: wall)
-        case .limited(let seconds, told: false):
-            // Many requests that were under way together are refused together: that is one refusal.
-            guard isRecent else { return nil }
-            let factor = Int64(1) << Int64(min(untoldRefusals, Self.mostDoublings))
-            untoldRefusals += 1
-            return close(forSeconds: min(max(0, seconds), Self.longest) * factor, wall: wall)
-        }
-        return nil
-    }
-
-    /// Closes until so many seconds from now, never for less than what is left; returns the new end, nil if nothing changed.
-    private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
-        let pause = min(seconds, Self.longest)
-        let (end, overflows) = wall.addingReportingOverflow(pause)
-        guard pause > 0, !overflows, pause > secondsLeft(wall) else { return nil }
-        until = end
-        closings += 1
-        changes += 1
-        trust = .nobodyYet
-        return end
     }
 }

@@ -1,6 +1,7 @@
 /// Who waits for a request to the service; more urgent ones go first.
 package enum GatePriority: Int, Comparable, Sendable, CaseIterable {
-    /// Nobody asked to see it: programs that count, preview or walk.
+    /// Nobody asked to see it: programs that count, preview or walk. Half of a burst is left to the others, and while that half is not
+    /// whole, half of what comes back.
     case unasked
     /// The further pages of what somebody opened.
     case continuation
@@ -9,17 +10,6 @@ package enum GatePriority: Int, Comparable, Sendable, CaseIterable {
 
     package static func < (left: GatePriority, right: GatePriority) -> Bool {
         left.rawValue < right.rawValue
-    }
-
-    /// The part of a burst that may go to these; the rest is left to more urgent ones.
-    ///
-    /// What nobody asked to see gets half of what comes back until that rest is whole again.
-    var share: Double {
-        switch self {
-        case .unasked: 0.25
-        case .continuation: 0.875
-        case .opening: 1
-        }
     }
 }
 
@@ -54,6 +44,8 @@ package enum GateVerdict: Hashable, Sendable {
     ///
     /// - Parameter told: Whether the service named the time; a usual one doubles each time that it was not long enough.
     case limited(seconds: Int64, told: Bool)
+    /// The request was not sent after all.
+    case unsent
     /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
     case unknown
 }

@@ -19,10 +19,14 @@ struct TokenBucket {
     private let burst: Double
     private let perSecond: Double
     private var tokens: Double
-    /// What of the tokens may go to each priority or less urgent ones, by its place in `allCases`.
-    private var allowances: [Double]
+    /// Tokens that are left to people: half of the burst.
+    private let reserve: Double
+    /// What those whom nobody waits for may take while the reserve is not whole: half of what comes back, one at a time.
+    private var trickle = 0.0
     private var refilled: ContinuousClock.Instant
     private var coolDown: CoolDown
+    /// Tokens given back.
+    private var returned = 0
     /// Sorted by priority, then arrival.
     private var waiters: [Waiter] = []
 
@@ -32,7 +36,7 @@ struct TokenBucket {
         self.perSecond = perSecond.isFinite ? max(perSecond, 1.0 / 60) : 1.0 / 60
         coolDown = CoolDown(until: closedUntil)
         tokens = self.burst
-        allowances = Self.fullAllowances(self.burst)
+        reserve = (self.burst / 2).rounded(.down)
         refilled = now
     }
 
@@ -62,8 +66,8 @@ struct TokenBucket {
         let untilTurn = untilTurn(place)
         // With tokens for all those ahead nobody needs to wait until they have taken theirs; a probe is the first.
         if cooling == .zero, untilTurn == .zero, place == 0 || coolDown.trust == .everybody {
+            if waiters[place].priority == .unasked, tokens < reserve + 1 { trickle -= 1 }
             tokens -= 1
-            for index in waiters[place].priority.rawValue..<allowances.count { allowances[index] -= 1 }
             waiters.remove(at: place)
             return .go(coolDown.letGo(id))
         }
@@ -90,11 +94,15 @@ struct TokenBucket {
     ///
     /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
     mutating func settle(_ ticket: GateTicket, _ verdict: GateVerdict, wall: Int64) -> Int64? {
-        coolDown.settle(ticket, verdict, wall: wall)
+        if verdict == .unsent {
+            tokens = min(burst, tokens + 1)
+            returned += 1
+        }
+        return coolDown.settle(ticket, verdict, wall: wall)
     }
 
     /// Goes up when those who sleep should ask again at once.
-    var changes: Int { coolDown.changes }
+    var changes: Int { coolDown.changes + returned }
 
     /// Tokens and the end of the present cool-down.
     mutating func state(now: ContinuousClock.Instant, wall: Int64) -> (tokens: Double, closedUntil: Int64?) {
@@ -106,33 +114,19 @@ struct TokenBucket {
     private mutating func refill(_ now: ContinuousClock.Instant) {
         guard now > refilled else { return }
         let fresh = (now - refilled) / .seconds(1) * perSecond
-        let full = Self.fullAllowances(burst)
-        let parts = GatePriority.allCases.map(part)
         tokens = min(burst, tokens + fresh)
-        for index in full.indices { allowances[index] = min(full[index], allowances[index] + fresh * parts[index]) }
+        trickle = tokens < reserve ? min(1, trickle + fresh / 2) : 0
         refilled = now
     }
 
     /// Time until there are tokens for a waiter and all those ahead of it.
     private func untilTurn(_ place: Int) -> Duration {
-        let turn = duration(untilTokens: Double(place + 1))
-        let priority = waiters[place].priority
-        guard priority < .opening else { return turn }
-        let wanted = Double(waiters[...place].count { $0.priority == priority })
-        let allowance = allowances[priority.rawValue]
-        let rate = perSecond * part(priority)
-        return max(turn, allowance >= wanted ? .zero : .seconds((wanted - allowance) / rate))
-    }
-
-    /// What of the tokens that come back goes to a priority.
-    ///
-    /// What is left to people grows again while programs go on: those get half as long as it is not whole.
-    private func part(_ priority: GatePriority) -> Double {
-        priority == .unasked && tokens < burst - Self.fullAllowances(burst)[priority.rawValue] ? 0.5 : 1
-    }
-
-    private static func fullAllowances(_ burst: Double) -> [Double] {
-        GatePriority.allCases.map { max(1, (burst * $0.share).rounded(.down)) }
+        let ahead = Double(place + 1)
+        let turn = duration(untilTokens: ahead)
+        guard waiters[place].priority == .unasked else { return turn }
+        let wanted = Double(waiters[...place].count { $0.priority == .unasked })
+        let untilTrickle = trickle >= wanted ? Duration.zero : .seconds((wanted - trickle) * 2 / perSecond)
+        return max(turn, min(duration(untilTokens: reserve + ahead), untilTrickle))
     }
 
     /// Time until there are so many tokens; more than the burst come too, since those ahead take theirs as they come.

@@ -7,6 +7,8 @@ struct AnswerCheck {
     static let headerBytesLimit = 64 * 1024
     /// Header lines of one answer, interim answers and trailers included.
     static let headerLinesLimit = 200
+    /// Bytes that are read of the body of an error: more than any service has to say about one.
+    static let errorBodyLimit: Int64 = 64 * 1024
 
     /// What a header line completed.
     enum Event {
@@ -40,6 +42,7 @@ struct AnswerCheck {
     private var promised: Int64?
     private var isEncoded = false
     private var received: Int64 = 0
+    private var isError = false
 
     init(_ request: HTTPRequest, host: String) {
         method = request.method
@@ -87,10 +90,12 @@ struct AnswerCheck {
         }
     }
 
-    /// Counts bytes of the body, after decoding.
-    mutating func body(_ count: Int) throws(HTTPError) {
+    /// Counts bytes of the body, after decoding; false for those that are not worth reading, behind the beginning of an error's.
+    mutating func body(_ count: Int) throws(HTTPError) -> Bool {
         received += Int64(count)
+        if isError { return received <= Self.errorBodyLimit }
         guard received <= bodyLimit else { throw .tooLarge }
+        return true
     }
 
     /// Judges an answer that libcurl takes for complete.
@@ -146,8 +151,9 @@ struct AnswerCheck {
         }
         try checkEncoding()
         promised = status == 204 || status == 304 ? nil : length
+        isError = status >= 400
         if status == 206 { try checkRange(head["content-range"], length: length) }
-        if method != .head, let promised, promised > bodyLimit { throw .tooLarge }
+        if method != .head, !isError, let promised, promised > bodyLimit { throw .tooLarge }
         return .head(head)
     }
 

@@ -55,7 +55,8 @@ package struct HTTPClient: Sendable {
             let remaining = request.deadline - time.now()
             guard !request.isFinal(result),
                 let wait = policy.delay(
-                    after: outcome(result), triesMade: triesMade, remaining: remaining, random: random())
+                    after: outcome(result), triesMade: triesMade, remaining: remaining, random: random(),
+                    isPatient: request.purpose == .api)
             else { return try result.get() }
             do {
                 try await time.sleep(wait)

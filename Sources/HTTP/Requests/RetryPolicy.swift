@@ -28,12 +28,17 @@ package struct RetryPolicy: Sendable {
     ///   - triesMade: Tries so far, at least 1.
     ///   - remaining: Time left until the deadline.
     ///   - random: A number from 0 to 1.
+    ///   - isPatient: Whether 502 is tried again until the deadline: fronts of services say so for some seconds.
     /// - Returns: The time to wait before the next try, or nil to let the outcome stand.
     package func delay(
-        after outcome: Outcome, triesMade: Int, remaining: Duration, random: Double
+        after outcome: Outcome, triesMade: Int, remaining: Duration, random: Double, isPatient: Bool = false
     ) -> Duration? {
-        guard triesMade < tries else { return nil }
         var wait = min(base * (1 << min(triesMade - 1, 16)), ceiling) * random
+        if isPatient, tries > 1, case .answered(status: 502, _) = outcome, triesMade >= tries {
+            wait = ceiling * (1 + random) / 2
+        } else {
+            guard triesMade < tries else { return nil }
+        }
         switch outcome {
         case .failed(.unreachable), .failed(.broken): break
         // What makes no sense may be what an earlier answer left on the connection; the next try comes on another one.

@@ -79,8 +79,13 @@ package struct TransferOutcome: Sendable {
 package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
     /// Nobody waits yet.
     case preload = 0
+    /// Nobody waits, but a person has the place where it belongs before them.
+    case shown = 1
     /// A person or program waits.
-    case reader = 1
+    case reader = 2
+
+    /// Its place in a line of those that wait: the first one is 0.
+    package var rank: Int { Self.reader.rawValue - rawValue }
 
     package static func < (left: TransferPriority, right: TransferPriority) -> Bool {
         left.rawValue < right.rawValue
@@ -89,7 +94,7 @@ package enum TransferPriority: Int, Comparable, Sendable, CaseIterable {
 
 /// What a request may occupy: bodies want connections of their own, small answers share one.
 package enum TransferClass: Sendable {
-    /// API answers and HEADs: one multiplexed connection where the server offers HTTP/2.
+    /// API answers, HEADs and small previews: one multiplexed connection where the server offers HTTP/2.
     case metadata
     /// Pictures: at most `Transport.slots` at once to one host, HTTP/1.1, kept alive.
     case bulk
@@ -130,6 +135,8 @@ package struct HTTPRequest: Sendable {
     package var signature: RequestSignature?
     /// Whether an answer that names another address is asked there: not what is signed for one.
     package var followsRedirects = true
+    /// The only addresses that may be connected to; nil for all.
+    package var family: AddressFamily?
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,
@@ -149,6 +156,16 @@ package struct HTTPRequest: Sendable {
         self.acceptsCompression = acceptsCompression
         self.purpose = purpose
     }
+}
+
+/// The two families of addresses by which a host may be reached: what turns one away may let the other in.
+package enum AddressFamily: Hashable, Sendable {
+    case ipv4, ipv6
+
+    /// The one of a numeric address.
+    init(of address: String) { self = address.contains(":") ? .ipv6 : .ipv4 }
+
+    var other: AddressFamily { self == .ipv4 ? .ipv6 : .ipv4 }
 }
 
 /// What a request sends: so many bytes, read as they go.
@@ -211,6 +228,8 @@ package struct HTTPHead: Sendable {
     package var headers: [(name: String, value: String)]
     /// The protocol's version as the status line has it, `1.1` or `2`; empty where an answer is made up.
     package var version: String
+    /// Of the address that answered; nil behind a proxy and where an answer is made up.
+    package var family: AddressFamily?
 
     package init(status: Int, headers: [(name: String, value: String)], version: String = "") {
         self.status = status
@@ -256,6 +275,8 @@ package enum HTTPError: Error, Hashable, Sendable {
     case refused(String)
     /// The host asked to be left alone for so many more seconds, and the request was not sent.
     case limited(retryAfter: Int64)
+    /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
+    case turnedAway(String)
     /// Requests are switched off.
     case offline
     case cancelled
@@ -281,7 +302,7 @@ package struct TransferSlots: Hashable, Sendable {
 /// What a request itself must fulfil before anything is done for it.
 enum RequestRule {
     /// Headers that say nothing of the user and may follow a redirect to another host.
-    private static let harmless: Set<String> = ["accept", "accept-language"]
+    private static let harmless: Set<String> = ["accept", "accept-language", "user-agent"]
 
     /// Throws `.refused` for lines that would end a header early, and for ranges that are none.
     static func check(_ request: HTTPRequest) throws(HTTPError) {

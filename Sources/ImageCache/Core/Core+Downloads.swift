@@ -89,17 +89,18 @@ extension Core {
         for waiter in change.ready { answer(waiter, now: now) }
         switch change.outcome {
         case nil: break
-        case .check(_, let length): downloads[key].map { effects.append(.check(key, $0.file, length: length)) }
+        case .check(let proof, let length):
+            downloads[key].map { effects.append(.check(key, $0.file, proof, length: length)) }
         case .complete(let length): complete(key, length: length, now: now)
         case .failed(let error, let keepsPartial): fail(key, error, keepsPartial: keepsPartial, now: now)
         case .restart: restart(key)
         }
     }
 
-    /// A whole picture's digest has been computed; nil if its bytes could not be read.
-    mutating func checked(_ key: FileKey, _ file: PartialFile, _ digest: String?, now: ContinuousClock.Instant) {
+    /// All bytes of a picture have been looked at.
+    mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Bool, now: ContinuousClock.Instant) {
         guard let entry = downloads[key], entry.file === file else { return }
-        apply(downloads[key]?.download.checked(digest), to: key, now: now)
+        apply(downloads[key]?.download.checked(isProven: isProven), to: key, now: now)
         release(key, now: now)
     }
 
@@ -192,7 +193,7 @@ extension Core {
             if error != .gone { failures.remember(error, of: key, for: Failures.preloadFor, now: now) }
         }
         switch error {
-        case .unreachable, .timedOut, .limited: scheduler.rest(until: now + Self.preloadsRestFor)
+        case .unreachable, .timedOut, .limited, .turnedAway: scheduler.rest(until: now + Self.preloadsRestFor)
         default: break
         }
         pump(now: now)
@@ -263,6 +264,10 @@ extension Core {
         var window: Window?
         /// What to note beside the partial file, if it is time.
         var state: (total: Int64?, validator: String?, present: RangeSet)?
+        /// Which bytes of the body are of seams, as the head tells; nil if none are.
+        var frame: BodyFrame?
+        /// What is to be compared with the file.
+        var seams: [Seam] = []
     }
 
     mutating func answered(
@@ -274,8 +279,8 @@ extension Core {
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
         // What is known now may be worth more connections.
         pump(now: now)
-        let goesOn = downloads[key]?.download.segments[segment] != nil
-        return Written(goesOn: goesOn, window: window(of: segment, key))
+        guard let answered = downloads[key]?.download.segments[segment] else { return Written(goesOn: false) }
+        return Written(goesOn: true, window: window(of: segment, key), frame: BodyFrame(answered, part: segment))
     }
 
     /// Where the next bytes of a body go, unless they go to several places.
@@ -305,7 +310,13 @@ extension Core {
         _ bytes: UnsafeRawBufferPointer, _ acceptance: Acceptance, from segment: UInt64, of key: FileKey,
         now: ContinuousClock.Instant
     ) -> Written {
-        guard downloads[key]?.download.segments[segment] != nil else { return Written(goesOn: false) }
+        guard let answered = downloads[key]?.download.segments[segment] else { return Written(goesOn: false) }
+        if acceptance.offset == answered.asked?.lowerBound,
+            unsafe downloads[key]?.download.beginsAgain(bytes, at: acceptance.offset) == true
+        {
+            change(key, now: now) { $0.misplaced(at: acceptance.offset) }
+            return Written(goesOn: false)
+        }
         let total = downloads[key]?.download.total
         unsafe downloads[key]?.download.edges.note(bytes, at: acceptance.offset, total: total)
         if acceptance.isTooLong {
@@ -316,8 +327,8 @@ extension Core {
         downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
         apply(change, to: key, now: now)
         guard let entry = downloads[key] else { return Written(goesOn: false) }
-        // A whole picture's request is left to end by itself, which keeps its connection.
-        if entry.download.phase == .complete { return Written(goesOn: acceptance.goesOn) }
+        // The request of what is whole is left to end by itself, which keeps its connection.
+        if entry.download.phase != .running { return Written(goesOn: acceptance.goesOn) }
         if change?.outcome != nil { pump(now: now) }
         var state: (total: Int64?, validator: String?, present: RangeSet)?
         if entry.unnoted >= PartialState.interval, entry.download.phase == .running {
@@ -325,8 +336,8 @@ extension Core {
             state = (entry.download.total, entry.download.validator, entry.download.present)
         }
         return Written(
-            goesOn: acceptance.goesOn && entry.download.segments[segment] != nil, window: window(of: segment, key),
-            state: state)
+            goesOn: acceptance.goesOn && isWanted(segment, of: key), window: window(of: segment, key), state: state,
+            seams: entry.download.comparable)
     }
 
     mutating func finished(

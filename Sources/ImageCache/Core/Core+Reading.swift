@@ -61,9 +61,10 @@ extension Core {
         guard let entry = downloads[key], let total = entry.download.total else { return .wait }
         let lower = min(offset, total)
         let range = lower..<(lower + min(total - lower, Int64(count)))
-        if range.isEmpty { return .bytes(.end) }
+        // Of a length that was only announced not even the end is certain before.
         guard entry.download.canRelease(range), let file = entry.file.current else { return .wait }
-        downloads[key]?.download.hasReleased = true
+        downloads[key]?.download.released(to: range.upperBound)
+        if range.isEmpty { return .bytes(.end) }
         return .bytes(give(file, offset, count, length: total, entry.download, to: id, now: now))
     }
 
@@ -89,7 +90,7 @@ extension Core {
         downloads[handle.key]?.download.handles.insert(id)
         if handle.version != nil {
             // It has read from an earlier download; no other version may follow.
-            downloads[handle.key]?.download.hasReleased = true
+            downloads[handle.key]?.download.released(to: .max)
             downloads[handle.key]?.download.validator = entry.download.validator ?? handle.validator
         }
         updatePriority(handle.key)
@@ -125,7 +126,7 @@ extension Core {
         var measure = handle.measure
         measure.note(range, of: length)
         pictures[id]?.measure = measure
-        if measure.isReal, !handle.measure.isReal { reallyRead(handle) }
+        if measure.isReal, !handle.measure.isReal { reallyRead(handle, length) }
         if measure.isThrough, !handle.measure.isThrough {
             downloads[handle.key]?.download.isDemanded = true
             pump(now: now)
@@ -135,18 +136,22 @@ extension Core {
         }
     }
 
-    private mutating func reallyRead(_ handle: OpenPictures.Handle) {
+    private mutating func reallyRead(_ handle: OpenPictures.Handle, _ length: Int64) {
         if let onRead = handle.onRead { effects.append(.tell(onRead)) }
         guard let neighbours = handle.neighbours else { return }
         follow(
             preload.passed(
                 neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
-                wasThere: handle.wasThere, isComplete: handle.file != nil, isBulk: neighbours.isBulk),
+                wasThere: handle.wasThere, isComplete: handle.file != nil, isBulk: neighbours.isBulk,
+                isSmall: length <= 2 * ReadMeasure.beginning),
             neighbours)
     }
 
     mutating func close(_ id: UInt64, now: ContinuousClock.Instant) {
         guard let handle = pictures.close(id) else { return }
+        if let neighbours = handle.neighbours, handle.measure.bytes > 0, !handle.measure.isReal {
+            preload.looked(at: neighbours.index, in: neighbours.directory)
+        }
         downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
         for waiter in downloads.removeWaiters(where: { $0.handle == id }) {
             effects.append(.resume(waiter.wait, .failed(.cancelled)))
@@ -168,14 +173,15 @@ extension Core {
         if downloads[handle.key] == nil, let error = begin(handle.picture, now: now) { return .failed(error) }
         if let mismatch = join(id, now: now) { return .failed(mismatch) }
         let range = offset..<max(offset, offset &+ Int64(count))
-        let total = downloads[handle.key]?.download.total ?? .max
         downloads.add(
             Downloads.Waiter(
                 key: handle.key, handle: id, range: range, deadline: now + configuration.timeout, wait: wait),
-            as: waiter, for: .bytes(range.clamped(to: 0..<total)), now: now)
+            as: waiter, for: .bytes(range), now: now)
         downloads[handle.key]?.download.noteNeed(range)
-        // Who copies wants all of it.
-        if handle.neighbours?.isBulk == true { downloads[handle.key]?.download.isDemanded = true }
+        // Who copies wants all of it, and all of it has to come before its end is certain.
+        if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
+            downloads[handle.key]?.download.isDemanded = true
+        }
         pump(now: now)
         return .wait
     }

@@ -15,7 +15,6 @@ extension Core {
             }
         }
         withdrawQuestions(now: now)
-        for request in others.expire(now: now) { effects.append(.refuse(request, .timedOut)) }
         for directory in preload.rested(now: now) { endWalk(directory, now: now) }
         pump(now: now)
     }
@@ -35,7 +34,6 @@ extension Core {
     mutating func shutDown(now: ContinuousClock.Instant) {
         isClosed = true
         scheduler.dropWishes()
-        for request in others.removeWaiting() { effects.append(.refuse(request, .cancelled)) }
         for waiter in downloads.removeWaiters(where: { _ in true }) {
             effects.append(.resume(waiter.wait, .failed(.cancelled)))
         }

@@ -20,7 +20,6 @@ struct Core: Sendable {
     let spare = SpareMemory()
     var pictures = OpenPictures()
     var downloads = Downloads()
-    var others = OtherRequests()
     var scheduler: DownloadScheduler
     var preload: PreloadPolicy
     var index: StoredIndex
@@ -48,7 +47,7 @@ struct Core: Sendable {
     }
 
     /// Whether anything waits for a deadline.
-    var isBusy: Bool { !downloads.isEmpty || others.isWaiting }
+    var isBusy: Bool { !downloads.isEmpty }
 
     mutating func makeID() -> UInt64 {
         defer { nextID += 1 }
@@ -101,15 +100,10 @@ struct Core: Sendable {
         reviewWishes(now: now)
         while true {
             let wishes = budget.isStoring ? scheduler.ready(now: now) : 0
-            guard let order = scheduler.next(downloads.demands, others: others.account, wishes: wishes) else { return }
+            guard let order = scheduler.next(downloads.demands, wishes: wishes) else { return }
             switch order {
             case .request(let key, let piece): request(piece, of: key, now: now)
             case .giveUp(let key, let id): apply(downloads[key]?.download.giveUp(id), to: key, now: now)
-            case .takeBack(let id):
-                if let request = others.takeBack(id) { effects.append(.takeBack(request, id)) }
-            case .grant:
-                let id = makeID()
-                if let request = others.grant(id) { effects.append(.send(request, id)) }
             case .begin: beginWish(now: now)
             }
         }
@@ -191,11 +185,6 @@ enum Effect: Sendable {
     case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
     case cancel(any Transfer)
     case setPriority(any Transfer, TransferPriority)
-    /// Let a request go that is no download's, or take its slot back.
-    case send(OtherRequest, UInt64)
-    case takeBack(OtherRequest, UInt64)
-    /// It ends without having been sent.
-    case refuse(OtherRequest, HTTPError)
     case resume(Wait, WaitResult)
     /// Look at the partial file of an earlier download.
     case reopen(FileKey, PartialFile)
@@ -217,8 +206,8 @@ enum Effect: Sendable {
     case removePartial(FileKey)
     /// A download has ended, or what it was told is void.
     case settled([CheckedContinuation<Void, Never>])
-    /// Compute the digest of all bytes and tell it.
-    case check(FileKey, PartialFile, length: Int64)
+    /// Look whether all bytes prove what is left to prove, and tell it.
+    case check(FileKey, PartialFile, Proof, length: Int64)
     /// Move a whole picture to its place.
     case commit(FileKey, PartialFile, length: Int64)
     /// Compare the free disk with its floor.

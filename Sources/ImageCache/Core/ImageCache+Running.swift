@@ -25,9 +25,6 @@ extension ImageCache {
             transfer.follow(sent, sentWith: segment.priority)
         case .cancel(let transfer): transfer.cancel()
         case .setPriority(let transfer, let priority): transfer.setPriority(priority)
-        case .send(let request, let id): request.send(as: id)
-        case .takeBack(let request, let id): request.takeBack(id)
-        case .refuse(let request, let error): request.refuse(error)
         case .resume(let wait, let result): wait.answer(result)
         case .reopen(let key, let file):
             let found = file.resume()
@@ -45,7 +42,7 @@ extension ImageCache {
         case .discard(let file): file.discard()
         case .unlink(let file): file.unlink()
         case .removePartial(let key): store.removePartial(key)
-        case .check(let key, let file, let length): check(key, file, length: length)
+        case .check(let key, let file, let proof, let length): check(key, file, proof, length: length)
         case .commit(let key, let file, let length): commit(key, file, length: length)
         case .writeIndex: disk.async { [self] in _ = writeIndex() }
         case .writeIndexLater:
@@ -117,11 +114,11 @@ extension ImageCache {
 
     // MARK: - Disk
 
-    private func check(_ key: FileKey, _ file: PartialFile, length: Int64) {
+    private func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
         disk.async { [self] in
-            let digest = file.current.flatMap { try? PictureStore.digest($0.descriptor, length: length) }
+            let isProven = file.current.map { proof.holds(for: $0.descriptor, length: length) } ?? false
             let now = configuration.monotonicNow()
-            run { core in core.checked(key, file, digest, now: now) }
+            run { core in core.checked(key, file, isProven: isProven, now: now) }
         }
     }
 
@@ -198,7 +195,15 @@ extension ImageCache {
         }
         guard let index else { return true }
         do throws(DatabaseError) {
+            let isAstray = index.isAstray
+            if isAstray {
+                // Its lock first.
+                try? store.reopen()
+                try index.restore()
+            }
             try index.write(changed, removed: gone)
+            // The pictures went with it, or some of them.
+            if isAstray { reconcile() }
             return true
         } catch {
             removedRows.withLock { $0 += gone }

@@ -30,14 +30,14 @@ extension Download {
 
     /// The next bytes of a picture that is wanted whole.
     var wantedPiece: Piece? {
-        guard mayAsk, wantsWhole, let gap = gap(from: 0) else { return nil }
+        guard mayAsk, wantsWhole, isSteady || segments.isEmpty, let gap = gap(from: 0) else { return nil }
         return Piece(gap: gap, isDivisible: isDivisible)
     }
 
     /// The end of a large picture that one plain request, made before its length was known, is to bring as a whole: idle
     /// connections may have it, at the price of that request's.
     var sparePiece: Piece? {
-        guard mayAsk, wantsWhole, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil,
+        guard mayAsk, wantsWhole, isSteady, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil,
             let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
         else { return nil }
         let end = min(plain.end, total)
@@ -48,12 +48,15 @@ extension Download {
 
     private var mayAsk: Bool { phase == .running && retryAt == nil && isWanted }
 
+    /// Whether something has come since the last break: until then one request at a time tries.
+    private var isSteady: Bool { failuresInRow == 0 }
+
     /// Whether parts of it can be asked for and put together.
     private var isDivisible: Bool { total != nil && !ignoresRanges }
 
     private var waitingRanges: [Range<Int64>] {
         waiters.values.compactMap { need in
-            if case .bytes(let range) = need { range } else { nil }
+            if case .bytes(let range) = need { range.clamped(to: 0..<(total ?? .max)) } else { nil }
         }.sorted { $0.lowerBound < $1.lowerBound }
     }
 
@@ -100,25 +103,37 @@ extension Download {
 
     /// The first stretch that is neither there nor under way, at or after `offset`, or the one around it.
     private func gap(from offset: Int64, containing: Bool = false) -> Range<Int64>? {
-        var covered = present
-        for segment in segments.values { covered.insert(segment.written..<max(segment.next, segment.end)) }
         let gaps = covered.gaps(in: 0..<(total ?? .max))
         return gaps.first { containing ? $0.contains(offset) : $0.upperBound > offset }
+    }
+
+    /// What is there or under way.
+    var covered: RangeSet {
+        var covered = present
+        for segment in segments.values { covered.insert(segment.written..<max(segment.next, segment.end)) }
+        return covered
     }
 
     /// Begins a request for all of a piece's gap; its bytes count as under way from now on.
     mutating func begin(_ piece: Piece, id: UInt64) -> SegmentStart {
         let range = piece.gap
-        if let cut = piece.cut { segments[cut]?.end = range.lowerBound }
+        if let cut = piece.cut {
+            segments[cut]?.end = range.lowerBound
+            segments[cut]?.seams.behind = 0
+        }
         // A whole picture needs no range, and servers that know none are plenty.
         let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
         let asked = isWhole || ignoresRanges ? nil : range
         let first = asked?.lowerBound ?? 0
         let ifRange = asked == nil ? nil : validator
+        let seams = asked.map(seams) ?? SeamLengths()
         segments[id] = Segment(
-            asked: asked, isConditional: ifRange != nil, next: first, written: first,
+            asked: asked, seams: seams, breaks: breaks, isConditional: ifRange != nil, next: first, written: first,
             end: asked?.upperBound ?? total ?? .max)
-        return SegmentStart(id: id, asked: asked, ifRange: ifRange)
+        if let asked, asked.lowerBound > 0, seams != SeamLengths() {
+            unproven[id] = UnprovenPart(range: asked, seams: seams)
+        }
+        return SegmentStart(id: id, asked: asked.map(seams.around), ifRange: ifRange)
     }
 
     // MARK: - Readers that go on
@@ -139,15 +154,16 @@ extension Download {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         lastProgress = now
         let expectation = SegmentCheck.Expectation(
-            asked: segment.asked, isConditional: segment.isConditional, total: total, version: validator, format: format
-        )
+            asked: segment.asked.map(segment.seams.around), isConditional: segment.isConditional, total: total,
+            version: validator, format: format)
         switch SegmentCheck.check(ImageAnswer(head), expectation) {
         case .success(let answer): return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
         case .failure(.changed(let error)): return changed(error)
         case .failure(.passing(let error, let after)):
             segments[id] = nil
-            var change = pause(after: after.map { .seconds($0) }, or: error, now: now)
+            ended(id)
+            var change = pause(after: after.map { .seconds($0) }, or: error, begun: breaks, now: now)
             change.cancel.append(id)
             return change
         }
@@ -172,11 +188,15 @@ extension Download {
         if !isPart, ignoresRanges {
             // The whole comes from its first byte; further ranges would each bring the whole again.
             change.cancel = segments.keys.filter { $0 != id }.sorted()
-            segments = [:]
+            for id in abandonSegments() { ended(id) }
+            segment.seams = SeamLengths()
             (segment.next, segment.written) = (0, 0)
             segment.end = answer.end ?? .max
         } else {
-            (segment.next, segment.written) = (answer.start, answer.start)
+            let start = segment.asked?.lowerBound ?? answer.start
+            (segment.next, segment.written) = (start, start)
+            // A source may send less than was asked for.
+            if answer.end ?? .max < segment.end + segment.seams.behind { segment.seams.behind = 0 }
             segment.end = min(segment.end, answer.end ?? .max)
         }
         segments[id] = segment
@@ -188,30 +208,38 @@ extension Download {
         _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
     ) -> DownloadChange {
         guard let segment = segments.removeValue(forKey: id), phase == .running else { return DownloadChange() }
+        ended(id)
         switch result {
         case .success where total == nil && segment.hasAnswer:
+            isMeasured = true
             total = segment.next
             edges.learned(total: segment.next)
             return settle()
         case .success:
-            guard segment.next < segment.end else { return DownloadChange() }
+            guard segment.next < segment.end else { return settle() }
             if let shown = total, segment.asked == nil, edges.endsWhole(format, at: segment.next) {
                 return fail(.lengthContradicts(told: segment.next, shown: shown))
             }
-            return broke(.broken("the picture ended early"), now: now)
+            return broke(.broken("the picture ended early"), segment, now: now)
         case .failure(let error):
-            return segment.next >= segment.end ? DownloadChange() : broke(error, now: now)
+            return segment.next >= segment.end ? settle() : broke(error, segment, now: now)
         }
     }
 
     /// A request failed on the way: goes on where it stopped if that promises anything.
-    private mutating func broke(_ error: HTTPError, now: ContinuousClock.Instant) -> DownloadChange {
+    private mutating func broke(
+        _ error: HTTPError, _ segment: Segment, now: ContinuousClock.Instant
+    ) -> DownloadChange {
+        func again(_ error: ImageCacheError) -> DownloadChange {
+            pause(after: nil, or: error, begun: segment.breaks, now: now)
+        }
         switch error {
-        case .unreachable(let reason): return pause(after: nil, or: .unreachable(reason), now: now)
-        case .timedOut: return pause(after: nil, or: .timedOut, now: now)
-        case .broken(let reason): return pause(after: nil, or: .broken("the download broke off: \(reason)"), now: now)
-        case .cancelled: return pause(after: nil, or: .unreachable("the download was ended"), now: now)
+        case .unreachable(let reason): return again(.unreachable(reason))
+        case .timedOut: return again(.timedOut)
+        case .broken(let reason): return again(.broken("the download broke off: \(reason)"))
+        case .cancelled: return again(.unreachable("the download was ended"))
         case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
+        case .turnedAway(let reason): return fail(.turnedAway(reason), keepsPartial: validator != nil)
         case .offline: return fail(.offline, keepsPartial: validator != nil)
         case .invalidAnswer(let reason): return changed(.broken("the answer contradicts itself: \(reason)"))
         case .tooLarge: return fail(.broken("the answer is longer than any picture may be"))
@@ -230,9 +258,15 @@ extension Download {
     }
 
     /// Waits for another try, or gives up with `error` if there were enough.
+    ///
+    /// Requests that were under way together and break together, as when the network changes, are one break: `begun` tells how
+    /// many there had been when the request began.
     private mutating func pause(
-        after wait: Duration?, or error: ImageCacheError, now: ContinuousClock.Instant
+        after wait: Duration?, or error: ImageCacheError, begun: Int, now: ContinuousClock.Instant
     ) -> DownloadChange {
+        let isSameBreak = begun < breaks
+        if isSameBreak, validator != nil { return DownloadChange(ready: takeReady()) }
+        breaks += 1
         failures += 1
         failuresInRow += 1
         broughtSinceFailure = 0
@@ -246,7 +280,7 @@ extension Download {
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
         retryAt = now + (wait ?? pause)
-        return DownloadChange()
+        return DownloadChange(ready: takeReady())
     }
 
     /// Lets requests go again once the pause is over.
@@ -273,6 +307,8 @@ enum DownloadLimits {
     static let stepBack: Int64 = 1 << 19
     /// What a far seek asks for at once, bounded so that a look at the end costs what it needs.
     static let seekWindow: Int64 = 512 << 10
+    /// What two requests both bring where their parts meet, at most.
+    static let seam: Int64 = 64
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
     /// The largest picture taken when nobody told its length.
@@ -297,6 +333,10 @@ enum DownloadLimits {
 struct Segment: Equatable, Sendable {
     /// The range asked for; nil for the whole picture by a plain GET.
     let asked: Range<Int64>?
+    /// How much of what others bring it asks for besides.
+    var seams = SeamLengths()
+    /// Breaks of the download that there had been when it began.
+    var breaks = 0
     /// Whether it was asked for only if the version is still the one that is there.
     var isConditional = false
     /// The next byte of the picture that its body will bring.
@@ -311,6 +351,7 @@ struct Segment: Equatable, Sendable {
 /// A request that a download wants made.
 struct SegmentStart: Equatable, Sendable {
     let id: UInt64
+    /// The bytes to ask for, those at the seams included; nil for the whole picture.
     let asked: Range<Int64>?
     let ifRange: String?
 }
@@ -333,8 +374,8 @@ struct DownloadChange: Equatable, Sendable {
 
 /// A download's turning points.
 enum DownloadOutcome: Equatable, Sendable {
-    /// Every byte is there: compute their digest and tell it.
-    case check(String, length: Int64)
+    /// Every byte is there: find out whether they prove what is left to prove, and tell it.
+    case check(Proof, length: Int64)
     /// Every byte is there and was found right as far as can be known.
     case complete(length: Int64)
     /// Given up; `keepsPartial` tells whether what is there may be resumed.

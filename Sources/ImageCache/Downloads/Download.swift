@@ -4,7 +4,7 @@ internal import Rankings
 /// One shared download of a picture: which bytes are there, which are under way, who waits.
 ///
 /// A pure state machine: it is told what happened and says what to do; it knows no clock, file or network. No byte is
-/// asked for twice: a request ends where bytes begin that are there or under way.
+/// asked for twice but for those at seams: a request ends where bytes begin that are there or under way.
 struct Download: Sendable {
     enum Phase: Equatable, Sendable {
         /// A partial file of an earlier download is being looked at.
@@ -12,7 +12,7 @@ struct Download: Sendable {
         /// The tier is asked for all of it.
         case asking
         case running
-        /// All bytes are there, and are being held against the digest that the listing told.
+        /// All bytes are there, and are being held against the digest that the listing told, or searched for the picture's end.
         case checking
         /// All bytes are there and may be given out.
         case complete
@@ -41,15 +41,25 @@ struct Download: Sendable {
     var isShared = false
     /// Whether a reader has shown to want more than the first bytes.
     var isDemanded = false
-    /// Whether any byte has been given to a reader.
-    var hasReleased = false
+    /// Where the bytes end that have been given to readers.
+    private(set) var releasedTo: Int64 = 0
+    /// What requests brought of bytes that others bring too, and that has not been compared yet.
+    var meetings: [Seam] = []
+    /// What requests bring of which no seam has been found to agree.
+    var unproven: [UInt64: UnprovenPart] = [:]
     var edges = PictureEdges()
     var headIsRight = false
     var tailIsRight = false
+    /// Whether its last bytes do not show that it is whole; then its structure has to.
+    private var hidesEnd = false
+    /// Whether no header told its length, only the end of the body.
+    var isMeasured = false
     var ignoresRanges = false
     var hasRestarted = false
     var failuresInRow = 0
     var failures = 0
+    /// All breaks so far.
+    var breaks = 0
     /// New bytes since the last failure.
     var broughtSinceFailure: Int64 = 0
     /// When to try again after a failure; nil while nothing keeps requests back.
@@ -67,8 +77,11 @@ struct Download: Sendable {
     /// Whether the whole picture is to come.
     var wantsWhole: Bool {
         // Of a picture with a digest not even the beginning can be given out before.
-        digest != nil || isPreload || isDemanded || isShared || waiters.values.contains(.length)
+        digest != nil || isPreload || isDemanded || isShared || hidesEnd || waiters.values.contains(.length)
     }
+
+    /// Whether any byte has been given to a reader.
+    var hasReleased: Bool { releasedTo > 0 }
 
     /// Whether anybody wants anything.
     var isWanted: Bool {
@@ -109,6 +122,9 @@ struct Download: Sendable {
     func canRelease(_ range: Range<Int64>) -> Bool {
         guard let total, present.contains(range), digest == nil || phase == .complete else { return false }
         if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
+        if unproven.values.contains(where: { $0.range.overlaps(range) && $0.isProvenSoon(by: present) }) {
+            return false
+        }
         return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
     }
 
@@ -120,10 +136,14 @@ struct Download: Sendable {
             case .length: phase == .complete
             }
         }.map(\.key).sorted()
-        for id in ready { waiters[id] = nil }
-        if !ready.isEmpty { hasReleased = true }
+        for id in ready {
+            if case .bytes(let range) = waiters.removeValue(forKey: id) { released(to: range.upperBound) }
+        }
         return ready
     }
+
+    /// Bytes up to a place are given to a reader.
+    mutating func released(to end: Int64) { releasedTo = max(releasedTo, min(end, total ?? end)) }
 
     // MARK: - Partial files
 
@@ -150,12 +170,21 @@ struct Download: Sendable {
         self.total = total
         self.token = token
         validator = nil
-        present = RangeSet()
+        isMeasured = false
+        releasedTo = 0
+        keep(upTo: 0)
+    }
+
+    /// Forgets what is there behind a place, and what its ends show.
+    mutating func keep(upTo end: Int64) {
+        present = RangeSet([0..<end])
         segments = [:]
+        meetings = []
+        unproven = [:]
         edges = PictureEdges()
         headIsRight = false
         tailIsRight = false
-        hasReleased = false
+        hidesEnd = false
     }
 
     // MARK: - Progress
@@ -228,32 +257,41 @@ struct Download: Sendable {
             }
             headIsRight = true
         }
-        if !tailIsRight, let total, let tail = edges.completeTail(total: total), headIsRight || format != .webp {
-            guard format.isWhole(tail: tail, head: edges.head, length: total) else {
-                return changed(.damaged("the picture is cut off: its end is missing"))
-            }
-            tailIsRight = true
+        if !tailIsRight, !hidesEnd, let total, let tail = edges.completeTail(total: total),
+            headIsRight || format != .webp
+        {
+            tailIsRight = format.isWhole(tail: tail, head: edges.head, length: total)
+            // A length that was told is one witness; without it the end has to be where the body ended.
+            if isMeasured, !tailIsRight { return changed(Self.cutOff) }
+            if !tailIsRight || isMeasured && format.hasNoEndMark { (tailIsRight, hidesEnd) = (false, true) }
         }
         var change = DownloadChange()
-        if let total, headIsRight, tailIsRight, present.contains(0..<total) {
-            phase = digest == nil ? .complete : .checking
+        if let total, headIsRight, tailIsRight || hidesEnd, isPutTogether, present.contains(0..<total) {
+            let proof = digest.map(Proof.digest) ?? (hidesEnd ? .structure(format, endsAtLength: isMeasured) : nil)
+            phase = proof == nil ? .complete : .checking
             // A request that has brought its last byte ends by itself and keeps its connection.
             change.cancel = segments.filter { $0.value.next < $0.value.end }.keys.sorted()
             segments = [:]
-            change.outcome = digest.map { .check($0, length: total) } ?? .complete(length: total)
+            change.outcome = proof.map { .check($0, length: total) } ?? .complete(length: total)
         }
         change.ready = takeReady()
         return change
     }
 
-    /// All bytes have been held against the digest; nil for what could not be read.
-    mutating func checked(_ found: String?) -> DownloadChange {
+    private static let cutOff = ImageCacheError.damaged("the picture is cut off: its end is missing")
+
+    /// All bytes have been looked at for what was left to prove.
+    mutating func checked(isProven: Bool) -> DownloadChange {
         guard phase == .checking, let total else { return DownloadChange() }
-        guard found == digest else {
+        guard isProven else {
             phase = .running
+            // The parts may be right and not where they belong.
+            ignoresRanges = true
+            guard digest != nil else { return changed(Self.cutOff) }
             return changed(.damaged("the bytes that came are not those that were listed: their MD5 digests differ"))
         }
         phase = .complete
+        tailIsRight = true
         return DownloadChange(ready: takeReady(), outcome: .complete(length: total))
     }
 
@@ -287,6 +325,7 @@ struct Download: Sendable {
     /// Gives a request up, of a download that nobody reads, so that a reader has its slot; the rest is asked for again later.
     mutating func giveUp(_ id: UInt64) -> DownloadChange {
         guard segments.removeValue(forKey: id) != nil else { return DownloadChange() }
+        ended(id)
         // Without a name for its version, what is there cannot be continued safely.
         let isLost = validator == nil && !present.ranges.isEmpty && segments.isEmpty
         return DownloadChange(cancel: [id], outcome: isLost ? .restart : nil)

@@ -70,6 +70,14 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
+    /// Whether its last bytes show nothing.
+    var hasNoEndMark: Bool {
+        switch self {
+        case .avif, .mp4, .webm: true
+        default: false
+        }
+    }
+
     /// Whether a media type is this format's own and no other's.
     func isNamed(by type: some StringProtocol) -> Bool {
         switch self {

@@ -12,6 +12,8 @@ final class SegmentSink: ResponseSink {
         var file: PartialFile?
         /// Where the next bytes of the body go, if that is one place.
         var window: Core.Window?
+        /// Which of them are of seams; nil if none are.
+        var frame: BodyFrame?
     }
 
     private let state: Mutex<State>
@@ -29,13 +31,35 @@ final class SegmentSink: ResponseSink {
     func head(_ head: HTTPHead) -> Bool {
         let now = cache.configuration.monotonicNow()
         let written = cache.run { core in core.answered(head, to: segment, of: key, now: now) }
-        state.withLock { $0.window = written.window }
+        state.withLock { ($0.window, $0.frame) = (written.window, written.frame) }
         return written.goesOn
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let (file, window) = state.withLock { ($0.file, $0.window) }
-        guard let file else { return false }
+        guard let file = state.withLock({ $0.file }) else { return false }
+        let (own, seams) = state.withLock { unsafe $0.frame?.take(bytes) } ?? (0..<bytes.count, [])
+        if !seams.isEmpty {
+            let now = cache.configuration.monotonicNow()
+            compare(cache.run { core in core.met(seams, of: key, now: now) }, in: file)
+        }
+        guard !own.isEmpty else { return cache.core.withLock { $0.isWanted(segment, of: key) } }
+        return unsafe take(UnsafeRawBufferPointer(rebasing: bytes[own]), to: file)
+    }
+
+    /// Holds bytes of seams against those that are there.
+    private func compare(_ seams: [Seam], in file: PartialFile) {
+        for seam in seams {
+            let there = file.current.flatMap {
+                try? CacheFiles.read($0.descriptor, at: seam.place, count: seam.bytes.count)
+            }
+            let now = cache.configuration.monotonicNow()
+            cache.run { core in core.compared(seam, agrees: there == seam.bytes, of: key, now: now) }
+        }
+    }
+
+    /// Takes the request's own bytes.
+    private func take(_ bytes: UnsafeRawBufferPointer, to file: PartialFile) -> Bool {
+        let window = state.withLock { $0.window }
         // Nearly always: then nobody need be asked before the bytes are written, only told after.
         if let window, bytes.count <= window.range.count {
             let start = window.range.lowerBound
@@ -79,7 +103,9 @@ final class SegmentSink: ResponseSink {
         if let state = written.state {
             file.note(total: state.total, validator: state.validator, present: state.present)
         }
-        return written.goesOn
+        guard !written.seams.isEmpty else { return written.goesOn }
+        compare(written.seams, in: file)
+        return written.goesOn && cache.core.withLock { $0.isWanted(segment, of: key) }
     }
 
     func finish(_ result: Result<Void, HTTPError>) {

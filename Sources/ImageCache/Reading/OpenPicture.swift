@@ -1,4 +1,5 @@
 internal import Glibc
+package import Rankings
 internal import Synchronization
 
 /// A picture somebody has open: keeps its version and its bytes until closed.
@@ -18,6 +19,9 @@ package final class OpenPicture: Sendable {
     private let id: UInt64
     private let key: String
     private let state = Mutex(State())
+    package let picture: PictureID
+    /// Whether its length is known by what names its digest, whatever the image host says.
+    package let hasDigest: Bool
     /// The version that its bytes would have been of when it was opened; nil if only the next answer of the source could tell.
     package let versionAtOpen: PictureVersion?
 
@@ -35,10 +39,12 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    init(cache: ImageCache, id: UInt64, key: String, versionAtOpen: PictureVersion?) {
+    init(cache: ImageCache, id: UInt64, _ request: PictureRequest, versionAtOpen: PictureVersion?) {
         self.cache = cache
         self.id = id
-        self.key = key
+        key = request.id.key
+        picture = request.id
+        hasDigest = request.location.digest != nil
         self.versionAtOpen = versionAtOpen
     }
 

@@ -1,7 +1,7 @@
 internal import HTTP
 internal import Rankings
 
-/// Turns waiting readers, downloads, previews, wishes to preload and free slots into requests; nothing else decides which
+/// Turns waiting readers, downloads, wishes to preload and free slots into requests; nothing else decides which
 /// pictures are asked for next, how much of one a request brings, and whose request gives its slot to another.
 ///
 /// In this order, over and over until nothing is left to do:
@@ -13,8 +13,7 @@ internal import Rankings
 ///    of what others leave, for those who come at the same moment. One request brings so much that it ends when all would end
 ///    if what readers want were spread evenly over all slots.
 /// 3. Those that may be used ahead of readers fetch the pictures begun before, in parts: what is there in part is worth more to
-///    who comes than the beginning of what lies behind it. Then go the requests of others (previews, connections made ahead),
-///    which leave a slot to preloads, then the next wish is begun.
+///    who comes than the beginning of what lies behind it. Then the next wish is begun.
 ///
 /// Pure: it keeps the wishes, is told what there is and returns one order at a time, which the caller carries out before it asks again.
 struct DownloadScheduler: Sendable {
@@ -44,24 +43,12 @@ struct DownloadScheduler: Sendable {
         var total: Int64?
     }
 
-    /// What takes slots without being a download's and without anybody who waits: previews, and connections made ahead.
-    struct Others: Sendable {
-        /// How many wait for a slot.
-        var waiting = 0
-        /// Those that have one, by the numbers of their requests.
-        var running: [UInt64] = []
-    }
-
     /// What to do next.
     enum Order: Equatable, Sendable {
         /// Ask for all of this piece.
         case request(FileKey, Piece)
         /// End this request of a download that nobody reads: a reader needs its slot.
         case giveUp(FileKey, UInt64)
-        /// Likewise of what is no download's.
-        case takeBack(UInt64)
-        /// Give a slot to the first of the others.
-        case grant
         /// Begin a download for the first wish.
         case begin
     }
@@ -103,18 +90,17 @@ struct DownloadScheduler: Sendable {
     ///
     /// - Parameters:
     ///   - downloads: All of them, in any order.
-    ///   - others: What takes slots besides.
     ///   - wishes: Pictures that wait to be preloaded.
     /// - Returns: Nil while everything is under way that should be.
-    func next(_ downloads: [Demand], others: Others = Others(), wishes: Int) -> Order? {
+    func next(_ downloads: [Demand], wishes: Int) -> Order? {
         let order = downloads.sorted { ($0.isAwaited ? 0 : 1, $0.number) < ($1.isAwaited ? 0 : 1, $1.number) }
-        let free = slots.all - others.running.count - downloads.reduce(0) { $0 + $1.requests.count }
-        lazy var level = self.level(downloads, others, free: free)
+        let free = slots.all - downloads.reduce(0) { $0 + $1.requests.count }
+        lazy var level = self.level(downloads, free: free)
         // Readers' requests wait in the transport; what nobody reads any more may have a slot meanwhile.
-        if free < 0, order.first?.isAwaited == true, let way = way(downloads, others) { return way }
+        if free < 0, order.first?.isAwaited == true, let way = way(downloads) { return way }
         for download in order {
             guard let piece = download.awaited ?? (download.isLeftWaiting ? download.wanted : nil) else { continue }
-            if free <= 0, let way = way(downloads, others) { return way }
+            if free <= 0, let way = way(downloads) { return way }
             return .request(download.key, share(of: piece, for: download, level))
         }
         guard free > 0 else { return nil }
@@ -126,29 +112,24 @@ struct DownloadScheduler: Sendable {
         if let download = read.min(by: needsMore), let piece = download.useful {
             return .request(download.key, share(of: piece, for: download, level))
         }
-        return ahead(order, others, wishes: wishes, free: free)
+        return ahead(order, wishes: wishes, free: free)
     }
 
     /// What to do in the slots that may be used for what nobody waits for.
-    private func ahead(_ order: [Demand], _ others: Others, wishes: Int, free: Int) -> Order? {
-        let unread = order.reduce(others.running.count) { $0 + ($1.isRead ? 0 : $1.requests.count) }
+    private func ahead(_ order: [Demand], wishes: Int, free: Int) -> Order? {
+        let unread = order.reduce(0) { $0 + ($1.isRead ? 0 : $1.requests.count) }
         let idle = min(free, slots.ahead - unread)
         guard idle > 0 else { return nil }
         for download in order where !download.isRead {
-            guard let piece = download.wanted ?? (idle > wishes + others.waiting ? download.spare : nil) else {
-                continue
-            }
+            guard let piece = download.wanted ?? (idle > wishes ? download.spare : nil) else { continue }
             return .request(download.key, part(of: piece))
         }
-        let forOthers = wishes > 0 ? slots.ahead - 1 : max(1, slots.ahead - 1)
-        if others.waiting > 0, others.running.count < forOthers { return .grant }
         return wishes > 0 ? .begin : nil
     }
 
     /// Makes room for a reader: ends what was begun last of all that nobody waits for; nil if there is nothing of the kind.
-    private func way(_ downloads: [Demand], _ others: Others) -> Order? {
+    private func way(_ downloads: [Demand]) -> Order? {
         let preload = downloads.filter { !$0.isRead && !$0.requests.isEmpty }.max { $0.newest < $1.newest }
-        if let other = others.running.max(), other > preload?.newest ?? 0 { return .takeBack(other) }
         return preload.map { .giveUp($0.key, $0.newest) }
     }
 
@@ -170,13 +151,11 @@ struct DownloadScheduler: Sendable {
     /// What each slot would have to bring if all that readers want were spread so that all slots end at once.
     ///
     /// In bytes, latencies included: what is under way counts as well, and slots that are busy for longer get nothing.
-    private func level(_ downloads: [Demand], _ others: Others, free: Int) -> Int64 {
+    private func level(_ downloads: [Demand], free: Int) -> Int64 {
         var sum = downloads.reduce(0) { $0 + ($1.isRead ? $1.useful?.length ?? 0 : 0) }
         let idle = Array(repeating: Int64(0), count: max(1, free))
-        // A preview is smaller than what its request costs in time.
-        let busy = downloads.flatMap(\.requests) + others.running.map { _ in Self.latency }
         var level = Int64.max
-        for (count, load) in (idle + busy.sorted()).enumerated() {
+        for (count, load) in (idle + downloads.flatMap(\.requests).sorted()).enumerated() {
             if level <= load + Self.latency { break }
             sum += load + Self.latency
             level = sum / Int64(count + 1)

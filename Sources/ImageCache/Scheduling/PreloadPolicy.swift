@@ -70,6 +70,8 @@ struct PreloadPolicy: Sendable {
     /// The largest window: while a large picture holds up the reader, the slots that are done with the next ones find work.
     let widest: Int
     private var walks: [UInt64: Walk] = [:]
+    /// Pictures of which only the first bytes had been read when they were closed, the last one of each directory.
+    private var looks: [UInt64: Int] = [:]
     private var events: UInt64 = 0
 
     init(ordinary: Int, slots: TransferSlots) {
@@ -93,12 +95,15 @@ struct PreloadPolicy: Sendable {
     ///   - wasThere: Whether it was stored when it was opened, so that the reader did not wait.
     ///   - isComplete: Whether all of it is there now.
     ///   - isBulk: Whether the reader is known to look at nothing, which others have to show by their pace.
+    ///   - isSmall: Whether it is so small that the kernel may have read on to its end behind a look.
     /// - Returns: What to download ahead.
     mutating func passed(
         _ index: Int, in directory: UInt64, byTime: PictureOrder? = nil, opened: ContinuousClock.Instant,
-        wasThere: Bool, isComplete: Bool, isBulk: Bool = false
+        wasThere: Bool, isComplete: Bool, isBulk: Bool = false, isSmall: Bool = false
     ) -> Decision {
         guard ordinary > 0 else { return .nothing }
+        // Behind a look at another one it is one more look; the next such one is read. Viewers look at the picture that they read.
+        if let look = looks.removeValue(forKey: directory), look != index, isSmall, !isBulk { return .nothing }
         events += 1
         guard var walk = walks[directory] else {
             forgetOldest()
@@ -182,6 +187,12 @@ struct PreloadPolicy: Sendable {
     mutating func completed(_ index: Int, in directory: UInt64) -> Decision {
         guard let walk = walks[directory], walk.last == index, !walk.isPlanned else { return .nothing }
         return plan(directory)
+    }
+
+    /// A reader closes a picture of which it has read the first bytes only.
+    mutating func looked(at index: Int, in directory: UInt64) {
+        if looks.count >= Self.mostWalks { looks = [:] }
+        looks[directory] = index
     }
 
     /// A reader took the last byte of a picture.

@@ -27,7 +27,7 @@ final class IndexFile: @unchecked Sendable {
         var suspicion: String?
     }
 
-    private let connection: Connection
+    private var connection: Connection
 
     private let setAside: SetAside?
 
@@ -59,6 +59,12 @@ final class IndexFile: @unchecked Sendable {
             }
         return Loaded(entries: entries, suspicion: suspicion)
     }
+
+    /// Whether somebody removed it while it is open.
+    var isAstray: Bool { connection.isAstray }
+
+    /// Puts it back in its place.
+    func restore() throws(DatabaseError) { connection = try connection.restored() }
 
     /// Writes changed and removed entries in one transaction.
     func write(_ changed: [FileKey: StoredIndex.Entry], removed: [FileKey]) throws(DatabaseError) {

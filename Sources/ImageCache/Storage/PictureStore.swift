@@ -61,11 +61,11 @@ final class PictureStore: Sendable {
         let old = root
         guard isCurrent else {
             let root = try Self.openRoot(directory, report)
-            return current.withLock { $0 = root }
+            current.withLock { $0 = root }
+            return report(.directoryRemade(directory))
         }
         do throws(FileError) {
-            let version = try CacheFiles.openDirectory(Self.version, in: old.top).descriptor
-            let partial = try CacheFiles.openDirectory(Self.partialName, in: version).descriptor
+            let (version, partial) = try Self.openFolders(in: old.top)
             _ = Marks.setInherited(on: version) + Marks.setInherited(on: partial)
             let root = Root(top: dup(old.top), version: version, partial: partial, lock: dup(old.lock))
             current.withLock { $0 = root }
@@ -84,29 +84,41 @@ final class PictureStore: Sendable {
     private static func openRoot(
         _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) -> Root {
+        // Closed if not all can be opened: a lock that stays would be somebody else's to the next try.
+        var opened: [Int32] = []
         do throws(FileError) {
             try makeParents(of: directory)
             let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
+            opened.append(top)
             guard fchmod(top, 0o700) == 0 else {
                 throw FileError("setting the mode of the cache directory to 0700")
             }
             let lock = try CacheFiles.open(lockName, in: top, O_RDWR | O_CREAT)
+            opened.append(lock)
             guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-                let code = errno
-                close(lock)
-                close(top)
-                if code == EWOULDBLOCK { throw FileError(lockName, EWOULDBLOCK) }
-                throw FileError("locking the cache directory", code)
+                if errno == EWOULDBLOCK { throw FileError(lockName, EWOULDBLOCK) }
+                throw FileError("locking the cache directory")
             }
-            let version = try CacheFiles.openDirectory(Self.version, in: top).descriptor
-            let partial = try CacheFiles.openDirectory(partialName, in: version).descriptor
+            let (version, partial) = try openFolders(in: top)
             let missing = Marks.set(on: top) + Marks.setInherited(on: version) + Marks.setInherited(on: partial)
             for mark in Set(missing) { report(.unmarked(mark: mark.mark, reason: mark.reason)) }
             return Root(top: top, version: version, partial: partial, lock: lock)
         } catch {
+            for descriptor in opened { close(descriptor) }
             if error == FileError(lockName, EWOULDBLOCK) { throw .busy(directory: directory) }
             throw .unusable(
                 "the cache directory \(directory) cannot be used (\(error.text)); name another one with cache_dir")
+        }
+    }
+
+    /// Opens the directories of pictures and of downloads, made if they are not there.
+    private static func openFolders(in top: Int32) throws(FileError) -> (version: Int32, partial: Int32) {
+        let version = try CacheFiles.openDirectory(Self.version, in: top).descriptor
+        do throws(FileError) {
+            return (version, try CacheFiles.openDirectory(partialName, in: version).descriptor)
+        } catch {
+            close(version)
+            throw error
         }
     }
 

@@ -1,7 +1,7 @@
 import Render
 
 /// The chunks of an animated WebP file (RFC 9649, section 2.7).
-struct WebPContainer {
+struct WebPContainer: AnimationContainer {
     /// Longest side of a picture, in pixels: VP8 has 14 bits for it (RFC 6386, 9.1).
     static let longestSide = 16_383
 
@@ -22,16 +22,11 @@ struct WebPContainer {
         bytes.append(littleEndian: Self.forEver, bytes: 2)
     }
 
-    /// Bytes so far.
     var length: Int { bytes.count }
 
-    /// Appends a frame.
-    ///
-    /// - Parameters:
-    ///   - picture: Chunks of one picture of the area's size, with their padding.
-    ///   - area: Where it stands, at even coordinates.
-    ///   - delay: In milliseconds, below 2^24.
-    mutating func append(_ picture: [UInt8], _ area: PixelArea, delay: Int) {
+    /// Appends a frame, of which the area begins at even coordinates.
+    mutating func append(_ pixels: Pixels, _ area: PixelArea, delay: Int) throws(MediaError) {
+        let picture = try WebPEncoder.encode(pixels, area)
         chunk("ANMF", size: Self.frameHead + picture.count)
         bytes.append(littleEndian: area.x / 2, bytes: 3)
         bytes.append(littleEndian: area.y / 2, bytes: 3)
@@ -42,7 +37,6 @@ struct WebPContainer {
         bytes += picture
     }
 
-    /// The whole file.
     consuming func finished() -> [UInt8] {
         let size = bytes.count - Self.riffHead
         for index in 0..<4 { bytes[4 + index] = UInt8(truncatingIfNeeded: size >> (8 * index)) }

@@ -1,3 +1,5 @@
+import Rankings
+
 /// Pixiv: its API, its image host and its sessions, made up or from recorded answers.
 ///
 /// ## Concurrency
@@ -29,7 +31,11 @@ final class PixivOrigin: OriginRoutes {
                     request, recordings.picture(at: request.path) ?? HostFixtures.picture(request.path, universe))
         }
         if let answer = DayIndex(universe: universe, host: host, now: now).answer(request) { return answer }
-        if let answer = Routes.answer(request, universe: universe, now: now, viewer: viewer(request)) { return answer }
+        let viewer = viewer(request)
+        if var answer = Routes.answer(request, universe: universe, now: now, viewer: viewer) {
+            if let user = viewer.user { answer.headers.append(("X-Userid", "\(user.rawValue)")) }
+            return answer
+        }
         return host.answer(
             request, universe.picture(at: request.path, now: now) ?? HostFixtures.picture(request.path, universe))
     }

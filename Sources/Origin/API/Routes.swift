@@ -52,6 +52,9 @@ struct Routes: Sendable {
         if path.first == "ajax", viewer == .rejected {
             return .failure("An unknown error occurred", status: 400)
         }
+        if path.first == "ajax", let user = viewer.user, Sessions.isEnglish(user), request.value("lang") == nil {
+            return badRequest
+        }
         for route in table where route.pattern.count == path.count {
             var id: Int64 = 0
             var word = ""

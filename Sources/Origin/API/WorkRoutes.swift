@@ -16,7 +16,7 @@ struct WorkRoutes: Sendable {
 
     /// `/ajax/illust/<id>/pages`: the addresses of every page.
     func pages(_ id: WorkID) -> Response {
-        guard let work = universe.work(id, now: now) else { return Self.unknown }
+        guard let work = universe.work(id, now: now), !Landmarks.isLocationMasked(id) else { return Self.unknown }
         let pages = work.pages.enumerated().map { page, size -> JSONValue in
             let urls: [(String, ServedPath.Kind)] = [
                 ("thumb_mini", .square(size: "128x128", custom: false)),
@@ -60,7 +60,8 @@ struct WorkRoutes: Sendable {
     // MARK: -
 
     private func url(_ work: WorkRecord, page: Int, _ kind: ServedPath.Kind) -> JSONValue {
-        work.isWithheld(from: viewer) ? .null : .string(ServedPath(work, page: page, kind: kind).url)
+        work.isWithheld(from: viewer) || Landmarks.isLocationMasked(work.id)
+            ? .null : .string(ServedPath(work, page: page, kind: kind).url)
     }
 
     private func identity(_ work: WorkRecord) -> [(String, JSONValue)] {
@@ -158,7 +159,8 @@ struct WorkRoutes: Sendable {
             ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
             ("isUnlisted", false), ("request", .null), ("commentOff", 0), ("aiType", .int(work.aiType)),
             ("reuploadDate", .null),
-            ("locationMask", false), ("commissionLinkHidden", false), ("isLoginOnly", .bool(work.isMasked)),
+            ("locationMask", .bool(Landmarks.isLocationMasked(work.id))), ("commissionLinkHidden", false),
+            ("isLoginOnly", .bool(work.isMasked)),
         ]
     }
 

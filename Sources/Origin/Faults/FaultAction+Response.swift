@@ -24,6 +24,7 @@ extension FaultAction {
             var answer = Response.html("\(status)", status: status)
             if let retryAfter { answer.headers.append(("Retry-After", retryAfter)) }
             return .answer(answer, Delivery())
+        case .challenge(let fault): return .answer(fault.response, Delivery())
         case .redirect(let location):
             var answer = Response.html("302 Found", status: 302)
             answer.headers.append(("Location", location))
@@ -59,6 +60,10 @@ extension FaultAction {
             answer.body = .bytes(Array(repeating: 0, count: answer.length + by))
             answer.tellsLength = true
         case .rangeWrong where answer.status == 206: answer.shiftContentRange()
+        case .rangeZero:
+            if case .picture(let picture, let range) = answer.body {
+                answer.body = .picture(picture, range: 0..<range.count)
+            }
         case .unnamed, .replaced(isUnnamed: true):
             answer.headers.removeAll { $0.0 == "Last-Modified" || $0.0 == "ETag" }
         default: break
@@ -129,6 +134,6 @@ extension Request {
     var withoutRange: Request {
         Request(
             method: method, target: target, referer: referer, userAgent: userAgent, host: host, session: session,
-            body: body)
+            cookies: cookies, body: body)
     }
 }

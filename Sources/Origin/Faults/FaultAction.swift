@@ -4,6 +4,10 @@ enum FaultAction: Sendable {
 
     /// `status`: that status code with an HTML page; `retry_after` sets Retry-After as it stands.
     case status(Int, retryAfter: String?)
+    /// `challenge`: what stands in front of a service wants to see a browser: with `status` (403), by `marks` of its `kind`: a
+    /// header (`cloudflare`), the page of older set-ups alone (`old`), another front's (`ddos-guard`); or it blocks for good
+    /// (`blocked`). With `lets` it lets in whoever sends that in a cookie or as the User-Agent.
+    case challenge(FrontFault)
     /// `redirect`: 302 to `location`.
     case redirect(location: String)
     /// `stallhdr`: nothing is sent, for `ms` or until the client gives up.
@@ -64,8 +68,9 @@ enum FaultAction: Sendable {
     case flip(at: Int?)
     /// `notrailer`: right length, but the last bytes are zero.
     case noTrailer
-    /// `rangebytes`: right Content-Range, other bytes.
+    /// `rangebytes`: right Content-Range, other bytes; `rangezero`: those that the picture begins with.
     case rangeBytes
+    case rangeZero
     /// `endless`: the body never ends.
     case endless
     /// `empty`: status 200 and no body.
@@ -80,6 +85,9 @@ enum FaultAction: Sendable {
             guard let status = node["status"]?.integer, (200...599).contains(status) else { return nil }
             let retryAfter = node["retry_after"].flatMap { $0.string ?? $0.integer.map(String.init) }
             self = .status(Int(status), retryAfter: retryAfter)
+        case "challenge":
+            guard let fault = FrontFault(node) else { return nil }
+            self = .challenge(fault)
         case "redirect":
             guard let location = node["location"]?.string else { return nil }
             self = .redirect(location: location)
@@ -112,6 +120,6 @@ enum FaultAction: Sendable {
         "chunked": .chunked, "closedelim": .closeDelimited, "gzip": .gzip, "hdr1m": .hugeHeader, "hdr10k": .manyHeaders,
         "rangeignored": .rangeIgnored, "rangewrong": .rangeWrong, "modified": .modified, "unnamed": .unnamed,
         "notrailer": .noTrailer,
-        "rangebytes": .rangeBytes, "endless": .endless, "empty": .empty,
+        "rangebytes": .rangeBytes, "rangezero": .rangeZero, "endless": .endless, "empty": .empty,
     ]
 }

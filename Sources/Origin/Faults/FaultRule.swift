@@ -33,6 +33,7 @@ struct FaultRule: Sendable {
         guard left != 0, method == nil || method == request.method, request.target.hasPrefix(prefix),
             request.target.hasSuffix(suffix), part.isEmpty || Self.contains(request.target, part)
         else { return false }
+        if case .challenge(let fault) = action, fault.admits(request) { return false }
         if skip > 0 {
             skip -= 1
             return false

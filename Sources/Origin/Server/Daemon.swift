@@ -109,5 +109,5 @@ private func read(_ connection: OpaquePointer, method: String, _ exchange: Excha
         method: method, target: exchange.target, referer: header("Referer"), range: header("Range"),
         ifRange: header("If-Range"), userAgent: header("User-Agent"), host: header("Host"),
         ifNoneMatch: header("If-None-Match"), ifModifiedSince: header("If-Modified-Since"),
-        session: Sessions.session(inCookie: header("Cookie")), body: exchange.body)
+        session: Sessions.session(inCookie: header("Cookie")), cookies: header("Cookie"), body: exchange.body)
 }

@@ -17,12 +17,14 @@ struct Request: Sendable {
     let ifModifiedSince: String?
     /// What the cookie PHPSESSID holds: a secret, never to be logged.
     let session: String?
+    /// All cookies: secrets too.
+    let cookies: String?
     let body: [UInt8]
 
     init(
         method: String, target: String, referer: String? = nil, range: String? = nil, ifRange: String? = nil,
         userAgent: String? = nil, host: String? = nil, ifNoneMatch: String? = nil, ifModifiedSince: String? = nil,
-        session: String? = nil, body: [UInt8] = []
+        session: String? = nil, cookies: String? = nil, body: [UInt8] = []
     ) {
         self.method = method
         self.target = target
@@ -34,6 +36,7 @@ struct Request: Sendable {
         self.ifNoneMatch = ifNoneMatch
         self.ifModifiedSince = ifModifiedSince
         self.session = session
+        self.cookies = cookies
         self.body = body
         let mark = target.firstIndex(of: "?")
         let encoded = target[..<(mark ?? target.endIndex)]

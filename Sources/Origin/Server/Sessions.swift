@@ -35,6 +35,9 @@ final class Sessions: Sendable {
         return nil
     }
 
+    /// Whether an account is set to English, as one in ten is: without `lang` the service refuses it what it asks for.
+    static func isEnglish(_ user: UserID) -> Bool { user.rawValue % 10 == 1 }
+
     private static let name = "PHPSESSID="
     /// Far shorter than the service's own, which have 32.
     private static let shortestSecret = 8

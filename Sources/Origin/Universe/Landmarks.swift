@@ -7,6 +7,7 @@ package import Rankings
 /// * The fan, user 1008, follows 2,100 authors.
 /// * Author 1007, 見本, has the works below, one for each thing that few works have.
 /// * Rank 77 of every day of `daily` (unless that rank is missing): the original answers 500 for good.
+/// * Rank 78, likewise: listed, and not shown in this country.
 package enum Landmarks {
     /// The visitor, who has bookmarks and follows authors.
     package static let visitor = UserID(rawValue: 1000)
@@ -34,6 +35,8 @@ package enum Landmarks {
     package static let fullCaption = WorkID(rawValue: 900_600_006)
     /// The rank of `daily` whose work has an original that answers 500 for good.
     package static let brokenRank = 77
+    /// The rank of `daily` whose work the service lists and does not show in this country.
+    package static let locationMaskedRank = 78
     /// A tag that exactly three works have.
     package static let rareTag = "三枚だけの札"
     /// Frames of `longAnimation` and `shortAnimation`.
@@ -84,6 +87,11 @@ extension Landmarks {
     static func isBroken(_ slot: Slot, _ id: WorkID) -> Bool {
         if case .ranking(_, mode: 0, rank: brokenRank) = slot { return true }
         return id == brokenOriginal
+    }
+
+    /// Whether a work is not shown in this country.
+    static func isLocationMasked(_ id: WorkID) -> Bool {
+        if case .ranking(_, mode: 0, rank: locationMaskedRank)? = Slot(id) { true } else { false }
     }
 
     private static let firstUpload = 19_358  // 2023-01-01

@@ -30,7 +30,7 @@ extension FieldList {
             ("width", .number), ("height", .number), ("pageCount", .number), ("urls", .object), ("tags", .object),
             ("viewCount", .number), ("likeCount", .number), ("uploadDate", .text), ("createDate", .text),
             ("description", .text), ("bookmarkCount", .number), ("commentCount", .number), ("xRestrict", .number),
-            ("aiType", .number), ("seriesNavData", .objectOrNull),
+            ("aiType", .number), ("seriesNavData", .objectOrNull), ("locationMask", .flag), ("isLoginOnly", .flag),
         ],
         passedOver: [
             "illustId", "illustTitle", "illustComment", "restrict", "sl", "alt", "storableTags", "userAccount",
@@ -38,6 +38,6 @@ extension FieldList {
             "imageResponseData", "imageResponseCount", "pollData", "descriptionBoothId", "descriptionYoutubeId",
             "comicPromotion", "fanboxPromotion", "contestBanners", "isBookmarkable", "bookmarkData", "contestData",
             "zoneConfig", "extraData", "titleCaptionTranslation", "isUnlisted", "request", "commentOff", "reuploadDate",
-            "locationMask", "commissionLinkHidden", "isLoginOnly", "noLoginData", "maskReason", "isMasked",
+            "commissionLinkHidden", "noLoginData", "maskReason", "isMasked",
         ])
 }

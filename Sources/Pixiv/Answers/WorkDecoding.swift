@@ -43,7 +43,12 @@ package enum WorkDecoding {
         let urls = body["urls"]
         fields.url = urls["regular"].text ?? urls["original"].text ?? urls["small"].text ?? urls["thumb"].text
         // Whoever may not see a work gets its record with all URLs null.
-        if fields.url == nil, !urls.members.isEmpty { fields.maskReason = fields.maskReason ?? Withheld.unnamed }
+        if fields.url == nil, !urls.members.isEmpty {
+            fields.maskReason =
+                fields.maskReason ?? (body["isLoginOnly"].flag == true ? Withheld.loginOnly : Withheld.unnamed)
+        }
+        // The service tells such a work's record, and says of its pages that there are none.
+        if body["locationMask"].flag == true { fields.maskReason = Withheld.location }
         fields.tags = body["tags"]["tags"].elements.map { $0["tag"] }
         fields.views = body["viewCount"]
         fields.ratings = body["likeCount"]
@@ -55,6 +60,10 @@ package enum WorkDecoding {
 /// Reasons for withholding a work that rankfs gives where the service gives none.
 enum Withheld {
     static let unnamed = "withheld"
+    /// Not shown in the reader's country.
+    static let location = "location"
+    /// Rankings say so, records only that it is so.
+    static let loginOnly = "login_only"
 
     /// The reason in a placeholder's URL: `limit_unviewable` of `https://s.pximg.net/common/images/limit_unviewable_s.png`.
     static func reason(ofPlaceholder url: String) -> String? {
@@ -85,6 +94,7 @@ private struct Fields {
     var ratings = JSON.null
     var url: String?
     var maskReason: String?
+    var isMasked = false
     var uploaded: Int64?
     var aiType: Int64?
 
@@ -100,6 +110,7 @@ private struct Fields {
         height = entry["height"]
         pageCount = entry["pageCount"]
         maskReason = entry["maskReason"].text
+        isMasked = entry["isMasked"].flag == true
         aiType = entry["aiType"].number
     }
 
@@ -107,9 +118,11 @@ private struct Fields {
         guard let id, id > 0 else { return nil }
         let path = url.flatMap { PicturePath(url: $0) }
         let reason = maskReason.flatMap { $0.isEmpty ? nil : Withheld.plain($0) }
-        let withheld = reason ?? url.flatMap(Withheld.reason(ofPlaceholder:))
         // A path of another work would show its picture under this one's name.
         let known = path.flatMap { $0.work.rawValue == id ? $0 : nil }
+        let withheld =
+            reason ?? url.flatMap(Withheld.reason(ofPlaceholder:))
+            ?? (isMasked && known == nil ? Withheld.unnamed : nil)
         guard known != nil || withheld != nil else { return nil }
         let counts: ClosedRange<Int64> = 0...Int64.max
         return Work(

@@ -37,12 +37,26 @@ package enum SessionText {
         return cookie
     }
 
-    /// `PHPSESSID=…` or the value alone, as a person copies it.
+    /// `PHPSESSID=…` or the value alone, as a person copies it, or all cookies of a request.
     package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
         var value = trimmed(text)[...]
-        if value.hasPrefix("\(SessionCookie.name)=") { value = value.dropFirst(SessionCookie.name.count + 1) }
-        if value.hasSuffix(";") { value = value.dropLast() }
-        guard let cookie = SessionCookie(value) else {
+        if value.lowercased().hasPrefix("cookie: ") { value = value.dropFirst("cookie: ".count) }
+        // A whole line of cookies as a browser sends it, of which three are of use.
+        let fields = value.split(separator: ";").map { trimmed(String($0)) }
+        var others = fields
+        if let place = fields.firstIndex(where: { $0.hasPrefix("\(SessionCookie.name)=") }) {
+            value = others.remove(at: place).dropFirst(SessionCookie.name.count + 1)
+        } else if fields.count == 1 {
+            value = fields[0][...]
+            others = []
+        }
+        let found = SessionCookie(value).map { cookie in
+            others.reduce(cookie) { cookie, field in
+                let name = field.prefix { $0 != "=" }
+                return cookie.adding(name, field.dropFirst(name.count + 1))
+            }
+        }
+        guard let cookie = found else {
             throw SessionProblem(
                 "is no session cookie: the \(SessionCookie.name) of a signed-in browser is a number, an underscore and "
                     + "letters and digits")
@@ -72,9 +86,12 @@ package enum SessionText {
         var foundOtherHost = false
         var foundOld = false
         var foundVisitor = false
-        for line in lines {
-            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-            guard fields.count == 7, fields[5] == SessionCookie.name else { continue }
+        let rows = lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }
+        let clearance = rows.filter { fields in
+            let expiry = Int64(fields[4].prefix { $0 != "." }) ?? 0
+            return covers(host, domain: fields[0].lowercased()) && (expiry <= 0 || expiry > now)
+        }
+        for fields in rows where fields[5] == SessionCookie.name {
             guard covers(host, domain: fields[0].lowercased()) else {
                 foundOtherHost = true
                 continue
@@ -84,7 +101,7 @@ package enum SessionText {
             if expiry > 0, expiry <= now {
                 foundOld = true
             } else if let cookie = SessionCookie(fields[6]) {
-                return cookie
+                return clearance.reduce(cookie) { $0.adding($1[5], $1[6]) }
             } else {
                 foundVisitor = true
             }

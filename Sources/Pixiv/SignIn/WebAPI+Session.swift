@@ -33,7 +33,7 @@ extension WebAPI {
     func askForEverybody(_ path: String, _ deadline: ContinuousClock.Instant) async throws(SourceError) -> Answer {
         let cookie = session.cookie
         let answer = try await askTwice(path, cookie, deadline)
-        guard let cookie, answer.status != 200, Self.complains(answer) else { return answer }
+        guard let cookie, answer.status != 200, Self.complains(answer), !answer.isSignedIn else { return answer }
         let again = try await askTwice(path, nil, deadline)
         // The same complaint to a stranger is none about the session.
         if !Self.complains(again) { session.expire(cookie) }
@@ -45,7 +45,7 @@ extension WebAPI {
         guard let cookie = session.cookieForAccount() else { throw .needsSignIn }
         let answer = try await askTwice(path, cookie, deadline)
         if Self.isRefusal(answer) {
-            try await doubt(cookie, after: answer, deadline)
+            try doubt(cookie, after: answer)
         } else if answer.status == 200, Envelope.error(in: answer.json) == nil {
             session.confirm(cookie)
         }
@@ -59,14 +59,14 @@ extension WebAPI {
         do {
             answer = try await askTwice(path, cookie, forMembers: true, deadline)
         } catch {
-            // A page in place of JSON and a redirect to the sign-in page are refusals too.
+            // A redirect to the sign-in page is a refusal too.
             guard case .unreadable = error else { throw error }
         }
         if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
             if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }
             return answer
         }
-        try await doubt(cookie, after: answer, deadline)
+        try doubt(cookie, after: answer)
         session.withhold("R-18 rankings", from: cookie)
         throw .needsSignIn
     }
@@ -75,6 +75,7 @@ extension WebAPI {
     func check(_ cookie: SessionCookie, deadline: ContinuousClock.Instant) async throws(SourceError) -> SessionCheck {
         let path = "/ajax/user/\(cookie.user.rawValue)/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
         let answer = try await askTwice(path, cookie, deadline)
+        if answer.isSignedIn { return .valid(cookie.user) }
         if Self.isRefusal(answer) { return .refused }
         guard answer.status == 200, Envelope.error(in: answer.json) == nil else {
             let message = Envelope.error(in: answer.json) ?? ""
@@ -85,26 +86,18 @@ extension WebAPI {
         return .valid(cookie.user)
     }
 
-    /// Finds out whether a refusal was the session's fault; returns if it was not.
-    private func doubt(
-        _ cookie: SessionCookie, after answer: Answer?, _ deadline: ContinuousClock.Instant
-    ) async throws(SourceError) {
+    /// Ends a session that the service did not know when it refused; returns if it did.
+    private func doubt(_ cookie: SessionCookie, after answer: Answer?) throws(SourceError) {
         if session.isGone(cookie) { throw .needsSignIn }
-        if let answer, answer.status == 401 || Self.complains(answer) {
-            session.expire(cookie)
-            throw .needsSignIn
-        }
-        switch try await check(cookie, deadline: deadline) {
-        case .valid: return
-        case .refused:
-            session.expire(cookie)
-            throw .needsSignIn
-        }
+        guard answer?.isSignedIn != true else { return }
+        session.expire(cookie)
+        throw .needsSignIn
     }
 
-    /// Whether another ranking came than one for members.
+    /// Whether something else came than a ranking for members.
     private static func isForStrangers(_ answer: Answer) -> Bool {
-        answer.json["mode"].text.map { !$0.contains("r18") } ?? false
+        answer.status == 200 && answer.json.isNull
+            || answer.json["mode"].text.map { !$0.contains("r18") } ?? false
     }
 
     private static func isRefusal(_ answer: Answer) -> Bool {

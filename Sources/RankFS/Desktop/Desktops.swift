@@ -16,14 +16,14 @@ final class Desktops: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     let looks = Mutex(LookRecognition())
     private let excursions = Mutex(Excursions())
-    /// Which file managers show a directory now: what they learn of its entries comes no faster than the thumbnails.
+    /// Which file managers came to a directory a moment ago: what a window shows first is told with its thumbnails.
     private let visits = Mutex(ProgramPlaces(lifetime: TreeLimits.visit))
     /// Which programs watch a directory that they read, and may yet show themselves as file managers.
     private let watches = Mutex(ProgramPlaces(lifetime: TreeLimits.watch))
     /// Who waits until a program visits a directory, by its path.
     private let visitWaiters = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
-    /// Who came to a picture by its link in `recent/`: looking through what was read is not reading it again.
-    private let recentWays = Mutex(ProgramPlaces(lifetime: TreeLimits.recentWay))
+    /// What each thread found last by a further name.
+    private let found = Mutex<[Int32: (picture: String, name: FurtherName)]>([:])
     private let datedWays = Mutex(DatedWays())
 
     /// - Parameters:
@@ -40,14 +40,25 @@ final class Desktops: Sendable {
     // MARK: - Opened directories
 
     /// What a directory is opened for.
-    func opening(_ directory: any TreeDirectory, _ inode: UInt64, by caller: Caller) -> LookRecognition.Opening {
-        guard let program = processes.program(caller.process) else { return .ordinary }
+    ///
+    /// - Parameters:
+    ///   - directory: Which.
+    ///   - inode: Its inode number.
+    ///   - caller: By whom.
+    /// - Returns: What it is taken for, and the directory in which it was seen.
+    func opening(
+        _ directory: any TreeDirectory, _ inode: UInt64, by caller: Caller
+    ) -> (opening: LookRecognition.Opening, parent: String?) {
+        guard let program = processes.program(caller.process) else { return (.ordinary, nil) }
         let path = directory.path.text
         let parent = shownParentPath(of: directory, to: program)
         let watcher = looks.withLock { $0.watcher(opening: path, below: parent, by: program, now: moment) }
         // Outside the lock: it reads what proc(5) shows.
         let isWatched = watcher.map { processes.watches($0, inode) } ?? false
-        return looks.withLock { $0.opened(path, below: parent, by: program, isWatched: isWatched, now: moment) }
+        let opening = looks.withLock {
+            $0.opened(path, below: parent, by: program, isWatched: isWatched, now: moment)
+        }
+        return (opening, parent)
     }
 
     /// Who opens a directory that shows a listing.
@@ -85,9 +96,9 @@ final class Desktops: Sendable {
         excursions.withLock { $0.closed(by: discoverer, now: moment) }
     }
 
-    /// A directory that was opened for a glance is closed.
-    func endGlance(at directory: any TreeDirectory) {
-        looks.withLock { $0.closed(below: directory.parentPath, now: moment) }
+    /// A directory that was opened for a glance is read to its end, or closed.
+    func endGlance(at directory: any TreeDirectory, from parent: String) {
+        looks.withLock { $0.closed(directory.path.text, below: parent, now: moment) }
     }
 
     /// Whether a program glances at a directory, so that nothing in it is worth a request.
@@ -129,7 +140,7 @@ final class Desktops: Sendable {
             if case .directory(let directory) = node { shownParentPath(of: directory, to: program) } else {
                 node.path.parent?.text
             }
-        looks.withLock { $0.asked(below: parent, by: program, now: moment) }
+        looks.withLock { $0.asked(of: node.path.text, below: parent, by: program, now: moment) }
     }
 
     // MARK: - Visits
@@ -144,7 +155,12 @@ final class Desktops: Sendable {
 
     /// Whether a program shows a directory that it was told of lately.
     func isVisiting(_ directory: any TreeDirectory, _ caller: Caller) -> Bool {
-        holds(visits, directory, caller)
+        left(visits, directory, caller) != nil
+    }
+
+    /// For how long yet what a program learns of a directory that it shows may wait; nil if it is not to wait.
+    func timeOfVisit(to directory: any TreeDirectory, by caller: Caller) -> Duration? {
+        left(visits, directory, caller)
     }
 
     /// A program that watches a directory is about to read it.
@@ -156,7 +172,7 @@ final class Desktops: Sendable {
 
     /// Whether a program that watches a directory may show itself as a file manager at any moment.
     func isWatching(_ directory: any TreeDirectory, _ caller: Caller) -> Bool {
-        holds(watches, directory, caller)
+        left(watches, directory, caller) != nil
     }
 
     /// Returns once a program visits a directory, at once if the caller does, or when nobody is to wait for that any more.
@@ -174,31 +190,42 @@ final class Desktops: Sendable {
         for waiter in visitWaiters.withLock({ $0.removeValue(forKey: path) ?? [] }) { waiter.resume() }
     }
 
-    private func holds(
+    private func left(
         _ places: borrowing Mutex<ProgramPlaces>, _ directory: any TreeDirectory, _ caller: Caller
-    ) -> Bool {
-        guard !places.withLock(\.isEmpty) else { return false }
+    ) -> Duration? {
+        guard !places.withLock(\.isEmpty) else { return nil }
         let path = directory.path.text
         guard places.withLock({ $0.isAnybody(at: path, now: moment) }),
             let program = processes.program(caller.process)
-        else { return false }
-        return places.withLock { $0.holds(path, program.process, now: moment) }
+        else { return nil }
+        return places.withLock { $0.left(path, program.process, now: moment) }
     }
 
     // MARK: - Ways
 
-    /// Somebody reads a link in `recent/`, which leads to this path.
-    func noteWay(toRecent path: String, by caller: Caller) {
-        // The kernel follows a link for the program that opens it, which so reads the link just before it opens the picture.
-        let process = processes.program(caller.process)?.process ?? caller.process
-        recentWays.withLock { $0.note(path, process, now: moment, prolongs: true) }
+    /// A name of a picture besides those in the directories of its listing.
+    enum FurtherName {
+        /// In `recent/`: looking through what was read is not reading it again.
+        case recent
+        /// `random.jpg`.
+        case random
     }
 
-    /// Whether a caller opens a picture because it looks through `recent/`.
-    func cameByRecent(to path: String, _ caller: Caller) -> Bool {
-        guard recentWays.withLock({ $0.isAnybody(at: path, now: moment) }) else { return false }
-        let process = processes.program(caller.process)?.process ?? caller.process
-        return recentWays.withLock { $0.holds(path, process, now: moment) }
+    /// Somebody finds a picture by a further name.
+    func noteFound(_ picture: Node, as name: FurtherName, by caller: Caller) {
+        let path = picture.path.text
+        found.withLock { found in
+            if found.count >= TreeLimits.rememberedFinders { found = [:] }
+            found[caller.process] = (path, name)
+        }
+    }
+
+    /// The further name by which a caller opens a picture; nil if it is another one.
+    ///
+    /// The kernel keeps none of them: it looks one up for whoever opens it, just before and on the same thread.
+    func furtherName(of picture: Node, openedBy caller: Caller) -> FurtherName? {
+        guard let found = self.found.withLock({ $0.removeValue(forKey: caller.process) }) else { return nil }
+        return found.picture == picture.path.text ? found.name : nil
     }
 
     /// Somebody reads the link to a day.

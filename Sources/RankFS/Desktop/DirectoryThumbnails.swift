@@ -66,13 +66,15 @@ final class DirectoryThumbnails: Sendable {
         return seeder(for: caller).map { .watcher($0) } ?? .none
     }
 
-    /// Whether somebody is to learn of a picture only when its thumbnails are there, or when nobody will make any.
+    /// Whether the lookup of a picture waits: for its thumbnails, or for a program to show itself as a file manager.
+    ///
+    /// Only those that a window shows first are worth that, and only for a moment after somebody went there.
     func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
         guard case .picture(_, let index) = node else { return false }
         return switch viewer {
         case .none: false
         case .watcher: index >= TreeLimits.toldToWatchers
-        case .visitor(let wish): expectedJob(of: node, wish) != nil
+        case .visitor(let wish): index < TreeLimits.heldUp && expectedJob(of: node, wish) != nil
         }
     }
 
@@ -80,17 +82,19 @@ final class DirectoryThumbnails: Sendable {
     func waitForTurn(
         of node: Node, in directory: any TreeDirectory, for viewer: ThumbnailViewer, _ caller: Caller
     ) async {
+        let desktops = tree.desktops
         var viewer = viewer
         if case .watcher(let seeder) = viewer {
-            let desktops = tree.desktops
             await seeder.wait(atMost: TreeLimits.announcement) {
                 await desktops.waitForVisit(to: directory, by: caller)
             }
             desktops.endWaiting(forVisitTo: directory.path.text)
             viewer = self.viewer(of: directory, caller)
         }
-        guard case .visitor(let wish) = viewer, let job = expectedJob(of: node, wish) else { return }
-        await wish.seeder.waitForTurn(of: job)
+        guard isHeldUp(node, from: viewer), case .visitor(let wish) = viewer, let job = expectedJob(of: node, wish),
+            let left = desktops.timeOfVisit(to: directory, by: caller)
+        else { return }
+        await wish.seeder.waitForTurn(of: job, atMost: left)
     }
 
     /// What is made of a picture that is still to get its thumbnails; nil otherwise.
@@ -103,7 +107,8 @@ final class DirectoryThumbnails: Sendable {
 
     /// The paths under which programs see each of the directories in which a listing's pictures are now.
     func sightsNow(of key: ListingKey) -> [[String]] {
-        let others = tree.isInLatest(key) ? key.paths.filter { $0 != key.path } : []
+        let isTwice = tree.isInLatest(key) || key == tree.source.signIn.user.map { .bookmarks($0) }
+        let others = isTwice ? key.paths.filter { $0 != key.path } : []
         return [tree.desktops.sight(of: DirectoryKinds.directory(showing: key))] + others.map { [$0.text] }
     }
 
@@ -112,70 +117,37 @@ final class DirectoryThumbnails: Sendable {
         directories.joined(separator: " ")
     }
 
-    /// How much of a directory is worth thumbnails.
-    enum SeededPart: Sendable {
-        /// What a preview of the directory shows.
-        case beginning
-        /// The entries that are known.
-        case known
-        /// All, with the pages that nobody has read yet.
-        case whole
-    }
-
-    /// Returns when the first screenful is there or the seeder's patience is over; what is not told, or not to be had, is left
-    /// to the file manager.
+    /// Has the thumbnails of a directory made, and returns at once.
     ///
     /// - Parameters:
     ///   - listing: Of what.
     ///   - wish: For whom.
-    ///   - part: How much of it.
-    ///   - whenExpected: Called once the thumbnails of a whole listing are known to be under way, before any is made.
-    func seed(
-        _ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart, whenExpected: @Sendable () -> Void = {}
-    ) async {
-        if part == .whole {
-            wish.seeder.begin(Self.name(of: wish))
-            expectKnown(of: listing, wish)
+    ///   - isWhole: Whether those on pages that nobody has read yet are wanted too.
+    func seed(_ listing: Listing, _ wish: ThumbnailWish, isWhole: Bool) {
+        let known = listing.entries
+        let (name, seeder, first) = (Self.name(of: wish), wish.seeder, jobs(known, of: listing, wish))
+        // Before anybody is told of the entries.
+        seeder.expect(first)
+        Task {
+            await seeder.add(name, first)
+            // The file manager reads the whole directory too; what is not told, or not to be had, is left to it.
+            var count = known.count
+            while isWhole, let entries = try? await listing.entries(reaching: count), entries.count > count {
+                await seeder.add(name, self.jobs(Array(entries[count...]), from: count, of: listing, wish))
+                count = entries.count
+            }
         }
-        whenExpected()
-        await wish.seeder.wait { await self.seedPatiently(listing, wish, part) }
     }
 
-    /// What is known of a listing that is being seeded as a whole will be seeded, too: nobody is to be told of it before.
-    func expectKnown(of listing: Listing, _ wish: ThumbnailWish) {
-        let (name, entries) = (Self.name(of: wish), listing.entries)
-        guard let places = wish.seeder.newPlaces(of: name, upTo: entries.count) else { return }
-        wish.seeder.expect(jobs(Array(entries[places]), from: places.lowerBound, of: listing, wish), of: name)
+    /// Has the thumbnails made that a preview of a directory shows; returns when they are, or the patience of a look is over.
+    func seedPreview(of listing: Listing, _ wish: ThumbnailWish) async {
+        let jobs = jobs(Array(listing.entries.prefix(TreeLimits.glance)), of: listing, wish)
+        await wish.seeder.wait { await wish.seeder.seed("\(Self.name(of: wish)) at a glance", jobs) }
     }
 
     /// What the seeder calls what somebody wishes.
     private static func name(of wish: ThumbnailWish) -> String {
         seeding(in: wish.directories) + (wish.spellings.contains(.decoded) ? " (decoded)" : "")
-    }
-
-    private func seedPatiently(_ listing: Listing, _ wish: ThumbnailWish, _ part: SeededPart) async {
-        let name = Self.name(of: wish)
-        switch part {
-        case .beginning:
-            let known = Array(listing.entries.prefix(TreeLimits.glance))
-            await wish.seeder.seed("\(name) at a glance", jobs(known, of: listing, wish))
-        case .known:
-            await wish.seeder.seed(name, jobs(listing.entries, of: listing, wish))
-        case .whole:
-            guard let known = try? await listing.entries(reaching: TreeLimits.screenful - 1) else {
-                return wish.seeder.end(name, isGivenUp: true)
-            }
-            await wish.seeder.seed(name, jobs(known, of: listing, wish))
-            guard !listing.isComplete || listing.entries.count > known.count else { return wish.seeder.end(name) }
-            // The file manager reads the whole directory too.
-            Task {
-                guard let all = try? await listing.entries(reaching: .max) else {
-                    return wish.seeder.end(name, isGivenUp: true)
-                }
-                await wish.seeder.seed(name, jobs(all, of: listing, wish))
-                wish.seeder.end(name)
-            }
-        }
     }
 
     /// What a thumbnail of an entry is made of; nil for what has none.

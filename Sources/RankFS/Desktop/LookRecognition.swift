@@ -61,6 +61,12 @@ struct LookRecognition: Sendable {
         var last: ContinuousClock.Instant
         /// Glances under way: the pages of a long listing take their time, since nobody waits for them.
         var open = 0
+        /// The directory that is being counted: one after the other is.
+        var counting: String?
+        /// Those that were: none is twice.
+        var counted: Set<String> = []
+        /// The child whose free space was asked for, if that alone tells of the round: properties ask for one, a window for all.
+        var onlyAsked: String?
     }
 
     /// Programs that looked up `.hidden` or opened a directory.
@@ -87,9 +93,14 @@ struct LookRecognition: Sendable {
     }
 
     /// Somebody asked statfs(2) of a directory, as Caja and Nautilus do of all children of one that they show again.
-    mutating func asked(below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant) {
+    mutating func asked(
+        of path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
+    ) {
         guard let parent, isDesktop(program) else { return }
+        let goesOn = round(at: parent, now).map { $0.program == program } ?? false
+        let isOther = rounds[parent]?.onlyAsked != path
         begin(at: parent, program, now)
+        if !goesOn { rounds[parent]?.onlyAsked = path } else if isOther { rounds[parent]?.onlyAsked = nil }
     }
 
     /// A program looked up `.hidden` or `.directory` in a directory.
@@ -125,16 +136,20 @@ struct LookRecognition: Sendable {
     ///   - now: When.
     /// - Returns: What for.
     mutating func opened(
-        _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool, now: ContinuousClock.Instant
+        _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool,
+        now: ContinuousClock.Instant
     ) -> Opening {
         let round = parent.flatMap { self.round(at: $0, now) }
         if KnownPrograms.previewers.contains(program.name), let parent, round != nil, !isWatched {
             return glance(at: path, below: parent, program, for: .preview, now)
         }
         let known = programs[program, default: Known()]
-        if known.isDesktop, known.watchesFirst == true, !isWatched, let parent, round?.program == program,
-            known.place?.path != path
+        if known.isDesktop, known.watchesFirst == true, !isWatched, let parent, let round, round.program == program,
+            round.counting == nil, round.onlyAsked == nil, !round.counted.contains(path), known.place?.path != path
         {
+            rounds[parent]?.counting = path
+            if round.counted.count >= Self.most { rounds[parent]?.counted = [] }
+            rounds[parent]?.counted.insert(path)
             return glance(at: path, below: parent, program, for: .count, now)
         }
         let isVisit = isWatched && known.isDesktop
@@ -145,7 +160,12 @@ struct LookRecognition: Sendable {
             known.glanced.remove(path)
             known.place = (path, isVisit)
         }
-        if known.isDesktop { begin(at: path, program, now) }
+        if known.isDesktop {
+            begin(at: path, program, now)
+            // Shown anew, it is counted anew.
+            rounds[path]?.counted = []
+            rounds[path]?.onlyAsked = nil
+        }
         return isVisit ? .visit : mayShowItself ? .watched : .ordinary
     }
 
@@ -156,9 +176,10 @@ struct LookRecognition: Sendable {
         note(program) { $0.wasAwaited = true }
     }
 
-    /// A directory that was opened for a glance is closed.
-    mutating func closed(below parent: String?, now: ContinuousClock.Instant) {
+    /// A directory that was opened for a glance is read to its end, or closed.
+    mutating func closed(_ path: String, below parent: String?, now: ContinuousClock.Instant) {
         guard let parent, let round = rounds[parent] else { return }
+        if round.counting == path { rounds[parent]?.counting = nil }
         rounds[parent]?.open = max(0, round.open - 1)
         rounds[parent]?.last = now
     }
@@ -230,7 +251,9 @@ struct LookRecognition: Sendable {
 
     private mutating func begin(at path: String, _ program: CallingProgram, _ now: ContinuousClock.Instant) {
         if rounds.count >= Self.most { rounds = [:] }
-        let open = rounds[path].map { $0.program == program ? $0.open : 0 } ?? 0
-        rounds[path] = Round(program: program, last: now, open: open)
+        var round = round(at: path, now) ?? Round(program: program, last: now)
+        if round.program != program { round = Round(program: program, last: now) }
+        round.last = now
+        rounds[path] = round
     }
 }

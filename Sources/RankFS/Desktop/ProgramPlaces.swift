@@ -42,7 +42,12 @@ struct ProgramPlaces: Sendable {
 
     /// Whether a program is at a path.
     func holds(_ path: String, _ process: Int32, now: ContinuousClock.Instant) -> Bool {
-        places[path]?[process].map { isFresh($0, now) } ?? false
+        left(path, process, now: now) != nil
+    }
+
+    /// How long a program will be remembered at a path; nil if it is not.
+    func left(_ path: String, _ process: Int32, now: ContinuousClock.Instant) -> Duration? {
+        places[path]?[process].flatMap { isFresh($0, now) ? lifetime - $0.duration(to: now) : nil }
     }
 
     private func isFresh(_ time: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {

@@ -8,7 +8,7 @@ enum DirectoryKinds {
         .directory(RankingsDirectory()), .directory(DatesDirectory(.all)), .directory(UsersDirectory()),
         .directory(ArtistsDirectory()), .directory(WorksDirectory()), .directory(SearchesDirectory()),
         .directory(RecentDirectory()),
-        .link(.random(to: nil)), .link(.bookmarks), .directory(FollowingDirectory()),
+        .file(RandomPicture()), .directory(OwnBookmarksDirectory()), .directory(FollowingDirectory()),
     ]
 
     /// The directory that shows a listing.
@@ -21,9 +21,9 @@ enum DirectoryKinds {
         switch key {
         case .ranking(let mode, let day): DayDirectory(mode, day)
         case .author(let author): AuthorDirectory(author, modified: modified())
-        case .artist(let name): ArtistDirectory(name)
+        case .artist(let name): ArtistDirectory(name.text)
         case .work(let work): WorkDirectory(work)
-        case .search(let words): SearchDirectory(words)
+        case .search(let words): SearchDirectory(words.text)
         case .bookmarks(let user): BookmarksDirectory(user)
         case .following: FollowingDirectory()
         }

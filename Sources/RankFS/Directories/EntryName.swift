@@ -29,7 +29,9 @@ enum EntryName {
     static func searchWords(_ name: [UInt8]) -> String? {
         guard name.count <= FileName.longest, !name.contains(where: { $0 < 0x20 || $0 == 0x7F }),
             let words = String(validating: name, as: UTF8.self),
-            !ProbedNames.isProbed(words), words.contains(where: { !$0.isWhitespace })
+            // As it is listed.
+            NormalizedName(words).text.utf8.count <= FileName.longest, !ProbedNames.isProbed(words),
+            words.contains(where: { !$0.isWhitespace })
         else { return nil }
         return words
     }

@@ -111,11 +111,23 @@ extension Tree {
             return .absent(TreeLimits.unpublished)
         }
         return .unknown { () async throws(Failure) in
+            let listings = self.catalog.listings
+            if listings.loaded(key) == nil, !listings.isStored(key) { self.catalog.expectPictures() }
             guard let listing = try await self.listing(key) else { return .absent(TreeLimits.unpublished) }
             do throws(CatalogError) { _ = try await listing.find(named: name) } catch { throw .catalog(error) }
             if let finding = Self.find(name, in: listing) { return finding }
             return .absent(listing.isFrozen ? TreeLimits.frozen : TreeLimits.changing)
         }
+    }
+
+    /// Whether an entry is listed; what the service withholds is found by name only, so that copying a directory fails at nothing.
+    func lists(_ entry: ListingEntry) -> Bool {
+        !entry.isHidden && (!entry.isWithheld || configuration.listsWithheld)
+    }
+
+    /// How many entries of a listing are not listed because the service withholds them.
+    func unlisted(of listing: Listing) -> Int {
+        listing.entries.count { !$0.isHidden && !lists($0) }
     }
 
     /// The entry of a name among the known ones; what the filter hides is absent.
@@ -127,13 +139,20 @@ extension Tree {
     /// The directory of an author or a work, which nobody is asked about before it is opened or a name in it is looked up.
     ///
     /// File managers look up every number that begins like the one that is being typed.
-    func findNumbered(_ key: ListingKey) -> LookupResult {
-        if let listing = catalog.listings.loaded(key) { return .directory(listing.directory) }
+    ///
+    /// - Parameters:
+    ///   - key: The listing.
+    ///   - spelling: The directory, where it may be spelt otherwise than the key.
+    /// - Returns: The directory, unless there is certainly none.
+    func findNumbered(_ key: ListingKey, as spelling: (any ListingDirectory)? = nil) -> LookupResult {
+        if let listing = catalog.listings.loaded(key) { return .directory(spelling ?? listing.directory) }
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.changing) }
-        guard catalog.listings.isStored(key) else { return .directory(DirectoryKinds.directory(showing: key)) }
+        let directory = spelling ?? DirectoryKinds.directory(showing: key)
+        guard catalog.listings.isStored(key) else { return .directory(directory) }
         // Its time is in the database.
         return .unknown {
-            .directory(await self.catalog.listings.stored(key)?.directory ?? DirectoryKinds.directory(showing: key))
+            let stored = await self.catalog.listings.stored(key)
+            return .directory(spelling ?? stored?.directory ?? directory)
         }
     }
 }

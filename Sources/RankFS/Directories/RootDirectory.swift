@@ -18,8 +18,12 @@ struct RootDirectory: TreeDirectory {
             return .absent(TreeLimits.frozen)
         }
         if let failure = node.refusal(in: tree) { return .refused(failure) }
-        if case .link(let link) = node { return link.found(in: tree, for: caller) }
-        return .node(node)
+        guard path == .random else { return .node(node) }
+        return .unknown {
+            let picture = await tree.randomPicture(for: caller)
+            tree.desktops.noteFound(picture, as: .random, by: caller)
+            return .passing(picture)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ struct SearchesDirectory: TreeDirectory {
 
     func names(in tree: Tree) -> [NamedNode]? {
         let searches = tree.catalog.listings.opened.compactMap { key -> String? in
-            if case .search(let words) = key { words } else { nil }
+            if case .search(let words) = key { words.text } else { nil }
         }
         return searches.sorted().map { SearchDirectory($0).named }
     }
@@ -21,7 +21,7 @@ struct SearchesDirectory: TreeDirectory {
     }
 }
 
-/// `search/<words>/`: the works that a search finds.
+/// `search/<words>/`: the works that a search finds; each spelling of the words is a directory, all show one listing.
 struct SearchDirectory: ListingDirectory {
     let words: String
 
@@ -31,6 +31,6 @@ struct SearchDirectory: ListingDirectory {
 
     var path: TreePath { .search(words) }
     var parent: any TreeDirectory { SearchesDirectory() }
-    var key: ListingKey? { .search(words) }
+    var key: ListingKey? { .search(NormalizedName(words)) }
     func audience(in tree: Tree) -> Audience { .owner }
 }

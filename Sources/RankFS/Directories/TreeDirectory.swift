@@ -38,8 +38,8 @@ protocol TreeDirectory: Sendable {
     var listing: (any ListingDirectory)? { get }
     /// Whether it lists what was seen lately, besides its names.
     var listsSeen: Bool { get }
-    /// What was seen lately and belongs into it; asks the database.
-    func seen(in tree: Tree) async -> [any ListingDirectory]
+    /// Its names with those of what was seen lately; asks the database.
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode]
     /// The day that it shows, as far as memory tells.
     func day(in tree: Tree) -> Day?
 
@@ -82,7 +82,7 @@ extension TreeDirectory {
     func names(in tree: Tree) -> [NamedNode]? { [] }
     var listing: (any ListingDirectory)? { nil }
     var listsSeen: Bool { false }
-    func seen(in tree: Tree) async -> [any ListingDirectory] { [] }
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] { names }
     func day(in tree: Tree) -> Day? { nil }
     func modified(in tree: Tree) -> Int64 { tree.newestPublication }
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.current) }
@@ -110,6 +110,8 @@ extension TreeDirectory {
 /// What a name in a directory turned out to be.
 enum LookupResult: Sendable {
     case node(Node)
+    /// As `node`, by a name that may mean something else the next time.
+    case passing(Node)
     case absent(Duration)
     case refused(Failure)
     /// Only asking the catalog tells.

@@ -31,22 +31,22 @@ struct UsersDirectory: TreeDirectory {
 
     var listsSeen: Bool { true }
 
-    func seen(in tree: Tree) async -> [any ListingDirectory] {
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
         let authors = Set(await tree.catalog.recents.seenWorks().compactMap(\.author)).filter { $0.rawValue > 0 }
-        return authors.map { AuthorDirectory($0) }
+        return tree.inOrder(names, with: authors.map { AuthorDirectory($0) })
     }
 }
 
-extension TreeDirectory {
-    /// Its names and those of what was seen lately, in the order of their numbers.
+extension Tree {
+    /// Names and those of what was seen lately, in the order of their numbers.
     ///
     /// The ways from a picture to its author and its work: listing them asks nobody; whether there is such an author or work is
     /// asked when one is opened.
-    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
+    func inOrder(_ names: [NamedNode], with seen: [any ListingDirectory]) -> [NamedNode] {
         let listed = Set(names.map(\.name))
-        let seen = await seen(in: tree).filter { directory in
+        let seen = seen.filter { directory in
             !listed.contains(directory.path.name)
-                && directory.key.map { !tree.catalog.listings.isKnownAbsent($0) } == true
+                && directory.key.map { !catalog.listings.isKnownAbsent($0) } == true
         }
         // Numbers without leading zeros: the longer one is the greater one.
         return (names + seen.map(\.named)).sorted { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }

@@ -22,8 +22,8 @@ struct WorksDirectory: TreeDirectory {
 
     var listsSeen: Bool { true }
 
-    func seen(in tree: Tree) async -> [any ListingDirectory] {
-        Set(await tree.catalog.recents.seenWorks().map(\.work)).map { WorkDirectory($0) }
+    func withSeen(_ names: [NamedNode], in tree: Tree) async -> [NamedNode] {
+        tree.inOrder(names, with: Set(await tree.catalog.recents.seenWorks().map(\.work)).map { WorkDirectory($0) })
     }
 }
 

@@ -12,7 +12,7 @@ final class AnimationFile: Sendable {
     let layout: FilmLayout
     /// Where each frame lies in the archive.
     private let frames: [Range<Int64>]
-    private let archive: OpenPicture
+    let archive: OpenPicture
     /// Bytes of the archive.
     private let length: Int64
 

@@ -9,12 +9,10 @@ import Rankings
 ///
 /// A pure state machine: it knows neither clock nor processes.
 struct RandomChoices: Sendable {
-    /// Where the link leads.
+    /// A picture, and a listing that shows it.
     struct Choice: Hashable, Sendable {
-        /// Nil while no picture is stored.
-        var picture: PictureID?
-        /// The path below the mount point.
-        var path: String
+        var picture: PictureID
+        var listing: ListingKey
     }
 
     /// A longer pause between two looks ends a choice.
@@ -40,9 +38,6 @@ struct RandomChoices: Sendable {
 
     var remembered: Int { held.count }
 
-    /// Where the link leads for somebody, each place once.
-    var targets: Set<String> { Set(held.values.map(\.choice.path)) }
-
     /// The choice that holds for a program.
     ///
     /// - Parameters:
@@ -60,6 +55,6 @@ struct RandomChoices: Sendable {
         if held.count >= Self.most { held = held.filter { !$0.value.isOver(now) } }
         if held.count >= Self.most { held = [:] }
         held[process] = Held(choice: choice, chosen: now, looked: now)
-        last = choice.picture ?? last
+        last = choice.picture
     }
 }

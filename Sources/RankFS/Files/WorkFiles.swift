@@ -7,7 +7,10 @@ import Render
 /// The files that are made of what the service tells of a work, beside its pages.
 enum WorkFiles {
     static func of(_ work: WorkID, isAnimation: Bool) -> [any TreeFile] {
-        isAnimation ? [InfoFile(work: work), MatroskaFile(work: work), WebPFile(work: work)] : [InfoFile(work: work)]
+        isAnimation
+            ? [InfoFile(work: work), MatroskaFile(work: work)]
+                + AnimationFiles.encoded.map { EncodedFile(work: work, rendition: $0) }
+            : [InfoFile(work: work)]
     }
 }
 
@@ -47,13 +50,13 @@ struct MatroskaFile: TreeFile {
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let listing = try await tree.listing(ofWork: work)
-        return (try await tree.animations.matroskaSize(of: listing), listing.modified)
+        return (try await tree.animations.matroskaSize(of: listing, in: tree), listing.modified)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         let listing = try await tree.listing(ofWork: work)
-        let told = await tree.animations.storedMatroskaSize(of: listing)
-        let animation = try await tree.animations.matroska(of: listing)
+        let told = await tree.animations.storedMatroskaSize(of: listing, in: tree)
+        let animation = try await tree.animations.matroska(of: listing, in: tree)
         return .animation(animation, isAsTold: told == nil || told == animation.layout.length)
     }
 
@@ -63,34 +66,36 @@ struct MatroskaFile: TreeFile {
     }
 }
 
-/// `ugoira.webp`: an animation as WebP.
-struct WebPFile: TreeFile {
+/// `ugoira.webp`, `ugoira.gif`: an animation as one picture that moves.
+struct EncodedFile: TreeFile {
     let work: WorkID
+    /// One of `AnimationFiles.encoded`.
+    let rendition: Rendition
 
-    var path: TreePath { .entry(.work(work), "ugoira.webp") }
+    var path: TreePath { .entry(.work(work), "ugoira.\(rendition.rawValue)") }
     var parent: any TreeDirectory { WorkDirectory(work) }
 
     func size(in tree: Tree) async throws(Failure) -> SizeAndTime {
         let listing = try await tree.listing(ofWork: work)
-        if let picture = AnimationFiles.picture(.webp, in: listing),
+        if let picture = AnimationFiles.picture(rendition, in: listing),
             let size = await tree.catalog.sizes.stored(of: picture)
         {
             return (size, listing.modified)
         }
-        return (Int64(try await tree.animations.webP(of: listing).count), listing.modified)
+        return (Int64(try await tree.animations.encoded(rendition, of: listing, in: tree).count), listing.modified)
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
         let listing = try await tree.listing(ofWork: work)
-        if let stored = try await tree.animations.storedWebP(of: listing) {
+        if let stored = try AnimationFiles.stored(rendition, of: listing, in: tree) {
             return .picture(stored.picture, size: stored.size)
         }
-        return .text(try await tree.animations.webP(of: listing), isLive: false)
+        return .text(try await tree.animations.encoded(rendition, of: listing, in: tree), isLive: false)
     }
 
     func opens(in tree: Tree) async -> Bool {
         guard let listing = await tree.catalog.listings.stored(.work(work)) else { return false }
-        if let made = AnimationFiles.picture(.webp, in: listing), tree.cache.storedSize(of: made) != nil {
+        if let made = AnimationFiles.picture(rendition, in: listing), tree.cache.storedSize(of: made) != nil {
             return true
         }
         return await tree.hasFrames(listing, of: work)

@@ -1,4 +1,5 @@
 import Catalog
+import Fuse
 import ImageCache
 import Synchronization
 
@@ -8,9 +9,9 @@ final class PictureHandle: Sendable {
     let node: Node
     /// The size that `stat` showed when it was opened.
     let size: Int64
-    /// Whether that was only announced by a download under way: then the picture may end before it.
+    /// Whether that was only announced by a download under way: then the picture may end before it or behind it.
     let isAnnounced: Bool
-    /// Whether its reads go past the kernel's pages.
+    /// Whether its reads go past the kernel's pages, but for those of a mapping.
     let isDirect: Bool
     /// Whether reading it puts it in front of `recent/`.
     let isNoted: Bool
@@ -30,14 +31,25 @@ final class PictureHandle: Sendable {
     /// Whether nothing was read: by whoever got everything from the kernel's pages.
     var isUnread: Bool { !wasAsked.load(ordering: .relaxed) }
 
-    /// Whether bytes of the settled version may be given for an inode; asks nobody again until something has changed.
-    func isAdmitted(_ version: PictureVersion, to inode: UInt64, by pages: PageVersions) -> Bool {
-        guard !isDirect else { return true }
+    /// Whether bytes of the settled version may be given for a read; asks nobody again until something has changed.
+    func isAdmitted(_ version: PictureVersion, for request: ReadRequest, by pages: PageVersions) -> Bool {
+        guard !isDirect || request.isForPages else { return true }
+        let inode = request.inode
         let era = pages.era
         if admittedIn.load(ordering: .relaxed) == era { return true }
         guard pages.admits(version, to: inode) else { return false }
         admittedIn.store(era, ordering: .relaxed)
         return true
+    }
+
+    /// How many bytes a read may be answered with; nil behind the end.
+    ///
+    /// Never beyond the size that stat showed: what the kernel believes and what it gets must agree. Of one that was only announced
+    /// the picture itself knows the end: it may lie behind it, and then the kernel asks for the size again.
+    func count(at offset: Int64, wanted: Int) -> Int? {
+        guard offset >= 0, wanted > 0 else { return nil }
+        if isAnnounced { return wanted }
+        return offset < size ? Int(min(Int64(wanted), size - offset)) : nil
     }
 
     /// Bytes of it were given out.

@@ -25,7 +25,7 @@ final class InodeTable: Sendable {
     fileprivate struct State {
         var slots: [UInt64: Slot] = [:]
         /// Identities whose own number was taken; empty in all likelihood.
-        var displaced: [String: UInt64] = [:]
+        var displaced: [[UInt8]: UInt64] = [:]
     }
 
     private let state = Mutex(State())
@@ -102,11 +102,11 @@ final class InodeTable: Sendable {
 extension InodeTable.State {
     /// The number of a node: its own, unless another identity has that one.
     mutating func number(_ node: Node, own: UInt64) -> UInt64 {
-        if !displaced.isEmpty, let number = displaced[node.identity] { return number }
+        if !displaced.isEmpty, let number = displaced[Array(node.identity.utf8)] { return number }
         guard let slot = slots[own], !slot.node.isSame(as: node) else { return own }
         var number = own
         repeat { number = max(number &+ 1, InodeTable.root + 1) } while slots[number] != nil
-        displaced[node.identity] = number
+        displaced[Array(node.identity.utf8)] = number
         return number
     }
 

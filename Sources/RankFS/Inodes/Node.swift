@@ -60,7 +60,7 @@ extension Node {
         case .picture(let listing, let index):
             Self.identity(of: listing.entries[Int(index)].picture, in: listing.key)
         case .file(let file): file.path.text
-        case .link(let link): link.identity
+        case .link(let link): link.path.text
         }
     }
 
@@ -79,7 +79,7 @@ extension Node {
         case .archive: "_archive"
         // A rendition may have stood in for it before, under the same name and with other bytes.
         case .original: "_original"
-        case .small, .regular, .webp, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
+        case .small, .regular, .webp, .gif, .matroska, .avatar, .normalThumbnail, .largeThumbnail: ""
         }
     }
 
@@ -105,7 +105,8 @@ extension Node {
         {
             return index == otherIndex
         }
-        return identity == other.identity
+        // By bytes: names that differ in normalisation are other names.
+        return identity.utf8.elementsEqual(other.identity.utf8)
     }
 }
 
@@ -116,8 +117,7 @@ extension Node {
     func isThere(in tree: Tree) -> Bool {
         switch self {
         case .directory(let directory): directory.isThere(in: tree)
-        case .link(let link): link.isThere(in: tree)
-        case .picture, .file: true
+        case .picture, .file, .link: true
         }
     }
 

@@ -70,24 +70,14 @@ final class PictureSizes: Sendable {
     func asked(_ listing: Listing, _ index: Int) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
         let (isWalk, isNobodys) = walks.withLock { ($0.askedSize(in: listing.key), $0.isNobodys(listing.key)) }
-        do throws(CatalogError) {
-            // A walk over sizes asks for all pages of the listing.
-            let told = await RequestUrgency.$isBackground.withValue(isNobodys) {
-                // Typed errors do not pass through.
-                do throws(CatalogError) {
-                    return Result<Int64, CatalogError>.success(
-                        try await listing.resolveSize(at: index, wholeListing: isWalk))
-                } catch { return .failure(error) }
-            }
-            return (try told.get(), isAnnounced: false)
-        } catch .sizeNotTold {
-            let entry = listing.entries[index]
-            let request = PictureRequest(
-                id: entry.picture, location: try tree.location(of: entry), size: nil,
-                isPrivate: tree.configuration.isPrivate(listing.key), path: { listing.path(of: entry) })
-            return (try await tree.learnSize(of: request), isAnnounced: false)
-        } catch {
-            throw .catalog(error)
+        // A walk over sizes asks for all pages of the listing.
+        let told = await RequestUrgency.$isBackground.withValue(isNobodys) {
+            // Typed errors do not pass through.
+            do throws(Failure) {
+                return Result<Int64, Failure>.success(
+                    try await tree.askedSize(listing, index, wholeListing: isWalk))
+            } catch { return .failure(error) }
         }
+        return (try told.get(), isAnnounced: false)
     }
 }

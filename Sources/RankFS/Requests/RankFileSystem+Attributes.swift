@@ -46,7 +46,7 @@ extension RankFileSystem {
         case .file(let file):
             known = file.knownSize(in: tree).map { attributes(number, .file, size: $0.bytes, modified: $0.modified) }
         case .link(let link):
-            known = link.target(in: tree).map { attributes(number, link, target: $0) }
+            known = attributes(number, .link, size: Int64(link.target.utf8.count), modified: link.modified(in: tree))
         }
         guard let known else { return nil }
         let lifetime = announced == nil ? node.lifetime(in: tree) : (.zero, .zero)
@@ -65,8 +65,7 @@ extension RankFileSystem {
         case .file(let file):
             let size = try await file.size(in: tree)
             asked = attributes(number, .file, size: size.bytes, modified: size.modified)
-        case .link(let link): asked = attributes(number, link, target: await tree.randomTarget(for: nil))
-        case .directory: throw .forgottenInode
+        case .directory, .link: throw .forgottenInode
         }
         if let shown = known(node, number: number) { return shown }
         let lifetime = node.lifetime(in: tree)
@@ -79,21 +78,19 @@ extension RankFileSystem {
     private func attributes(_ number: UInt64, _ listing: Listing, _ index: Int, size: Int64) -> Attributes {
         var attributes = attributes(
             number, .file, size: size, modified: listing.entries[index].picture.uploaded)
-        if tree.isInLatest(listing.key) { attributes.links = 2 }
+        // What may have further names, in `latest` and `recent/`: programs that know hard links take it once.
+        if case .ranking = listing.key { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
         return attributes
-    }
-
-    private func attributes(_ number: UInt64, _ link: Link, target: String) -> Attributes {
-        attributes(number, .link, size: Int64(target.utf8.count), modified: link.modified(in: tree))
     }
 
     private func attributes(
         _ number: UInt64, _ kind: Attributes.Kind, size: Int64 = 0, modified: Int64
     ) -> Attributes {
+        // As files of one's own: who copies them may change and remove the copies. Nothing is written here, whatever they say.
         let (permissions, links): (UInt32, UInt32) =
             switch kind {
-            case .directory: (0o555 & ~configuration.mask, 2)
-            case .file: (0o444 & ~configuration.mask, 1)
+            case .directory: (0o755 & ~configuration.mask, 2)
+            case .file: (0o644 & ~configuration.mask, 1)
             case .link: (0o777, 1)
             }
         return Attributes(

@@ -13,36 +13,45 @@ extension RankFileSystem {
         if let failure = tree.refusal(of: node, to: request.caller) {
             return refuse(reply, failure, subject: node.path.text)
         }
-        let opening = tree.desktops.opening(directory, request.inode, by: request.caller)
-        if let listing = directory.listing { return open(listing, for: opening, request, reply) }
-        let shown = tree.shown(directory.names(in: tree) ?? [], to: request.caller)
+        let isUnknown = directory.listing.map { self.isUnknown($0.rememberedKey(in: tree)) } ?? false
+        let (opening, parent) = tree.desktops.opening(
+            directory, request.inode, by: request.caller)
+        let glancedFrom = opening.isGlance ? parent : nil
+        if let listing = directory.listing {
+            return open(listing, for: opening, isUnknown: isUnknown, glancedFrom: glancedFrom, request, reply)
+        }
+        show(directory, to: request.caller, reply) { names in
+            self.open(DirectoryView(directory, .fixed(names), glancedFrom: glancedFrom), reply)
+        }
+    }
+
+    /// Answers a request with what a directory without a listing has at this moment.
+    func show(
+        _ directory: any TreeDirectory, to caller: Caller, _ reply: some Reply,
+        _ answer: @escaping @Sendable ([NamedNode]) -> Void
+    ) {
+        let shown = tree.shown(directory.names(in: tree) ?? [], to: caller)
         // What the owner reads is told to nobody else, as in `recent/`.
         let listsSeen =
-            directory.listsSeen && configuration.notesRecent && tree.isOwner(request.caller)
+            directory.listsSeen && configuration.notesRecent && tree.isOwner(caller)
             && !tree.catalog.recents.pictures.isEmpty
-        guard listsSeen || configuration.isOffline else {
-            return open(DirectoryView(directory, .fixed(shown), isGlance: opening.isGlance), reply)
-        }
+        guard listsSeen || configuration.isOffline else { return answer(shown) }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
             var listed = shown
             if listsSeen { listed = await directory.withSeen(listed, in: self.tree) }
             if self.configuration.isOffline { listed = await self.tree.opening(listed) }
-            self.open(DirectoryView(directory, .fixed(listed), isGlance: opening.isGlance), reply)
+            answer(listed)
         }
     }
 
     /// Opens a directory that shows a listing.
     private func open(
-        _ directory: any ListingDirectory, for opening: LookRecognition.Opening, _ request: OpenRequest,
-        _ reply: OpenReply
+        _ directory: any ListingDirectory, for opening: LookRecognition.Opening, isUnknown: Bool,
+        glancedFrom: String?, _ request: OpenRequest, _ reply: OpenReply
     ) {
         let key = directory.rememberedKey(in: tree)
-        let isGlance = opening.isGlance
-        let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown(key), by: request.caller)
+        let look = tree.desktops.look(at: directory, opening, isUnknown: isUnknown, by: request.caller)
         let isWatch = opening == .watched && directory.showsPictures
-        // What the kernel keeps of a directory it tells without asking.
-        let isHeldUp =
-            directory.showsPictures && (isWatch || opening == .visit) && thumbnails.seeder(for: request.caller) != nil
         let wish =
             opening == .visit && directory.showsPictures || opening == .preview
             ? thumbnails.wish(of: request.caller, in: directory, look.program) : nil
@@ -51,8 +60,7 @@ extension RankFileSystem {
         {
             let extras = tree.shown(directory.extras(of: listing, in: tree), to: request.caller)
             let view = DirectoryView(
-                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, isGlance: isGlance,
-                isHeldUp: isHeldUp)
+                directory, .listing(extras: extras, listing), isNobodys: look.isNobodys, glancedFrom: glancedFrom)
             if isWatch { tree.desktops.noteWatch(of: directory, by: request.caller) }
             return open(view, reply)
         }
@@ -64,18 +72,21 @@ extension RankFileSystem {
                 } catch { return .failure(error) }
             }
             guard case .success(let listing?) = found else {
-                if isGlance { self.tree.desktops.endGlance(at: directory) }
+                if let glancedFrom { self.tree.desktops.endGlance(at: directory, from: glancedFrom) }
                 _ = try found.get()
                 throw .noSuchName
             }
-            if let wish { await self.thumbnails.seed(listing, wish, isGlance ? .beginning : .whole) }
+            if let wish, glancedFrom != nil {
+                await self.thumbnails.seedPreview(of: listing, wish)
+            } else if let wish {
+                self.thumbnails.seed(listing, wish, isWhole: true)
+            }
             await directory.learnExtras(in: self.tree)
             let extras = self.tree.shown(directory.extras(of: listing, in: self.tree), to: request.caller)
             let content = DirectoryView.Content.listing(
                 extras: self.configuration.isOffline ? await self.tree.opening(extras) : extras, listing)
             let view = DirectoryView(
-                directory, content, isNobodys: look.isNobodys, isGlance: isGlance, isHeldUp: isHeldUp,
-                discoverer: look.discoverer)
+                directory, content, isNobodys: look.isNobodys, glancedFrom: glancedFrom, discoverer: look.discoverer)
             if isWatch { self.tree.desktops.noteWatch(of: directory, by: request.caller) }
             self.open(view, reply)
         }
@@ -89,17 +100,22 @@ extension RankFileSystem {
     package func releaseDirectory(_ request: ReleaseRequest) {
         memory.noteWork()
         guard case .directory(let view) = handles.remove(request.handle) else { return }
-        if view.isGlance { tree.desktops.endGlance(at: view.directory) }
+        endGlance(view, isClosed: true)
         view.discoverer.map(tree.desktops.closed)
         guard view.wasRead, case .listing(_, let listing) = view.content else { return }
         sizes.endedReading(listing.key, by: view.reader)
+    }
+
+    /// Who reads a directory is told that there are no more entries, or closes it.
+    func endGlance(_ view: DirectoryView, isClosed: Bool = false) {
+        if let parent = view.endGlance(isClosed: isClosed) { tree.desktops.endGlance(at: view.directory, from: parent) }
     }
 
     private func open(_ view: DirectoryView, _ reply: OpenReply) {
         guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
         // What is in `latest` is another listing when the next day appears, however frozen this one is.
         let isFrozen =
-            listing.isFrozen && listing.isComplete && !configuration.isOffline && !view.isHeldUp
+            listing.isFrozen && listing.isComplete && !configuration.isOffline
             && view.directory.longestName == TreeLimits.frozen
         open(view, isFrozen: isFrozen, reply)
     }

@@ -24,12 +24,9 @@ extension RankFileSystem {
     private func node(numbered number: UInt64) async -> Node? {
         var (directories, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
         if let found = node(numbered: number, below: .root, &directories, searchedLast: &last) { return found }
-        // What was chosen lately.
-        let links = tree.random.withLock(\.targets).map { Node.link(.random(to: $0)) }
-        if let found = links.first(where: { inodes.number(of: $0) == number }) { return found }
         for directory in directories where directory.listsSeen && configuration.notesRecent {
-            let seen = await directory.seen(in: tree).map { Node.directory($0) }
-            if let found = seen.first(where: { inodes.number(of: $0) == number }) { return found }
+            let seen = await directory.withSeen([], in: tree)
+            if let found = seen.first(where: { inodes.number(of: $0.node) == number }) { return found.node }
         }
         if let found = await listed(numbered: number) { return found }
         for directory in last {

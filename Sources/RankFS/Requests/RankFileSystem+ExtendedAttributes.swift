@@ -26,6 +26,12 @@ extension RankFileSystem {
         {
             return Self.give(day.description, reply)
         }
+        if request.name == PictureAttribute.withheld.rawValue,
+            case .directory(let directory) = inodes.node(request.inode),
+            let key = directory.listing?.rememberedKey(in: tree)
+        {
+            return giveCount(ofWithheldIn: key, reply)
+        }
         guard let attribute = PictureAttribute(rawValue: request.name),
             case .picture(let listing, let index) = inodes.node(request.inode)
         else { return reply.fail(Failure.noSuchAttribute.errno) }
@@ -44,6 +50,14 @@ extension RankFileSystem {
     /// Found by name and not listed, as other live attributes: a copy of `latest` would go on telling a day that a later copy
     /// into the same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
     static let dayAttribute = "user.rankfs.day"
+
+    /// Answers with the number of entries that a directory does not list because the service withholds them, by memory and database.
+    private func giveCount(ofWithheldIn key: ListingKey, _ reply: ExtendedAttributeReply) {
+        later(reply, subject: { key.path.text }) { () async throws(Failure) in
+            guard let listing = await self.tree.catalog.listings.stored(key) else { throw .noSuchAttribute }
+            Self.give(String(self.tree.unlisted(of: listing)), reply)
+        }
+    }
 
     /// Hands over an entry's record: at once if it was asked lately, or later from the database.
     private func withRecord(

@@ -11,11 +11,7 @@ extension RankFileSystem {
         if tree.isKept(node), !tree.isOwner(request.caller) {
             return refuse(reply, .ownersOnly, subject: node.path.text)
         }
-        guard let target = link.target(in: tree) else {
-            return later(reply, subject: { link.path.text }) { reply.target(await self.tree.randomTarget(for: nil)) }
-        }
-        guard !target.isEmpty else { return refuse(reply, .catalog(.needsSignIn), subject: link.path.text) }
-        link.noteRead(in: tree, by: request.caller)
-        reply.target(target)
+        if case .dated(let mode, let day) = link { tree.desktops.noteWay(to: mode, day) }
+        reply.target(link.target)
     }
 }

@@ -43,7 +43,7 @@ extension RankFileSystem {
             guard let shown = known(node, number: InodeTable.none) else { return false }
             answer(reply, node, shown, for: longest)
             return true
-        case .refused, .unknown:
+        case .passing, .refused, .unknown:
             return false
         }
     }
@@ -57,6 +57,8 @@ extension RankFileSystem {
             throw failure
         case .unknown(let ask):
             try await resolve(ask(), reply, for: longest)
+        case .passing(let node):
+            try await resolve(.node(node), reply, for: .zero)
         case .absent, .node:
             if answer(reply, finding, for: longest) { return }
             guard case .node(let node) = finding else { return }
@@ -77,7 +79,7 @@ extension RankFileSystem {
 // MARK: - Desktops that look
 
 extension RankFileSystem {
-    /// Answers the look of a desktop once a screenful of thumbnails is there, or the seeder's patience is over.
+    /// Answers the look of a desktop, and has thumbnails made.
     ///
     /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, nobody wants
     ///   thumbnails, or it is not the user whose thumbnails they are that looks.
@@ -88,19 +90,14 @@ extension RankFileSystem {
             directory.refusal(in: tree) == nil, let shown = directory.listing, shown.showsPictures,
             let listing = shown.rememberedKey(in: tree).flatMap(tree.catalog.listings.loaded)
         else { return false }
-        later(reply, subject: { directory.path.text }) { () async throws(Failure) in
-            await self.thumbnails.seed(listing, wish, look.isOpening ? .whole : .known) {
-                if look.isOpening, let program = look.program {
-                    self.tree.desktops.noteVisit(at: directory, by: program)
-                }
-            }
-            reply.absent(timeout: .zero)
-        }
+        thumbnails.seed(listing, wish, isWhole: look.isOpening)
+        if look.isOpening, let program = look.program { tree.desktops.noteVisit(at: directory, by: program) }
+        reply.absent(timeout: .zero)
         return true
     }
 
-    /// Tells a file manager of a picture once the thumbnails that are being made of it are there, and who may be one a little
-    /// later.
+    /// Tells a file manager of one of the first pictures once the thumbnails that are being made of it are there, and who may be one
+    /// a little later; its size is asked for meanwhile.
     ///
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     private func answerAfterThumbnails(
@@ -110,6 +107,7 @@ extension RankFileSystem {
         let viewer = thumbnails.viewer(of: directory, caller)
         guard thumbnails.isHeldUp(node, from: viewer) else { return false }
         later(reply, subject: { directory.path.text }) { () async throws(Failure) in
+            _ = try await self.shown(node, number: InodeTable.none)
             await self.thumbnails.waitForTurn(of: node, in: directory, for: viewer, caller)
             try await self.resolve(finding, reply, for: directory.longestName)
         }

@@ -9,6 +9,10 @@ import Render
 extension OpenRequest {
     /// Whether the opener copies or packs: `cp -r`, `rsync`, `tar` and backup programs follow no links, viewers do.
     var isBulk: Bool { flags & O_NOFOLLOW != 0 }
+
+    /// Whether the opener only finds out what kind of file it is, as libmagic does for `file`; GNU tar, which waits for no device either,
+    /// follows no links.
+    var isSniffing: Bool { flags & O_NONBLOCK != 0 && !isBulk }
 }
 
 extension RankFileSystem {
@@ -26,22 +30,23 @@ extension RankFileSystem {
         case .picture(let listing, let index):
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
-            if let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
+            let name = tree.desktops.furtherName(of: node, openedBy: request.caller)
+            // A thumbnail that is made of the preview would be that of the name in the listing.
+            if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
                     try await self.thumbnails.prepare(reading, of: listing, at: node.path.text)
-                    try await self.openAsking(node, listing, Int(index), request, reply)
+                    try await self.openAsking(listing, Int(index), as: name, request, reply)
                 }
             }
             if let size = sizes.known(listing, Int(index)), let location = tree.knownLocation(of: entry) {
                 do throws(Failure) {
-                    let picture = try opened(node, listing, Int(index), location, size, request)
-                    return serve(picture, as: node, size: size, request, reply)
+                    return serve(try opened(listing, Int(index), as: name, location, size, request), request, reply)
                 } catch {
                     return refuse(reply, error, subject: node.path.text)
                 }
             }
             later(reply, subject: { node.path.text }) { () async throws(Failure) in
-                try await self.openAsking(node, listing, Int(index), request, reply)
+                try await self.openAsking(listing, Int(index), as: name, request, reply)
             }
         case .file(let file): open(file, request, reply)
         case .directory, .link: refuse(reply, .isADirectory, subject: node.path.text)
@@ -56,8 +61,7 @@ extension RankFileSystem {
         later(reply, subject: { file.path.text }) { () async throws(Failure) in
             let opened = try await file.opened(in: self.tree)
             if case .picture(let picture, let size) = opened {
-                return await self.serveLater(
-                    picture, as: .file(file), size: (size, isAnnounced: false), request, reply)
+                return await self.serveLater(Opened(picture, .file(file), (size, false)), request, reply)
             }
             self.serve(opened, as: .file(file), request, reply)
         }
@@ -74,77 +78,82 @@ extension RankFileSystem {
             let handle = handles.insert(.animation(animation, node))
             reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
         case .picture(let picture, let size):
-            serve(picture, as: node, size: (size, isAnnounced: false), request, reply)
+            serve(Opened(picture, node, (size, false)), request, reply)
+        }
+    }
+
+    /// A picture that was opened in the cache and is to be given to who asked.
+    private struct Opened {
+        let picture: OpenPicture
+        let node: Node
+        let size: KnownSize
+        /// Whether reading it puts it in front of `recent/`.
+        let isNoted: Bool
+
+        init(_ picture: OpenPicture, _ node: Node, _ size: KnownSize, isNoted: Bool = false) {
+            self.picture = picture
+            self.node = node
+            self.size = size
+            self.isNoted = isNoted
         }
     }
 
     /// Opens a picture of which something has to be asked first.
     private func openAsking(
-        _ node: Node, _ listing: Listing, _ index: Int, _ request: OpenRequest, _ reply: OpenReply
+        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
         let size = try await sizes.asked(listing, index)
-        let picture = try opened(node, listing, index, tree.location(of: listing.entries[index]), size, request)
-        await serveLater(picture, as: node, size: size, request, reply)
+        let location = try tree.location(of: listing.entries[index])
+        await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
     }
 
+    /// Opens a picture by its name in a directory of its listing, or by a further one: then no others come after it.
     private func opened(
-        _ node: Node, _ listing: Listing, _ index: Int, _ location: PictureLocation, _ size: KnownSize,
-        _ request: OpenRequest
-    ) throws(Failure) -> OpenPicture {
+        _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ location: PictureLocation,
+        _ size: KnownSize, _ request: OpenRequest
+    ) throws(Failure) -> Opened {
+        let node = Node.picture(listing, Int32(clamping: index))
         let picture = PictureRequest(
             id: listing.entries[index].picture, location: location, size: size.isAnnounced ? nil : size.bytes,
             isPrivate: configuration.isPrivate(listing.key), path: { node.path.text })
+        let isNoted =
+            configuration.notesRecent && name != .recent && Rendition.ofListings.contains(picture.id.rendition)
+        let note: @Sendable () -> Void = { [catalog = tree.catalog] in catalog.recents.note(node.path.text) }
         do throws(ImageCacheError) {
-            return try tree.cache.open(
-                picture, neighbours: neighbours(listing, index, isBulk: request.isBulk),
-                onRead: noting(picture.id, node.path.text, request.caller))
+            let isAlone = name != nil || request.isSniffing
+            let opened = try tree.cache.open(
+                picture, neighbours: isAlone ? nil : neighbours(listing, index, isBulk: request.isBulk),
+                onRead: isNoted ? note : nil)
+            return Opened(opened, node, size, isNoted: isNoted)
         } catch {
             throw .picture(error)
         }
     }
 
-    /// What puts a picture in front of `recent/` once it is really read; nil for one that is not listed there.
-    private func noting(_ picture: PictureID, _ path: String, _ caller: Caller) -> (@Sendable () -> Void)? {
-        guard configuration.notesRecent, Rendition.ofListings.contains(picture.rendition),
-            !tree.desktops.cameByRecent(to: path, caller)
-        else { return nil }
-        return { [catalog = tree.catalog] in catalog.recents.note(path) }
-    }
-
     /// Answers with an open picture.
-    private func serve(
-        _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
-    ) {
-        let opening = pages.opening(request.inode, serving: picture.versionAtOpen)
-        guard case .dropping = opening else {
-            return serve(picture, as: node, size: size, opening, request.caller, reply)
-        }
-        later(reply, subject: { node.path.text }) { () async throws(Failure) in
+    private func serve(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) {
+        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
+        guard case .dropping = opening else { return serve(opened, opening, reply) }
+        later(reply, subject: { opened.node.path.text }) { () async throws(Failure) in
             await self.drop(request.inode, opening)
-            self.serve(picture, as: node, size: size, opening, request.caller, reply)
+            self.serve(opened, opening, reply)
         }
     }
 
     /// As `serve`, from a task of the reply's.
-    private func serveLater(
-        _ picture: OpenPicture, as node: Node, size: KnownSize, _ request: OpenRequest, _ reply: OpenReply
-    ) async {
-        let opening = pages.opening(request.inode, serving: picture.versionAtOpen)
+    private func serveLater(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) async {
+        let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
         await drop(request.inode, opening)
-        serve(picture, as: node, size: size, opening, request.caller, reply)
+        serve(opened, opening, reply)
     }
 
-    private func serve(
-        _ picture: OpenPicture, as node: Node, size: KnownSize, _ opening: PageVersions.Opening, _ caller: Caller,
-        _ reply: OpenReply
-    ) {
+    private func serve(_ opened: Opened, _ opening: PageVersions.Opening, _ reply: OpenReply) {
         let isDirect = opening == .direct
-        let isNoted = configuration.notesRecent && !tree.desktops.cameByRecent(to: node.path.text, caller)
         let handle = handles.insert(
             .picture(
                 PictureHandle(
-                    picture, node: node, size: size.bytes, isAnnounced: size.isAnnounced, isDirect: isDirect,
-                    isNoted: isNoted)))
+                    opened.picture, node: opened.node, size: opened.size.bytes, isAnnounced: opened.size.isAnnounced,
+                    isDirect: isDirect, isNoted: opened.isNoted)))
         // Pages are kept always: the kernel would drop them while it opens, and wait for those that others are waiting for, deaf
         // to every signal. What must go has been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
@@ -181,12 +190,11 @@ extension RankFileSystem {
 
 extension RankFileSystem {
     package func part(of request: ReadRequest) -> FilePart? {
-        guard case .picture(let handle) = handles[request.handle], (0..<handle.size).contains(request.offset)
+        guard case .picture(let handle) = handles[request.handle],
+            let count = handle.count(at: request.offset, wanted: request.size)
         else { return nil }
-        // Never beyond the size that stat showed, as in `read`.
-        let count = Int(min(Int64(request.size), handle.size - request.offset))
         guard let (file, version) = handle.picture.settledBytes(offset: request.offset, count: count),
-            handle.isAdmitted(version, to: request.inode, by: pages)
+            handle.isAdmitted(version, for: request, by: pages)
         else { return nil }
         return FilePart(of: file, descriptor: file.descriptor, offset: request.offset, count: count)
     }
@@ -207,18 +215,20 @@ extension RankFileSystem {
     private func read(_ file: AnimationFile, _ node: Node, _ request: ReadRequest, _ reply: DataReply) {
         let count = Int(max(0, min(Int64(request.size), file.layout.length - request.offset)))
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
-            reply.bytes(try await file.bytes(offset: request.offset, count: count))
+            do throws(Failure) {
+                reply.bytes(try await file.bytes(offset: request.offset, count: count))
+            } catch {
+                self.noteDamage(error, of: file.archive, request.inode)
+                throw error
+            }
         }
     }
 
     private func read(
         _ handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) {
-        let (picture, node, size) = (handle.picture, handle.node, handle.size)
-        // Never beyond the size that stat showed: what the kernel believes and what it gets must agree.
-        let offset = request.offset
-        guard offset >= 0, offset < size, request.size > 0 else { return reply.bytes([]) }
-        let count = Int(min(Int64(request.size), size - offset))
+        let (picture, node, offset) = (handle.picture, handle.node, request.offset)
+        guard let count = handle.count(at: offset, wanted: request.size) else { return reply.bytes([]) }
         let pending: PendingBytes
         do throws(Failure) {
             let reading: OpenPicture.Reading
@@ -228,11 +238,11 @@ extension RankFileSystem {
                 throw .picture(error)
             }
             switch reading {
-            case .bytes(let bytes): return try give(bytes, offset, count, of: handle, request.inode, reply)
+            case .bytes(let bytes): return try give(bytes, count, of: handle, request, reply)
             case .later(let later): pending = later
             }
         } catch {
-            noteDamage(error, node, request.inode)
+            noteDamage(error, of: picture, request.inode)
             return refuse(reply, error, subject: node.path.text)
         }
         later(reply, subject: { node.path.text }) { () async throws(Failure) in
@@ -243,9 +253,9 @@ extension RankFileSystem {
                 } catch {
                     throw .picture(error)
                 }
-                try self.give(bytes, offset, count, of: handle, request.inode, reply)
+                try self.give(bytes, count, of: handle, request, reply)
             } catch {
-                self.noteDamage(error, node, request.inode)
+                self.noteDamage(error, of: picture, request.inode)
                 throw error
             }
         }
@@ -254,14 +264,14 @@ extension RankFileSystem {
     /// Answers with exactly `count` bytes, or with fewer at the end of a picture whose length nobody knew: a shorter answer is
     /// the end of the file to the kernel.
     private func give(
-        _ bytes: PictureBytes, _ offset: Int64, _ count: Int, of handle: PictureHandle, _ inode: UInt64,
-        _ reply: DataReply
+        _ bytes: PictureBytes, _ count: Int, of handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) throws(Failure) {
         guard case .file(let file, let place, let given) = bytes, given == count || handle.isAnnounced else {
             if handle.isAnnounced { return reply.bytes([]) }
             throw .picture(.damaged("the picture ends before its announced length"))
         }
-        guard handle.isDirect || handle.picture.version.map({ pages.admits($0, to: inode) }) ?? false else {
+        let goesPastPages = handle.isDirect && !request.isForPages
+        guard goesPastPages || handle.picture.version.map({ pages.admits($0, to: request.inode) }) ?? false else {
             throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
         handle.noteRead()
@@ -269,16 +279,9 @@ extension RankFileSystem {
     }
 
     /// What the kernel keeps of a size that turned out wrong is asked again, and of bytes it is dropped at the next open.
-    ///
-    /// Only another length makes the size doubtful, so that the next `stat` asks again: a cut or a portal's page says nothing of it.
-    private func noteDamage(_ failure: Failure, _ node: Node, _ inode: UInt64) {
+    private func noteDamage(_ failure: Failure, of picture: OpenPicture, _ inode: UInt64) {
         switch failure {
-        case .picture(.damaged): break
-        case .picture(.lengthContradicts):
-            guard case .picture(let listing, let index) = node else { break }
-            let entry = listing.entries[Int(index)]
-            // What tells a digest knows the length, whatever the image host says.
-            if tree.knownLocation(of: entry)?.digest == nil { tree.catalog.sizes.forget(entry.picture) }
+        case .picture(.damaged), .picture(.lengthContradicts): tree.doubtSize(of: picture, after: failure)
         default: return
         }
         pages.spoil(inode)

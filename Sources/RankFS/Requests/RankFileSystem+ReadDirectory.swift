@@ -10,14 +10,20 @@ extension RankFileSystem {
         let start = max(0, Int(request.offset))
         switch view.content {
         case .fixed(let names):
-            pack(view, from: start, count: names.count, nil, reply) { (names[$0].name, names[$0].node, nil) }
-            reply.send()
+            // rewinddir(3) shows what is there at that moment.
+            guard start == 0, !view.noteRead() else { return send(names, of: view, from: start, reply) }
+            show(view.directory, to: request.caller, reply) { names in
+                view.content = .fixed(names)
+                self.send(names, of: view, from: start, reply)
+            }
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
             view.viewer = thumbnails.viewer(of: view.directory, request.caller)
             if view.noteRead() { sizes.beganReading(listing.key, by: view.reader) }
-            let packed = pack(view, extras, listing, from: start, nil, reply)
+            let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
+                // Who counts goes on with the next one at once, and closes this one some time later.
+                if packed.isEnd, packed.next == start { endGlance(view) }
                 reply.send()
                 if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
                 return
@@ -26,20 +32,17 @@ extension RankFileSystem {
                 var packed = packed
                 // An answer without entries would be the directory's end: pages of which everything is hidden are passed over.
                 while !packed.isAnswer {
-                    var waitedFor: Int?
-                    if let held = packed.held {
-                        waitedFor = packed.next
-                        await self.thumbnails.waitForTurn(
-                            of: held, in: view.directory, for: view.viewer, request.caller)
-                        view.viewer = self.thumbnails.viewer(of: view.directory, request.caller)
-                    } else {
-                        try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
-                    }
-                    packed = self.pack(view, extras, listing, from: packed.next, waitedFor, reply)
+                    try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
+                    packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
                 reply.send()
             }
         }
+    }
+
+    private func send(_ names: [NamedNode], of view: DirectoryView, from start: Int, _ reply: DirectoryReply) {
+        pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
+        reply.send()
     }
 
     /// What is told of a place: a name, what it stands for, and that node's own number if it is known already.
@@ -55,8 +58,6 @@ extension RankFileSystem {
         var isEnd: Bool
         /// Whether the reader can be told now: of some entries, or that there are no more.
         var isAnswer: Bool
-        /// The entry at which it stopped, because the reader is told of it later.
-        var held: Node?
     }
 
     /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
@@ -77,44 +78,41 @@ extension RankFileSystem {
         if let failure { throw .catalog(failure) }
     }
 
-    /// Packs the entries of a listing that are known now, as far as the reader is told of them; in any case that at `waitedFor`.
+    /// Packs the entries of a listing that are known now.
     private func pack(
-        _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int, _ waitedFor: Int?,
-        _ reply: DirectoryReply
+        _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int, _ reply: DirectoryReply
     ) -> Packed {
         // In this order: what completes the listing in between must not hide its last entries.
         let isComplete = listing.isComplete || configuration.isOffline
-        if let wish = view.viewer.wish { thumbnails.expectKnown(of: listing, wish) }
         let entries = listing.entries
         let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
         let count = extras.count + entries.count
-        let (next, hasEntries, held) = pack(view, from: start, count: count, waitedFor, reply) { place in
+        let (next, hasEntries) = pack(view, from: start, count: count, reply) { place in
             guard place >= extras.count else { return (extras[place].name, extras[place].node, nil) }
             let index = place - extras.count
             let entry = entries[index]
-            if entry.isHidden || configuration.isOffline && !tree.opens(entry, of: listing) { return nil }
+            if !tree.lists(entry) || configuration.isOffline && !tree.opens(entry, of: listing) { return nil }
             return (entry.name, listing.node(at: index, entry), numbers?.number(of: entry))
         }
         return Packed(
             next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
-            isAnswer: hasEntries || isComplete && held == nil, held: held)
+            isAnswer: hasEntries || isComplete)
     }
 
-    /// Packs until the buffer is full, the entries end, or there is one of which the reader is told later.
+    /// Packs until the buffer is full or the entries end.
     ///
     /// - Parameters:
     ///   - view: What is read.
     ///   - start: The offset to begin at.
     ///   - count: How many entries there are.
-    ///   - waitedFor: The offset of an entry of which the reader is told now in any case.
     ///   - reply: Where they go.
     ///   - entry: What is at a place; nil for what is not shown.
-    /// - Returns: The offset to go on at, whether there was any to show, and the entry of which the reader is told later.
+    /// - Returns: The offset to go on at, and whether there was any to show.
     @discardableResult
     private func pack(
-        _ view: DirectoryView, from start: Int, count: Int, _ waitedFor: Int?, _ reply: DirectoryReply,
+        _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
         entry: (Int) -> Entry?
-    ) -> (next: Int, hasEntries: Bool, held: Node?) {
+    ) -> (next: Int, hasEntries: Bool) {
         var offset = start
         var hasEntries = false
         while offset < count + DirectoryView.dots {
@@ -128,19 +126,13 @@ extension RankFileSystem {
                     offset += 1
                     continue
                 }
-                if offset != waitedFor, isHeldBack(shown, from: view.viewer) { return (offset, hasEntries, shown.node) }
                 added = add(shown, of: view, next: offset + 1, reply)
             }
             hasEntries = true
             guard added else { break }
             offset += 1
         }
-        return (offset, hasEntries, nil)
-    }
-
-    /// Whether the name itself is told later: of what the kernel knows it asks nothing, so that no lookup could be held up.
-    private func isHeldBack(_ entry: Entry, from viewer: ThumbnailViewer) -> Bool {
-        thumbnails.isHeldUp(entry.node, from: viewer) && entry.number.map { inodes.node($0) != nil } ?? false
+        return (offset, hasEntries)
     }
 
     private func addDot(_ name: String, _ directory: any TreeDirectory, next: Int64, _ reply: DirectoryReply) -> Bool {

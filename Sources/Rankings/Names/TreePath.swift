@@ -122,10 +122,7 @@ extension TreePath {
     ///
     /// Any text is the path of something, whether that exists or not.
     package init(_ text: String) {
-        // By bytes: a slash and a mark that combines with it are one character.
-        self = text.utf8.split(separator: UInt8(ascii: "/")).reduce(.root) { path, name in
-            path.child(String(decoding: Array(name), as: UTF8.self))
-        }
+        self = text.pathNames.reduce(.root) { path, name in path.child(name) }
     }
 
     /// What a name in this directory means by its form.
@@ -142,9 +139,7 @@ extension TreePath {
             if let day = folder.day(named: name), let mode = folder.mode { return .dayLink(mode, day) }
             return folder.folder(named: name).map { .dates($0) }
         case .users:
-            if name.utf8.starts(with: Self.authorMark.utf8) {
-                return .authorLink(String(decoding: name.utf8.dropFirst(Self.authorMark.utf8.count), as: UTF8.self))
-            }
+            if let author = name.rest(after: Self.authorMark) { return .authorLink(author) }
             return Self.number(name).map { .author(UserID(rawValue: $0)) }
         case .works: return Self.number(name).map { .work(WorkID(rawValue: $0)) }
         case .artists: return .artist(name)
@@ -169,11 +164,11 @@ package enum ListingKey: Hashable, Sendable {
     case ranking(RankingMode, Day)
     case author(UserID)
     /// The works of an artist who is known by name alone.
-    case artist(String)
+    case artist(NormalizedName)
     /// The pages of one work, as the author uploaded them.
     case work(WorkID)
-    /// The words as the user typed them.
-    case search(String)
+    /// What the user searched for, however that was spelt.
+    case search(NormalizedName)
     /// The public bookmarks of a user.
     case bookmarks(UserID)
     /// The authors whom a user follows.
@@ -209,17 +204,33 @@ package enum ListingKey: Hashable, Sendable {
         case .ranking(let mode, let day): .day(mode, day)
         case .author(let author): .author(author)
         case .bookmarks(let user): .bookmarks(user)
-        case .artist(let name): .artist(name)
+        case .artist(let name): .artist(name.text)
         case .work(let work): .work(work)
-        case .search(let words): .search(words)
+        case .search(let words): .search(words.text)
         case .following: .following
         }
     }
 
-    /// The paths of the directories that show this listing, or have shown it while its day was the newest.
+    /// The paths of the directories that may show this listing: its own, and that of the newest day or of the signed-in user.
     package var paths: [TreePath] {
-        guard case .ranking(let mode, _) = self else { return [path] }
-        return [path, .latest(mode)]
+        switch self {
+        case .ranking(let mode, _): [path, .latest(mode)]
+        case .bookmarks: [path, .ownBookmarks]
+        default: [path]
+        }
+    }
+
+    /// The listing that has its own directory at a path; nil if none has.
+    package init?(of path: TreePath) {
+        switch path {
+        case .day(let mode, let day): self = .ranking(mode, day)
+        case .author(let author): self = .author(author)
+        case .bookmarks(let user): self = .bookmarks(user)
+        case .artist(let name): self = .artist(NormalizedName(name))
+        case .work(let work): self = .work(work)
+        case .search(let words): self = .search(NormalizedName(words))
+        default: return nil
+        }
     }
 
     /// The key as databases have it: `ranking/daily/2024-05-01`, `author/11`.
@@ -237,12 +248,12 @@ package enum ListingKey: Hashable, Sendable {
 
     /// Reads the text back; nil for one that this version does not know.
     package init?(text: String) {
-        if let words = Self.name(in: .searches, text) {
-            self = .search(words)
+        if let words = text.rest(after: TreePath.searches.text + "/") {
+            self = .search(NormalizedName(words))
             return
         }
-        if let artist = Self.name(in: .artists, text) {
-            self = .artist(artist)
+        if let artist = text.rest(after: TreePath.artists.text + "/") {
+            self = .artist(NormalizedName(artist))
             return
         }
         if case .day(let mode, let day) = TreePath(text) {
@@ -258,12 +269,5 @@ package enum ListingKey: Hashable, Sendable {
         case "following": self = .following(UserID(rawValue: number))
         default: return nil
         }
-    }
-
-    /// What stands behind the path of a directory, slashes included; nil for a text that does not begin with it.
-    private static func name(in directory: TreePath, _ text: String) -> String? {
-        let front = directory.text + "/"
-        guard text.utf8.starts(with: front.utf8) else { return nil }
-        return String(decoding: text.utf8.dropFirst(front.utf8.count), as: UTF8.self)
     }
 }

@@ -83,8 +83,14 @@ package enum SourceError: Error, Hashable, Sendable {
     case pastTheEnd
     /// Only signed-in users see this.
     case needsSignIn
+    /// The service knows the work and does not give it: its reason, one short word.
+    case withheld(String)
     /// The service asks to slow down; seconds to wait if it told them.
     case limited(retryAfter: Int64?)
+    /// What stands in front of the service turns programs away: why it is not asked and what helps, as a sentence.
+    case turnedAway(String)
+    /// The service answered that it is in trouble: as a sentence.
+    case troubled(String)
     /// The service says that there is no such thing.
     case notFound
     /// No answer: no route, refused, no name, broken connection.

@@ -139,7 +139,7 @@ package enum SourceAbility: String, Hashable, Sendable, CaseIterable {
     case works
     /// `search/`.
     case search
-    /// Public bookmarks of users; the signed-in user's own are `bookmarks`.
+    /// Public bookmarks of users; the signed-in user's own are in `bookmarks/`.
     case bookmarks
     /// The authors whom the signed-in user follows: `following/`.
     case following

@@ -36,6 +36,8 @@ package enum Rendition: String, Hashable, Sendable, CaseIterable {
     case archive
     /// An animation as WebP, made here.
     case webp
+    /// An animation as GIF, made here.
+    case gif
     /// An animation as Matroska, made here.
     case matroska
     /// The picture of an author, whose number stands in the place of the work's.

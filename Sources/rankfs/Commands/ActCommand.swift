@@ -3,6 +3,7 @@ import Fuse
 import Glibc
 import Posix
 import RankFS
+import Rankings
 
 /// `rankfs pin`, `unpin`, `evict`, `refresh` and `forget`: ioctls on paths inside a mount.
 enum ActCommand {
@@ -23,12 +24,12 @@ enum ActCommand {
                 }
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)) does not exist; look with ls.")
             }
-            guard mounts.contains(where: { canonical == $0 || canonical.hasPrefix($0 + "/") }) else {
+            guard mounts.contains(where: { canonical.way(from: $0) != nil }) else {
                 throw ProgramError(
                     .usage,
                     "\(LogText.escaped(path)) is not inside a mount of rankfs; `rankfs status` lists those there are.")
             }
-            try act(command, on: canonical, &tally)
+            try act(command, on: canonical, mounts, &tally)
         }
         Output.print(command.outcome(tally))
         // What is missing has been said; scripts ask the exit status.
@@ -44,17 +45,20 @@ enum ActCommand {
     }
 
     /// Asks for one path, or for everything below a directory that means nothing to the command.
-    private static func act(_ command: MountCommand, on path: String, _ tally: inout Tally) throws(ProgramError) {
+    private static func act(
+        _ command: MountCommand, on path: String, _ mounts: [String], _ tally: inout Tally
+    ) throws(ProgramError) {
         do throws(LocalFiles.Failure) {
             tally.done += try ask(command, path)
         } catch {
-            guard error.code == ENOTTY, let names = try? LocalFiles.names(in: path) else {
+            guard error.code == ENOTTY, let entries = try? MountedFiles.list(path) else {
                 throw ProgramError(.unavailable, "\(LogText.escaped(path)): \(command.complaint(error)).")
             }
-            // The pictures of `latest` are those of a day beside it.
-            for name in names.sorted()
-            where LocalFiles.isDirectoryItself("\(path)/\(name)") && !FetchPath.isLatest("\(path)/\(name)") {
-                try act(command, on: "\(path)/\(name)", &tally)
+            let isRoot = mounts.contains(path)
+            for entry in entries.sorted(by: { $0.name < $1.name })
+            where entry.kind == .directory || entry.kind == .file && command.isForPictures {
+                guard !FetchPath.isFurther(entry.name, in: path, isRoot: isRoot) else { continue }
+                try act(command, on: "\(path)/\(entry.name)", mounts, &tally)
             }
             return
         }
@@ -112,6 +116,9 @@ enum ActCommand {
 }
 
 extension MountCommand {
+    /// Whether it means something to a picture.
+    fileprivate var isForPictures: Bool { self == .pin || self == .unpin || self == .evict }
+
     /// The name on the command line.
     var name: String {
         switch self {

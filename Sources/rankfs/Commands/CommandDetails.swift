@@ -114,6 +114,9 @@ enum CommandDetails {
                    session: a ranking, a record, parts of a picture, protocol, certificate; of a board order, rating and one
                    original's MD5 as well. Each is `kept`, `changed` or `unknown`. Nothing in it is private: paste it into
                    a report
+          --record DIR  with --service: also keep the answers in DIR, an empty folder, to be sent with a report so that they can
+                   become a test. Names, titles, tags, captions, authors' numbers, addresses on other hosts, cookies and
+                   pictures are taken out; fields, numbers and shapes are left
           --json   the same for programs
         Exit status: 0 nothing is wrong (notes are allowed) or everything is kept, 1 otherwise, after --fix: still; 64 usage.
         """

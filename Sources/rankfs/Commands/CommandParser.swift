@@ -223,11 +223,17 @@ extension CommandParser {
         let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
         for flag in ["--fix", "--json", "--service"] where words[..<ownEnd].contains(flag) { flags.insert(flag) }
         words = words[..<ownEnd].filter { !flags.contains($0) } + words[ownEnd...]
+        let folder = try takeRecordFolder()
         try parseWords(mounts: true)
         if help { return .help(topic: name) }
         guard positions.count <= 1 else {
             throw ProgramError(
-                .usage, "name at most one source: rankfs doctor [SOURCE] [--fix | --service] [--json] [-o OPTIONS].")
+                .usage,
+                "name at most one source: rankfs doctor [SOURCE] [--fix | --service [--record DIR]] [--json] [-o OPTIONS]."
+            )
+        }
+        guard folder == nil || flags.contains("--service") else {
+            throw ProgramError(.usage, "--record keeps what the service answers: give it with --service.")
         }
         guard !flags.isSuperset(of: ["--fix", "--service"]) else {
             throw ProgramError(.usage, "--fix mends this machine, --service only asks the service; give one of them.")
@@ -236,7 +242,19 @@ extension CommandParser {
         return .doctor(
             DoctorRequest(
                 mount: request, fixes: flags.contains("--fix"), asksService: flags.contains("--service"),
-                json: flags.contains("--json")))
+                recordFolder: folder, json: flags.contains("--json")))
+    }
+
+    /// The folder behind `--record`, which goes from the words.
+    private mutating func takeRecordFolder() throws(ProgramError) -> String? {
+        let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
+        guard let place = words[..<ownEnd].firstIndex(where: { $0 == "--record" || $0.hasPrefix("--record=") }) else {
+            return nil
+        }
+        let word = words.remove(at: place)
+        if word != "--record" { return String(word.dropFirst("--record=".count)) }
+        guard place < ownEnd - 1 else { throw ProgramError(.usage, "--record needs a folder: --record DIR.") }
+        return words.remove(at: place)
     }
 
     mutating func unmount() throws(ProgramError) -> Command {

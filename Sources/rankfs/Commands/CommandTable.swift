@@ -74,7 +74,7 @@ enum CommandTable {
             details: CommandDetails.session
         ) { parser throws(ProgramError) in try parser.logout() },
         CommandDefinition(
-            "doctor", "[SOURCE] [--fix] [--service] [--json] [-o OPTION,…]", brief: "[SOURCE] [--fix]",
+            "doctor", "[SOURCE] [--fix] [--service] [--record DIR] [--json] [-o OPTION,…]", brief: "[SOURCE] [--fix]",
             summary: "check what mounts need, and mend what is safe to mend", details: CommandDetails.doctor
         ) { parser throws(ProgramError) in try parser.doctor() },
         CommandDefinition(

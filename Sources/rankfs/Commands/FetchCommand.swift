@@ -50,7 +50,7 @@ enum FetchCommand {
         _ arguments: [String], now: Int64
     ) throws(ProgramError) -> (mount: String, paths: [String], notes: [String]) {
         let table = MountTable.current()
-        let mounts = ownMounts(table.mounts, user: getuid())
+        let mounts = table.mountPoints(of: getuid())
         let others = table.ownMountPoints.filter { !mounts.contains($0) }
         let directory = LocalFiles.workingDirectory() ?? "/"
         var mount: String?
@@ -76,20 +76,13 @@ enum FetchCommand {
         return (mount, paths, notes)
     }
 
-    /// Mount points of rankfs: the user's own, or where there are none those of others that it may use.
-    static func ownMounts(_ mounts: [MountTable.Mount], user: UInt32) -> [String] {
-        let all = mounts.filter(\.isOwn)
-        let own = all.filter { $0.superOptions.contains("user_id=\(user)") }
-        return (own.isEmpty ? all : own).map { String(decoding: $0.path, as: UTF8.self) }
-    }
-
     private static func target(
         _ request: FetchRequest, temporaries: TemporaryFiles, display: FetchDisplay
     ) throws(ProgramError) -> ExportFolder? {
         guard let named = request.target else { return nil }
         let path = LocalFiles.canonicalBeginning(of: LocalFiles.absolute(named))
         let mounts = MountTable.current().ownMountPoints
-        guard !mounts.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) else {
+        guard !mounts.contains(where: { path.way(from: $0) != nil }) else {
             throw ProgramError(
                 .usage, "\(LogText.escaped(named)) is in a mount, which cannot be written to; name another folder.")
         }

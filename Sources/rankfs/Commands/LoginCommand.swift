@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import HTTP
 import Posix
@@ -98,7 +99,8 @@ enum LoginCommand {
         defer { transport.shutdown() }
         let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
         let means = SourceMeans(
-            client: HTTPClient(transport: transport), gate: settings.isOffline ? OfflineNetwork() : gate,
+            client: HTTPClient(transport: Parts.makeDoor(transport, settings, source: source)),
+            gate: settings.isOffline ? OfflineNetwork() : gate,
             apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
             wallClock: WallClock.now)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
@@ -132,6 +134,9 @@ enum LoginCommand {
         case .timedOut: "the service does not answer, so nothing was stored; check the network and try again."
         case .unreachable(let reason):
             "the session could not be checked, so nothing was stored; check the network and try again: \(reason)"
+        case .turnedAway(let reason):
+            "the session could not be checked, so nothing was stored, for \(reason)."
+        case .troubled(let reason): "the session could not be checked, so nothing was stored: \(reason)"
         case .offline:
             "the option offline lets no request leave, so that the session could not be checked and nothing was stored; "
                 + "try again with -o offline=off."

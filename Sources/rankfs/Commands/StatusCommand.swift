@@ -66,7 +66,7 @@ enum StatusCommand {
     }
 
     private static func mounted() throws(ProgramError) -> [String] {
-        let own = MountTable.current().ownMountPoints
+        let own = MountTable.current().mountPoints(of: geteuid())
         guard !own.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }

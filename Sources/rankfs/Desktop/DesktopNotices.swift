@@ -1,14 +1,21 @@
 import CSystemd
 import Dispatch
 import Glibc
+import Synchronization
 
 /// What the user is told on the desktop, whether or not anybody looks at the log.
 enum DesktopNotice: Sendable {
     case sessionExpired(service: String)
+    /// Something in front of the service turns programs away: why and what helps.
+    case turnedAway(service: String, sentence: String)
+    /// The service is in trouble: as a sentence.
+    case troubled(service: String, sentence: String)
 
     var summary: String {
         switch self {
         case .sessionExpired(let service): "\(service) no longer takes the session"
+        case .turnedAway(let service, _): "\(service) does not let rankfs in"
+        case .troubled(let service, _): "\(service) is in trouble"
         }
     }
 
@@ -17,6 +24,8 @@ enum DesktopNotice: Sendable {
         switch self {
         case .sessionExpired:
             "Sign in again with `rankfs login`. What is stored, and what needs no account, works on."
+        case .turnedAway(_, let sentence), .troubled(_, let sentence):
+            sentence.prefix(1).uppercased() + sentence.dropFirst() + (sentence.hasSuffix(".") ? "" : ".")
         }
     }
 }
@@ -32,14 +41,28 @@ final class DesktopNotices: Sendable {
     /// Microseconds until a desktop that does not answer is given up.
     private static let patience: UInt64 = 10_000_000
 
+    /// For so long a service's trouble is not said again.
+    private static let silence: Duration = .seconds(3600)
+
     private let home: Home
+    private let lastTrouble = Mutex<ContinuousClock.Instant?>(nil)
     private let queue = DispatchQueue(label: "rankfs.notices")
 
     init(_ home: Home) {
         self.home = home
     }
 
+    /// Shows a notice; of a service in trouble only the first for a while, since everybody who asks hears of it.
     func show(_ notice: DesktopNotice) {
+        if case .troubled = notice {
+            let now = MonotonicClock.now
+            let isNews = lastTrouble.withLock { last in
+                if let last, now - last < Self.silence { return false }
+                last = now
+                return true
+            }
+            guard isNews else { return }
+        }
         queue.async { [home] in
             // Looked for now: a user's bus comes with the login, long after a mount of fstab.
             guard let bus = SessionBus.find(home.variables, user: geteuid()) else { return }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A session bus that runs already: none is ever started for the sake of a notification.

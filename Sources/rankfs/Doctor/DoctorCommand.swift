@@ -57,12 +57,15 @@ struct DoctorCommand {
         // Asking another host than the one meant would tell a stranger of it.
         if let mistake { throw ProgramError(.configuration, mistake) }
         for warning in warnings { Output.complain(warning, as: "rankfs") }
-        let report = try ServiceProbe(settings: settings, source: request.mount.source, place: place).report()
+        let probe = ServiceProbe(settings: settings, source: request.mount.source, place: place)
+        let folder = try request.recordFolder.map { folder throws(ProgramError) in try RecordFolder(folder) }
+        let report = try probe.report(recording: folder)
         if request.json {
             Output.print(report.json, terminator: "")
         } else {
             Output.print(report.text(isColoured: isatty(1) == 1 && Terminal.wantsColours(home.variables)))
         }
+        if let folder { Output.complain(folder.sentence, as: "rankfs") }
         if !report.isKept { throw ProgramError(.incomplete, "") }
     }
 
@@ -152,6 +155,8 @@ struct DoctorRequest: Hashable, Sendable {
     var fixes = false
     /// To report on the service, and on nothing else.
     var asksService = false
+    /// Where the service's answers are to be kept.
+    var recordFolder: String?
     var json = false
 }
 

@@ -12,6 +12,8 @@ extension Finding {
         case nonsense(String)
         /// Any answer; how far the clock here is ahead of its date, in seconds.
         case answered(status: Int, ahead: Int64?)
+        /// Something in front of it turns programs away: a sentence without its stop.
+        case turnedAway(String)
 
         /// What fits between brackets of a reason that is a sentence: without the host, which is named already, and without a stop.
         static func clause(_ reason: String, of host: String) -> String {
@@ -24,7 +26,7 @@ extension Finding {
         fileprivate var isSilence: Bool {
             switch self {
             case .unresolved, .unreachable, .timedOut: true
-            case .untrusted, .nonsense, .answered: false
+            case .untrusted, .nonsense, .answered, .turnedAway: false
             }
         }
     }
@@ -77,6 +79,7 @@ extension Finding {
                 subject,
                 "\(host) does not answer as it should (\(LogText.escaped(reason))): does the network want a sign-in first?"
             )
+        case .turnedAway(let reason): return .wrong(subject, sentence(reason))
         case .answered(let status, _): return answer(subject, host, status: status, isAPI: isAPI)
         }
     }
@@ -136,6 +139,9 @@ extension Finding {
             "the service asked to be left alone for another \(StatusCommand.duration(end - now)), so that no host was "
                 + "asked: stored listings are shown, new ones wait.")
     }
+
+    /// A host that is left alone because something in front of it turns programs away: a sentence without its stop.
+    static func turnedAway(_ reason: String) -> Finding { .wrong("network", sentence(reason)) }
 
     static let offline = Finding.note(
         "network", "the option offline lets no request leave, so that no host was asked: set offline=off for more.")

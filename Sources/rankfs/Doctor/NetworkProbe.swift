@@ -29,8 +29,15 @@ struct NetworkProbe {
         ].compactMap { $0 }
         // A service that asked to be left alone is.
         if let coolDown = Finding.coolDown(until: place.storedCoolDown(), now: now) { return around + [coolDown] }
+        let fronts = place.storedFronts(of: [api, image]).map { host, pause in
+            Finding.turnedAway(Parts.frontSentence(host, pause, settings, source: source))
+        }
+        if !fronts.isEmpty { return around + fronts }
         return around + ask()
     }
+
+    private var api: String { settings.apiURL?.text ?? source.description.access.apiURL }
+    private var image: String { settings.imageURL?.text ?? source.description.access.imageURL }
 
     private func ask() -> [Finding] {
         let transport: CurlTransport
@@ -40,15 +47,13 @@ struct NetworkProbe {
             return [.wrong("network", error.message)]
         }
         defer { transport.shutdown() }
-        let api = settings.apiURL?.text ?? source.description.access.apiURL
-        let image = settings.imageURL?.text ?? source.description.access.imageURL
         let results = Results()
         // Once: who asks again and again finds out no more.
         var once = RetryPolicy()
         once.tries = 1
         let client = HTTPClient(
             transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
-        BlockingCall.wait { [plugIn = source.plugIn] in
+        BlockingCall.wait { [plugIn = source.plugIn, api = api, image = image] in
             async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
             async let second = Self.send(.head, image + "/", plugIn.headers, client)
             let answers = await (first, second)
@@ -77,6 +82,12 @@ struct NetworkProbe {
     private func look(_ result: Result<HTTPResponse, HTTPError>, at url: String) -> Finding.HostLook {
         switch result {
         case .success(let response):
+            if let refusal = response.frontRefusal {
+                let front = FrontStop(refusal: refusal, step: 0, mark: "")
+                return .turnedAway(
+                    Parts.frontSentence(
+                        Self.authority(of: url), HostPause(end: 0, front: front), settings, source: source))
+            }
             let date = response.head["date"].flatMap { HTTPDate.seconds(from: $0) }
             return .answered(status: response.head.status, ahead: date.map { WallClock.now() - $0 })
         // Behind a proxy, names are its own concern.
@@ -84,6 +95,7 @@ struct NetworkProbe {
             return .unresolved
         case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
             return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
+        case .failure(.turnedAway(let reason)): return .turnedAway(reason)
         case .failure(.timedOut), .failure(.cancelled), .failure(.offline), .failure(.limited): return .timedOut
         case .failure(.untrusted(let reason)):
             return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))

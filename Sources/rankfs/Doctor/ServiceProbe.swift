@@ -21,34 +21,51 @@ struct ServiceProbe {
     }
 
     /// Asks; blocks for some seconds, for a minute at the most; not for tasks.
-    func report() throws(ProgramError) -> Report {
+    ///
+    /// - Parameter folder: Gets what came, without what is somebody's.
+    /// - Returns: What was found.
+    /// - Throws: One sentence with cause and remedy.
+    func report(recording folder: RecordFolder? = nil) throws(ProgramError) -> Report {
         if settings.isOffline { return unasked("no request may leave: leave offline=on out") }
         if let end = place.storedCoolDown(), end > WallClock.now() {
             return unasked(
                 "the service asks to be left alone for another \(StatusCommand.duration(end - WallClock.now()))")
+        }
+        if let front = place.storedFronts(of: [apiURL, imageURL]).first {
+            return unasked(Parts.frontSentence(front.key, front.value, settings, source: source))
         }
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         defer { transport.shutdown() }
         var once = RetryPolicy()
         once.tries = 1
         let client = HTTPClient(
-            transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
+            transport: Parts.makeDoor(transport, settings, source: source), policy: once, time: .system,
+            wallClock: WallClock.now, random: { 0 })
+        let found = Found()
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
         var means = ExaminationMeans(
             send: { request throws(HTTPError) in
                 // The transport may try once more on a new connection.
                 guard sent() + 2 <= Self.mostRequests else { throw .refused("Enough was asked.") }
-                return try await client.send(request)
+                do throws(HTTPError) {
+                    let response = try await client.send(request)
+                    found.answers.withLock { $0.append((request, .success(response))) }
+                    return response
+                } catch {
+                    found.answers.withLock { $0.append((request, .failure(error))) }
+                    throw error
+                }
             },
             gate: Parts.makeGate(settings, source: source, isDemo: false, place: place), apiURL: apiURL,
             imageURL: imageURL,
             now: WallClock.now(), patience: Self.patience)
         means.imageReplacement = settings.imageURL?.text
-        let found = Found()
         BlockingCall.wait { [plugIn = source.plugIn, means] in
             let assumptions = await plugIn.examine(means)
             found.assumptions.withLock { $0 = assumptions ?? [] }
         }
+        let recording = AnswerRecording(source.description, vocabulary: source.plugIn.vocabulary)
+        try folder?.write(found.answers.withLock { $0 }, recording, source: source.description.name)
         let certificates =
             certificate("certificate of the API", apiURL, isOwn: settings.apiURL != nil)
             + certificate("certificate of the image host", imageURL, isOwn: settings.imageURL != nil)
@@ -61,6 +78,7 @@ struct ServiceProbe {
     /// On its way from a task to the thread that waits for it.
     private final class Found: Sendable {
         let assumptions = Mutex<[Assumption]>([])
+        let answers = Mutex<[RecordFolder.Answer]>([])
     }
 
     private func unasked(_ reason: String) -> Report {

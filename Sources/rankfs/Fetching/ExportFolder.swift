@@ -40,7 +40,28 @@ final class ExportFolder: Sendable {
     /// Looks at what is in a file's place.
     func compare(_ file: String, with source: stat) -> Present {
         guard let there = try? MountedFiles.status(of: "\(path)/\(file)") else { return .nothing }
-        return Self.compare(there, with: source)
+        let present = Self.compare(there, with: source)
+        guard present == .other, there.st_size == source.st_size, MountedFiles.kind(there) == .file,
+            abs(there.st_mtim.tv_sec - source.st_mtim.tv_sec) < Self.coarsestStep
+        else { return present }
+        return Self.keeps(there, of: source, at: "\(path)/\(file)") ? .same : .other
+    }
+
+    /// FAT keeps times in steps of two seconds, in seconds.
+    private static let coarsestStep = 2
+
+    /// Whether a file's time is all that its file system keeps of another file's, as setting it shows.
+    private static func keeps(_ there: stat, of source: stat, at path: String) -> Bool {
+        func set(_ time: timespec) -> Bool {
+            let times = [time, time]
+            return unsafe times.withUnsafeBufferPointer {
+                unsafe utimensat(AT_FDCWD, path, $0.baseAddress, AT_SYMLINK_NOFOLLOW) == 0
+            }
+        }
+        guard set(source.st_mtim), let now = try? MountedFiles.status(of: path) else { return false }
+        if compare(now, with: there) == .same { return true }
+        _ = set(there.st_mtim)
+        return false
     }
 
     /// Compares what two files show.
@@ -65,8 +86,10 @@ final class ExportFolder: Sendable {
 
     /// Hidden, beside the file, and always the same: what a kill left is written over by the next run.
     static func temporaryPath(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return ".\(path).part" }
-        return "\(path[...slash]).\(path[path.index(after: slash)...]).part"
+        let scalars = path.unicodeScalars
+        guard let slash = scalars.lastIndex(of: "/") else { return ".\(path).part" }
+        // By scalars: a name may begin with one that joins the slash before it.
+        return "\(String(scalars[...slash])).\(String(scalars[scalars.index(after: slash)...])).part"
     }
 
     /// Gives a written file its attributes, time and name, and its sidecar.

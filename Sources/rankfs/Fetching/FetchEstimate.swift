@@ -25,7 +25,7 @@ struct FetchEstimate: Hashable, Sendable {
     static func requests(for path: String) -> Int {
         switch TreePath(path) {
         case .work: 2
-        case .day, .latest, .author, .authorLink, .bookmarks, .artist, .search: 10
+        case .day, .latest, .author, .authorLink, .bookmarks, .ownBookmarks, .artist, .search: 10
         default: 0
         }
     }

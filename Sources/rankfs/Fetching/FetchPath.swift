@@ -32,9 +32,9 @@ enum FetchPath {
         guard !mounts.isEmpty else {
             throw ProgramError(.unavailable, "nothing is mounted; `rankfs mount FOLDER` or `rankfs demo` does that.")
         }
-        let absolute = argument.hasPrefix("/") ? argument : "\(directory == "/" ? "" : directory)/\(argument)"
+        let absolute = argument.isAbsolutePath ? argument : "\(directory == "/" ? "" : directory)/\(argument)"
         if let place = inside(canonical(absolute), mounts + others) { return try checked(place, shown) }
-        guard !argument.hasPrefix("/") else {
+        guard !argument.isAbsolutePath else {
             throw ProgramError(.usage, "\(shown) is not in a mount of rankfs; `rankfs status` lists those there are.")
         }
         guard mounts.count == 1 else {
@@ -49,16 +49,15 @@ enum FetchPath {
 
     private static func inside(_ path: String, _ mounts: [String]) -> FetchPlace? {
         // The longest one: mounts may lie in each other.
-        let mount = mounts.filter { path == $0 || path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
-        return mount.map { mount in
-            let parts = path.dropFirst(mount.count).split(separator: "/").filter { $0 != "." }
-            return FetchPlace(mount: mount, path: parts.joined(separator: "/"))
+        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
+        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.map { mount, way in
+            FetchPlace(mount: mount, path: way.pathNames.filter { $0 != "." }.joined(separator: "/"))
         }
     }
 
     /// What does not exist was not made canonical, so it may still hold steps upwards.
     private static func checked(_ place: FetchPlace, _ shown: String) throws(ProgramError) -> FetchPlace {
-        guard !place.path.split(separator: "/").contains("..") else {
+        guard !place.path.pathNames.contains("..") else {
             throw ProgramError(.usage, "\(shown) goes up behind a folder that does not exist; name it without `..`.")
         }
         return place
@@ -69,9 +68,21 @@ enum FetchPath {
     /// Whether a path is that of `ranking/<mode>/latest`, in which each picture of the newest day has its second name.
     static func isLatest(_ path: String) -> Bool {
         // An absolute path may be meant.
-        let last = path.split(separator: "/").suffix(3).joined(separator: "/")
+        let last = path.pathNames.suffix(3).joined(separator: "/")
         guard case .latest(let mode) = TreePath(last) else { return false }
         return SourceRegistry.all.contains { $0.description[mode] != nil }
+    }
+
+    /// Whether a name is a further one of what has its place elsewhere: who goes through everything takes each picture once.
+    ///
+    /// - Parameters:
+    ///   - name: A name in a directory.
+    ///   - directory: The directory's path, absolute or below a mount's root.
+    ///   - isRoot: Whether it is a mount's root.
+    /// - Returns: Whether it is passed over there.
+    static func isFurther(_ name: String, in directory: String, isRoot: Bool) -> Bool {
+        isRoot
+            ? [.recent, .random, .ownBookmarks].contains(TreePath.root.child(name)) : isLatest("\(directory)/\(name)")
     }
 
     /// The day's own path of what is named by way of `latest`: an export has each picture once, and for good.

@@ -14,8 +14,8 @@ struct FetchWork: Hashable, Sendable {
 
 /// What came of it.
 enum FetchOutcome: Sendable {
-    /// A directory: its files with their sizes where these are known, and the directories in it.
-    case listed(files: [(name: String, size: Int64?)], directories: [String])
+    /// A directory: its files with their sizes where these are known, the directories in it, and how many pictures it does not list.
+    case listed(files: [(name: String, size: Int64?)], directories: [String], withheld: Int = 0)
     /// What a path is another name of.
     case elsewhere(String)
     /// Read to its end: bytes, and whether another file was in the target's place before.
@@ -68,18 +68,17 @@ final class FetchReader: Sendable {
             }
             let entries = try MountedFiles.list(path)
             // Asked one after the other, which the mount takes for a walk: it asks for all sizes at once.
-            let files = entries.filter { $0.kind == .file }.map { entry in
+            let isRoot = work.path.isEmpty
+            let own = entries.filter { !FetchPath.isFurther($0.name, in: work.path, isRoot: isRoot) }
+            let files = own.filter { $0.kind == .file }.map { entry in
                 (
                     name: entry.name,
                     size: (try? MountedFiles.status(of: "\(path)/\(entry.name)")).map { Int64($0.st_size) }
                 )
             }
-            // An author's bookmarks are others' works: fetched when they are named. `latest` has the pictures of a day beside it.
-            let directories = entries.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(
-                \.name
-            )
-            .filter { !FetchPath.isLatest("\(work.path)/\($0)") }
-            return .listed(files: files, directories: directories)
+            // An author's bookmarks are others' works: fetched when they are named.
+            let directories = own.filter { $0.kind == .directory && $0.name != TreePath.ownBookmarks.name }.map(\.name)
+            return .listed(files: files, directories: directories, withheld: MountedFiles.withheld(in: path))
         } catch {
             return Self.outcome(of: error, mount: mount)
         }

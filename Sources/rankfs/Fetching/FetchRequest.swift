@@ -1,3 +1,5 @@
+import Rankings
+
 /// What `rankfs fetch` is asked for.
 struct FetchRequest: Hashable, Sendable {
     /// As given, at least one.
@@ -33,8 +35,11 @@ extension FetchRequest {
                     throw ProgramError(.usage, "--to needs a folder behind it.")
                 }
                 request.target = folder
-            case _ where word.hasPrefix("--to="): request.target = String(word.dropFirst("--to=".count))
             default:
+                if let folder = word.rest(after: "--to=") {
+                    request.target = folder
+                    continue
+                }
                 throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
             }
         }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Posix
+import Rankings
 import Synchronization
 
 /// Carries a fetch out: readers on threads of their own do what the schedule allows, in the order of the listings.
@@ -69,7 +70,7 @@ final class FetchRun {
             case .finished: return nil
             case .wait(let until): return until
             case .begin(let piece):
-                lastName = piece.work.path.split(separator: "/").last.map(String.init) ?? ""
+                lastName = piece.work.path.pathNames.last ?? ""
                 start(piece, on: idle.removeLast())
             }
         }
@@ -100,7 +101,8 @@ final class FetchRun {
     private func take(_ result: Result) {
         let work = result.piece.work
         switch result.outcome {
-        case .listed(let files, let directories):
+        case .listed(let files, let directories, let withheld):
+            tally.opened(work.group, files: files.count, withheld: withheld)
             listed(result.piece, files: files.map(\.name), directories: directories)
         case .elsewhere(let path):
             schedule.add([(.listing, FetchWork(path: path, group: path))], in: result.piece)
@@ -135,7 +137,6 @@ final class FetchRun {
         _ piece: FetchSchedule<FetchWork>.Piece, files: [String], directories: [String]
     ) {
         let work = piece.work
-        tally.opened(work.group, files: files.count)
         func below(_ name: String) -> String {
             name.isEmpty ? work.path : work.path.isEmpty ? name : "\(work.path)/\(name)"
         }

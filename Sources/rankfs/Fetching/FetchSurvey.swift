@@ -25,12 +25,12 @@ enum FetchSurvey {
         for path in paths {
             let requests = FetchEstimate.requests(for: path)
             if requests > 0 {
-                let parent = LocalFiles.parent(of: "/\(path)").map { String($0.dropFirst()) } ?? ""
+                let parent = LocalFiles.parent(of: "/\(path)").flatMap { $0.rest(after: "/") } ?? ""
                 if siblings[parent] == nil {
                     let names = (try? MountedFiles.list("\(mount)/\(parent)"))?.map(\.name)
                     siblings[parent] = Set(names ?? [])
                 }
-                let name = String(path.split(separator: "/").last ?? "")
+                let name = path.pathNames.last ?? ""
                 let isRecent = Day(name).map { $0.ordinal > newest.ordinal - listedAnyway } ?? false
                 if isRecent || siblings[parent]?.contains(name) != true {
                     estimate.unknownListings += 1
@@ -49,6 +49,7 @@ enum FetchSurvey {
         guard MountedFiles.kind(status) == .directory else { return count(full, &estimate, &failures) }
         guard let entries = try? MountedFiles.list(full) else { return }
         estimate.knownListings += 1
+        estimate.withheld += MountedFiles.withheld(in: full)
         for entry in entries where entry.kind == .file { count("\(full)/\(entry.name)", &estimate, &failures) }
     }
 

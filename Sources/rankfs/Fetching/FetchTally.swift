@@ -27,11 +27,14 @@ struct FetchTally: Hashable, Sendable {
     /// Files that are through.
     var filesDone: Int { total.fetched + total.skipped + total.withheld + total.failed }
 
-    /// A listing was read.
-    mutating func opened(_ group: String, files: Int) {
+    /// A listing was read: so many files, and so many that it only counts.
+    mutating func opened(_ group: String, files: Int, withheld: Int = 0) {
         listings += 1
-        filesKnown += files
-        if files > 0 { groups[group, default: Group()].left += files }
+        filesKnown += files + withheld
+        total.withheld += withheld
+        guard files > 0 else { return }
+        groups[group, default: Group()].left += files
+        groups[group]?.withheld += withheld
     }
 
     /// A listing could not be read.

@@ -56,6 +56,11 @@ enum MountedFiles {
         return day
     }
 
+    /// How many pictures a directory does not list because the service withholds them.
+    static func withheld(in directory: String) -> Int {
+        attribute("user.rankfs.withheld", of: directory).flatMap { Int($0) } ?? 0
+    }
+
     /// An extended attribute as text; nil if there is none.
     static func attribute(_ name: String, of path: String) -> String? {
         bytes(of: name, at: path).map { String(decoding: $0, as: UTF8.self) }

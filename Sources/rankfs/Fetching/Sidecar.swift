@@ -20,7 +20,7 @@ enum Sidecar {
             ("name", attribute("user.dublincore.creator").map { .text($0) }),
         ])
         let tags = attribute("user.xdg.tags").map { list in
-            JSONText.list(list.split(separator: ",").map { .text(String($0)) })
+            JSONText.list(list.unicodeScalars.split(separator: ",").map { .text(String($0)) })
         }
         let numbers = ["rank", "previous_rank", "width", "height", "views", "ratings"].map { name in
             (name: name, value: number(attribute("user.rankfs.\(name)")))

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Posix
+import Rankings
 
 /// A file that log lines can go to, open.
 ///
@@ -49,7 +50,7 @@ struct LogFile: Sendable {
     init(named path: String, mountPoint: String) throws(ProgramError) {
         let shown = LogText.escaped(path)
         let place = LocalFiles.canonicalBeginning(of: path)
-        guard place != mountPoint, !place.hasPrefix(mountPoint + "/") else {
+        guard place.way(from: mountPoint) == nil else {
             throw ProgramError(
                 .usage, "the log file \(shown) lies inside the mount point; set log_file to another one.")
         }

@@ -11,6 +11,14 @@ extension MountTable {
     var ownMountPoints: [String] {
         mounts.filter(\.isOwn).map { String(decoding: $0.path, as: UTF8.self) }
     }
+
+    /// Where a user has mounted rankfs, or, if nowhere, where others have whose mounts everybody may look into.
+    func mountPoints(of user: UInt32) -> [String] {
+        let all = mounts.filter(\.isOwn)
+        let own = all.filter { $0.superOptions.contains("user_id=\(user)") }
+        let open = own.isEmpty ? all.filter { $0.superOptions.contains("allow_other") } : own
+        return open.map { String(decoding: $0.path, as: UTF8.self) }
+    }
 }
 
 extension MountTable.Mount {

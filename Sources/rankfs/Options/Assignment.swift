@@ -42,12 +42,19 @@ enum UnknownOption {
         return "option \(shown) is unknown; did you mean \(nearest)?"
     }
 
-    /// The known name with the fewest edits, if that is at most a third of its length (and at least one).
-    static func nearest(to name: String, among known: [String]) -> String? {
+    /// The option that a name means with a single slip.
+    static func slip(of name: String) -> String? {
+        nearest(to: OptionTable.normalised(name), among: OptionTable.all.map(\.name)) { _ in 1 }
+    }
+
+    /// The known name with the fewest edits, if those are few: of its length, as a rule a third, and at least two.
+    static func nearest(
+        to name: String, among known: [String], edits: (_ length: Int) -> Int = { max(2, $0 / 3) }
+    ) -> String? {
         // Longer names cannot be near any known one; the bound keeps the table of distances small.
         guard name.utf8.count <= 64 else { return nil }
         let ranked = known.map { ($0, distance(Array(name.utf8), Array($0.utf8))) }
-        guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= max(2, best.0.utf8.count / 3) else { return nil }
+        guard let best = ranked.min(by: { $0.1 < $1.1 }), best.1 <= edits(best.0.utf8.count) else { return nil }
         return best.0
     }
 

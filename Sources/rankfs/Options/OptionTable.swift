@@ -147,6 +147,10 @@ enum OptionTable {
             words: [("any", nil)] + ListingFilter.Orientation.allCases.map { ($0.rawValue, $0) },
             of: \.filter.orientation),
         OptionDefinition(
+            "withheld", "WORD", standard: "hide",
+            help: "whether directories list what the service withholds, which cannot be read: hide or show",
+            words: [("hide", false), ("show", true)], of: \.listsWithheld),
+        OptionDefinition(
             "recent", "WORD", standard: "on", help: "whether what was read last is listed in recent/: on or off",
             words: [("on", true), ("off", false)], of: \.notesRecent),
         OptionDefinition(

@@ -16,6 +16,8 @@ struct Settings: Hashable, Sendable {
     /// Whether every page of a work is an entry.
     var allPages = false
     var filter = ListingFilter()
+    /// Whether directories list what the service withholds.
+    var listsWithheld = false
     /// Whether what is read is noted in `recent/`.
     var notesRecent = true
     /// Whether other users of a mount that they may look into see and do what its owner does.

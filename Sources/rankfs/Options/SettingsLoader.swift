@@ -1,3 +1,5 @@
+import Rankings
+
 /// Puts settings together: command line over environment over file over defaults.
 struct SettingsLoader: Sendable {
     /// The path and text of the configuration file; nil if there is none.
@@ -13,7 +15,7 @@ struct SettingsLoader: Sendable {
     /// Variables with this prefix are options.
     static let variablePrefix = "RANKFS_"
 
-    /// The settings, and what is worth a warning: variables that name no option.
+    /// The settings, and what is worth a warning: variables that name no option, but nearly.
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
         var settings = Settings()
         if let file {
@@ -43,14 +45,15 @@ struct SettingsLoader: Sendable {
     private func environmentAssignments() -> (assignments: [Assignment], warnings: [String]) {
         var assignments: [Assignment] = []
         var warnings: [String] = []
-        for (variable, value) in environment.sorted(by: { $0.key < $1.key })
-        where variable.hasPrefix(Self.variablePrefix) {
-            let name = variable.dropFirst(Self.variablePrefix.count).lowercased()
+        for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
+            guard let name = variable.rest(after: Self.variablePrefix)?.lowercased() else { continue }
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
-            } else {
+            } else if let nearest = UnknownOption.slip(of: name) {
+                // Other variables are other programs'.
                 warnings.append(
-                    "\(LogText.escaped(variable, limit: 80)) is ignored: " + UnknownOption.sentence(for: name))
+                    "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
+                        + "\(Self.variablePrefix)\(nearest.uppercased())?")
             }
         }
         return (assignments, warnings)

@@ -16,6 +16,9 @@ struct GuardedMount: Hashable, Sendable {
     var allowsOthers: Bool
     /// Bytes of one read; 0 for the kernel's bound.
     var longestRead: UInt32
+    /// The device number of the mount, for a second guard, which a first one that mounted has started: the mount is taken away
+    /// although one of them was killed.
+    var mounted: String?
 
     init(_ request: MountRequest, for account: Account) {
         source = request.source
@@ -36,12 +39,13 @@ struct GuardedMount: Hashable, Sendable {
         [
             "rankfs", Self.command, source.rawValue, mountPoint, "\(user)", "\(group)", name, allowsOthers ? "1" : "0",
             "\(longestRead)",
-        ]
+        ] + (mounted.map { [$0] } ?? [])
     }
 
     /// Takes the words behind the command's name back.
     init(words: [String]) throws(ProgramError) {
-        guard words.count == 7, let source = SourceName(rawValue: words[0]), words[1].hasPrefix("/"),
+        guard words.count == 7 || words.count == 8, let source = SourceName(rawValue: words[0]),
+            words[1].hasPrefix("/"),
             let user = UInt32(words[2]), let group = UInt32(words[3]), let longestRead = UInt32(words[6])
         else { throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.") }
         self.source = source
@@ -51,6 +55,10 @@ struct GuardedMount: Hashable, Sendable {
         name = words[4]
         allowsOthers = words[5] == "1"
         self.longestRead = longestRead
+        mounted = words.count == 8 ? words[7] : nil
+        guard mounted.map({ $0.split(separator: ":").map { UInt32($0) }.count { $0 != nil } == 2 }) ?? true else {
+            throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.")
+        }
     }
 
     // MARK: The guard
@@ -59,6 +67,7 @@ struct GuardedMount: Hashable, Sendable {
     func serve() {
         let connection = MountGuard.Inherited.connection
         Self.leaveCaller()
+        guard mounted == nil else { return wait(connection) }
         let folder: Int32
         do throws(ProgramError) {
             guard let request = MountGuard.receive(on: connection) else { return }
@@ -71,9 +80,9 @@ struct GuardedMount: Hashable, Sendable {
             return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
         }
         guard MountGuard.receive(on: connection) == Self.bytes(.mount) else { return }
-        let device: String?
+        var waiting = self
         do throws(ProgramError) {
-            device = try mount(on: folder)
+            waiting.mounted = try mount(on: folder)
         } catch {
             return MountGuard.send(MountGuard.packet(failure: error.message), on: connection)
         }
@@ -82,8 +91,17 @@ struct GuardedMount: Hashable, Sendable {
         MountGuard.send(MountGuard.packet(), on: connection)
         // Not before mounting: automounters let only their own process group through to the folder.
         _ = setsid()
+        if waiting.mounted != nil {
+            let inherited = [connection, MountGuard.Inherited.device]
+            _ = try? ChildProcess.start("/proc/self/exe", waiting.arguments, inheriting: inherited)
+        }
+        waiting.wait(connection)
+    }
+
+    /// Takes the mount away when nobody is left at the other end.
+    private func wait(_ connection: Int32) {
         while MountGuard.receive(on: connection) != nil {}
-        Self.detach(device)
+        Self.detach(mounted)
     }
 
     private static func bytes(_ message: MountGuard.Message) -> [UInt8] { Array(message.rawValue.utf8) }

@@ -1,7 +1,9 @@
 import CLinux
 import Glibc
+import HTTP
 import ImageCache
 import Posix
+import Rankings
 
 /// Where a mount keeps what it stores.
 struct CachePlace: Hashable, Sendable {
@@ -22,7 +24,7 @@ struct CachePlace: Hashable, Sendable {
     static func database(in catalog: String) -> String { catalog + "/catalog.sqlite" }
     /// The end of a cool-down that the service asked for, in Unix seconds.
     var coolDown: String { directory + "/cooldown" }
-    /// The ends of cool-downs that image hosts asked for, in Unix seconds.
+    /// Until when hosts are left alone, because they asked for it or something in front of them turned the program away.
     var hostCoolDowns: String { directory + "/cooldown.hosts" }
     /// Which thumbnails in the user's home are of this cache's mounts.
     var thumbnails: String { "\(directory)/\(Self.thumbnailsName)" }
@@ -141,7 +143,7 @@ struct CachePlace: Hashable, Sendable {
     /// Refuses a cache that would lie inside its own mount, where no file could be written.
     func check(against mountPoint: String) throws(ProgramError) {
         let own = LocalFiles.canonicalBeginning(of: directory)
-        guard own == mountPoint || own.hasPrefix(mountPoint + "/") else { return }
+        guard own.way(from: mountPoint) != nil else { return }
         throw ProgramError(
             .usage,
             "the cache directory \(LogText.escaped(directory)) lies inside the mount point; set cache_dir to another one."
@@ -159,21 +161,36 @@ struct CachePlace: Hashable, Sendable {
         try? LocalFiles.replace(coolDown, with: Array("\(seconds)\n".utf8))
     }
 
-    /// Cool-downs of image hosts left over from an earlier run; a line that makes no sense is none.
-    func storedHostCoolDowns() -> [String: Int64] {
+    /// Pauses of hosts left over from an earlier run; a line that makes no sense is none.
+    func storedHostPauses() -> [String: HostPause] {
         guard let bytes = try? LocalFiles.read(hostCoolDowns, limit: 16 << 10) else { return [:] }
-        var ends: [String: Int64] = [:]
+        var pauses: [String: HostPause] = [:]
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
-            let words = line.split(separator: " ")
-            guard words.count == 2, let end = Int64(words[1]) else { continue }
-            ends[String(words[0])] = end
+            let words = line.split(separator: " ", omittingEmptySubsequences: false)
+            guard words.count >= 2, let end = Int64(words[1]) else { continue }
+            var pause = HostPause(end: end)
+            if words.count == 5, let refusal = FrontRefusal(rawValue: String(words[2])), let step = Int(words[3]) {
+                pause.front = FrontStop(refusal: refusal, step: step, mark: String(words[4]))
+            }
+            pauses[String(words[0])] = pause
         }
-        return ends
+        return pauses
     }
 
-    /// Keeps the cool-downs of image hosts over restarts; a disk that is full costs only that.
-    func store(hostCoolDowns ends: [String: Int64]) {
-        let lines = ends.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
+    /// Those of the pauses that a front made and that are not over, of the hosts of some addresses.
+    func storedFronts(of addresses: [String]) -> [(key: String, value: HostPause)] {
+        let hosts = Set(addresses.map(CoolDownTransport.host))
+        return storedHostPauses().filter { host, pause in
+            pause.front != nil && pause.end > WallClock.now() && hosts.contains(host)
+        }.sorted { $0.key < $1.key }
+    }
+
+    /// Keeps the pauses of hosts over restarts; a disk that is full costs only that.
+    func store(hostPauses pauses: [String: HostPause]) {
+        let lines = pauses.sorted { $0.key < $1.key }.map { host, pause in
+            let front = pause.front.map { " \($0.refusal.rawValue) \($0.step) \($0.mark)" } ?? ""
+            return "\(host) \(pause.end)\(front)\n"
+        }
         try? LocalFiles.replace(hostCoolDowns, with: Array(lines.joined().utf8))
     }
 }

@@ -107,9 +107,13 @@ struct MountService {
             version: Version.text + "\n", report: { log.warning($0) },
             invalidate: { status.served?.session.invalidate(inode: $0) })
         configuration.invalidateAttributes = { status.served?.session.invalidateAttributes(inode: $0) }
+        configuration.troubled = { [notices = parts.notices] sentence in
+            notices.show(.troubled(service: request.source.description.title, sentence: sentence))
+        }
         configuration.mask = request.options.mask
         configuration.keepsOwners = request.options.admitsOthers && !settings.sharesAll
         configuration.notesRecent = settings.notesRecent
+        configuration.listsWithheld = settings.listsWithheld
         configuration.isOffline = settings.isOffline
         configuration.bridge = { Bridges.bridge(to: $0, from: request.source, MountTable.current()) }
         configuration.isPrivate = parts.isPrivate
@@ -150,7 +154,8 @@ struct MountService {
             log.info("dropped listings from memory")
         }
         return Signals([
-            SIGTERM: stop, SIGINT: stop, SIGHUP: stopsOnHangup ? stop : dropListings,
+            SIGTERM: stop, SIGINT: stop, SIGQUIT: stop, SIGALRM: stop, SIGUSR2: stop,
+            SIGHUP: stopsOnHangup ? stop : dropListings,
             SIGUSR1: { log.toggleDebug() },
         ])
     }

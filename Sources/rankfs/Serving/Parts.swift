@@ -17,14 +17,15 @@ import Tier
 /// Built and closed on the main thread; what it holds is used from any.
 final class Parts: Sendable {
     let transport: CurlTransport
-    /// The door to the image hosts, before the transport.
-    let imageHosts: CoolDownTransport
+    /// The door to the hosts, before the transport.
+    let hosts: CoolDownTransport
     /// What requests go through: the door, or nothing where none may leave.
     let network: any Transport
     /// Where previews and sizes are asked for, in the slots that the cache leaves.
     let images: ImageHost
     /// What keeps hosts from being asked.
     let health: HostHealth
+    let notices: DesktopNotices
     let isOffline: Bool
     /// Whether what nobody asked for may be downloaded now: not on a metered network, nor offline.
     let maySpend: @Sendable () -> Bool
@@ -40,6 +41,7 @@ final class Parts: Sendable {
     /// The embedded origin, for the source `demo`.
     let origin: EmbeddedOrigin?
     private let settings: Settings
+    private let name: SourceName
     /// API requests a second once the burst is spent.
     let rate: Double
 
@@ -54,6 +56,7 @@ final class Parts: Sendable {
 
     init(_ settings: Settings, source name: SourceName, place: CachePlace, home: Home, log: Log) throws(ProgramError) {
         self.settings = settings
+        self.name = name
         let choices = try SourceChoices.of(name, settings)
         origin =
             name.isDemo && settings.apiURL == nil
@@ -71,20 +74,28 @@ final class Parts: Sendable {
         }
         self.meter = meter
         maySpend = { [isOffline] in !isOffline && !meter.isMetered }
-        imageHosts = CoolDownTransport(
-            transport, tooOften: name.description.access.tooOften, closedUntil: place.storedHostCoolDowns(),
-            wallClock: WallClock.now
-        ) { _, seconds, ends in
-            place.store(hostCoolDowns: ends)
-            log.imageHostClosed(for: seconds)
-        }
-        network = isOffline ? OfflineNetwork() : imageHosts
+        let notices = DesktopNotices(home)
+        self.notices = notices
+        // The embedded origin has no users; the user's session is none of its business.
+        let sessions =
+            origin == nil ? Self.sessions(settings, source: name, home: home, notices: notices, log: log) : nil
+        let means = FollowedMeans(
+            agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
+            places: sessions?.places ?? [])
+        hosts = Self.makeDoor(
+            transport, settings, source: name, pauses: place.storedHostPauses(), means: { means.look() },
+            tell: { news, pauses in
+                place.store(hostPauses: pauses)
+                log.record(news)
+                if case .turnedAway(let sentence) = news {
+                    notices.show(.turnedAway(service: name.description.title, sentence: sentence))
+                }
+            })
+        network = isOffline ? OfflineNetwork() : hosts
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
         gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
             log.serviceClosed(until: $0)
         }
-        // The embedded origin has no users; the user's session is none of its business.
-        let sessions = origin == nil ? Self.sessions(settings, source: name, home: home, log: log) : nil
         let service = name.plugIn.source(
             SourceMeans(
                 client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
@@ -93,10 +104,10 @@ final class Parts: Sendable {
         tier = try TierParts.make(
             settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
         source = tier?.tier.sharing(service) ?? service
+        images = ImageHost(network)
         cache = try Self.openCache(
-            settings, source: name, place: place, network: bound, host: ImageHost(network), tier: tier?.tier.pictures,
+            settings, source: name, place: place, network: bound, host: images, tier: tier?.tier.pictures,
             mayPreload: maySpend, log: log)
-        images = cache.otherRequests
         let listings = try place.catalog(showing: SourceChoices.text(choices, of: name))
         for directory in [place.catalog, listings] { InheritedMarks.copy(from: place.directory, to: directory) }
         catalog = try Self.openCatalog(
@@ -105,6 +116,11 @@ final class Parts: Sendable {
             log: log)
         // The last thing, for nothing above would end it.
         meter.start()
+    }
+
+    /// Why a host of this mount is not asked that something stands in front of.
+    func frontSentence(_ host: String, _ pause: HostPause) -> String {
+        Self.frontSentence(host, pause, settings, source: name)
     }
 
     /// Whether a listing's pictures are not shared with other machines: what is the user's own, or needs signing in.
@@ -145,6 +161,24 @@ final class Parts: Sendable {
         }
     }
 
+    /// The door to the hosts of a source, before a transport; what it says has that source's remedies.
+    static func makeDoor(
+        _ transport: any Transport, _ settings: Settings, source: SourceName, pauses: [String: HostPause] = [:],
+        means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
+        tell: @escaping @Sendable (CoolDownTransport.News, [String: HostPause]) -> Void = { _, _ in }
+    ) -> CoolDownTransport {
+        CoolDownTransport(
+            transport, tooOften: source.description.access.tooOften, pauses: pauses, wallClock: WallClock.now,
+            means: means, explain: { frontSentence($0, $1, settings, source: source) }, tell: tell)
+    }
+
+    /// Why a host is not asked that something stands in front of.
+    static func frontSentence(_ host: String, _ pause: HostPause, _ settings: Settings, source: SourceName) -> String {
+        FrontTexts.sentence(
+            host, pause, source: source, page: settings.apiURL?.text ?? source.description.access.apiURL,
+            now: WallClock.now())
+    }
+
     /// The gate of API requests, with the cool-down that an earlier run left.
     static func makeGate(
         _ settings: Settings, source: SourceName, isDemo: Bool, place: CachePlace,
@@ -161,11 +195,10 @@ final class Parts: Sendable {
 
     /// Where the user's session may be; nil for a source without accounts.
     private static func sessions(
-        _ settings: Settings, source: SourceName, home: Home, log: Log
+        _ settings: Settings, source: SourceName, home: Home, notices: DesktopNotices, log: Log
     ) -> SessionMeans? {
         guard source.plugIn.accounts != nil else { return nil }
         let files = SessionFiles(settings, source: source, home: home)
-        let notices = DesktopNotices(home)
         return SessionMeans(
             places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },
             expired: { notices.show(.sessionExpired(service: source.description.title)) })

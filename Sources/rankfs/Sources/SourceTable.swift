@@ -27,7 +27,7 @@ enum SourceTable {
         ),
         ("`\(TreePath.searches.text)/<words>/`", { $0.can(.search) ? "newest first" : nil }),
         (
-            "`\(TreePath.ownBookmarks.text)`, `\(TreePath.following.text)/`",
+            "`\(TreePath.ownBookmarks.text)/`, `\(TreePath.following.text)/`",
             { $0.can(.signIn) && $0.can(.bookmarks) ? "signed in" : nil }
         ),
         ("links to the same work elsewhere", { $0.can(.origins) ? "`user.rankfs.source`, and a symlink" : nil }),

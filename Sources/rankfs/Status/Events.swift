@@ -1,4 +1,5 @@
 import Catalog
+import HTTP
 import ImageCache
 import Rankings
 import Tier
@@ -37,11 +38,16 @@ extension Log {
         )
     }
 
-    /// The image host wants no requests for so many seconds.
-    func imageHostClosed(for seconds: Int64) {
-        warning(
-            "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
-                + "pictures can be read")
+    /// A host is left alone, or need not be any longer.
+    func record(_ news: CoolDownTransport.News) {
+        switch news {
+        case .limited(_, let seconds):
+            warning(
+                "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
+                    + "pictures can be read")
+        case .turnedAway(let sentence): warning(sentence)
+        case .letIn(let host): info("\(LogText.escaped(host)) lets this program in again")
+        }
     }
 
     /// Something that the image cache noticed.
@@ -59,6 +65,10 @@ extension Log {
                     + "at every stored picture")
         case .storingAgain:
             info("pictures are stored again")
+        case .directoryRemade(let directory):
+            warning(
+                "the cache directory \(LogText.escaped(directory)) was removed while it was in use; it was made again, and "
+                    + "pictures come anew (`rankfs cache clear` empties it)")
         case .evicted(let count, let bytes):
             debug("evicted \(count) pictures, \(ValueParsers.sizeText(bytes))")
         case .indexRebuilt(let pictures, let reason):

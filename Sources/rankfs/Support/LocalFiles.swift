@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Posix
+import Rankings
 
 /// Small file operations with errno as the error.
 enum LocalFiles {
@@ -62,12 +63,6 @@ enum LocalFiles {
         try Directory.entries(at: path).map(\.name)
     }
 
-    /// Whether a path is a directory and no link to one.
-    static func isDirectoryItself(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
     /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
     static func removeTree(_ path: String) {
         guard let names = try? names(in: path) else { return }
@@ -101,7 +96,7 @@ enum LocalFiles {
     /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
     static func canonicalParent(of path: String) -> String? {
         let absolute = absolute(path)
-        guard let parent = parent(of: absolute), let last = absolute.split(separator: "/").last, last != ".",
+        guard let parent = parent(of: absolute), let last = absolute.pathNames.last, last != ".",
             last != ".."
         else {
             return canonical(absolute)
@@ -112,14 +107,14 @@ enum LocalFiles {
     /// An absolute path whose existing beginning is canonical; the rest is as given.
     static func canonicalBeginning(of path: String) -> String {
         if let canonical = canonical(path) { return canonical }
-        guard let parent = parent(of: path), let last = path.split(separator: "/").last else { return path }
+        guard let parent = parent(of: path), let last = path.pathNames.last else { return path }
         let beginning = canonicalBeginning(of: parent)
         return beginning == "/" ? "/\(last)" : "\(beginning)/\(last)"
     }
 
     /// The path made absolute by the working directory, otherwise unchanged.
     static func absolute(_ path: String) -> String {
-        if path.hasPrefix("/") { return path }
+        if path.isAbsolutePath { return path }
         let directory = workingDirectory() ?? "/"
         return directory == "/" ? "/" + path : directory + "/" + path
     }
@@ -131,9 +126,9 @@ enum LocalFiles {
     }
 
     static func parent(of path: String) -> String? {
-        var path = path[...]
-        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
-        guard let slash = path.lastIndex(of: "/"), path.count > 1 else { return nil }
+        var path = path.unicodeScalars[...]
+        while path.last == "/", path.dropFirst().first != nil { path = path.dropLast() }
+        guard let slash = path.lastIndex(of: "/"), path.dropFirst().first != nil else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

@@ -24,8 +24,10 @@ enum WrongMode {
     static func complaint(
         at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
     ) -> String? {
-        let mount = mounts.filter { path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
-        return mount.flatMap { complaint(String(path.dropFirst($0.count)), of: source($0)) }
+        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
+        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.flatMap {
+            complaint($0.way, of: source($0.mount))
+        }
     }
 
     /// Those of everybody, those of members, and one that is limited, as far as there are any.

@@ -1,3 +1,5 @@
+import Rankings
+
 /// What `rankfs status --watch` shows of one moment: pure, from figures to lines.
 struct WatchFrame {
     let document: StatusDocument
@@ -164,7 +166,7 @@ struct WatchFrame {
 
     /// The last part of a path, safe for a terminal.
     private static func name(_ path: String) -> String {
-        LogText.escaped(path.split(separator: "/").last.map(String.init) ?? path)
+        LogText.escaped(path.pathNames.last ?? path)
     }
 
     // MARK: Lines

@@ -153,14 +153,20 @@ import Testing
         await catalog.close()
     }
 
-    @Test func aWithheldWorkNeedsAccount() async throws {
+    @Test func aWithheldWorkIsThereWithItsReason() async throws {
         bench.source.set { state in
             var record = FakeSource.work(77, title: "B")
-            record.withheld = "login_only"
+            record.withheld = "location"
             state.records[work] = record
         }
         let catalog = try open()
-        await #expect(throws: CatalogError.needsSignIn) { try await catalog.listings.open(key) }
+        for _ in 0..<2 {
+            await #expect(throws: CatalogError.source(.withheld("location"))) { try await catalog.listings.open(key) }
+        }
+        #expect(!catalog.listings.isKnownAbsent(key))
+        // The service takes it back.
+        bench.source.set { $0.records[work] = FakeSource.work(77, title: "B") }
+        #expect(try await !catalog.listings.open(key).entries.isEmpty)
         await catalog.close()
     }
 }

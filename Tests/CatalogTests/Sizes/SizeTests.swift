@@ -71,6 +71,7 @@ import Testing
         let requests = await bench.transport.waitForRequests(500)
         for held in requests { Bench.answer(held, size: 9) }
         #expect(try await walker.value == 9)
+        for index in 0..<500 { #expect(try await listing.resolveSize(at: index, wholeListing: false) == 9) }
         await catalog.close()
         #expect(catalog.status().knownSizes == 500)
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Rankings
 import SQLite
 import Synchronization
@@ -40,6 +41,20 @@ import Testing
         #expect(batches.sizes.withLock { $0 } == [10])
         outbox.add([read(11)], canWait: true)
         #expect(batches.due.withLock { $0.count } == 2, "the next one waits for a moment of its own")
+    }
+
+    /// What was stored before somebody removed the cache directory, and what comes after, is there for the next mount.
+    @Test func whatIsWrittenAfterTheFileWasRemovedIsFoundByTheNext() async throws {
+        let outbox = try outbox()
+        outbox.add([read(1)])
+        await outbox.flush()
+        for end in ["", "-wal", "-shm"] { unlink(bench.database + end) }
+        outbox.add([read(2)])
+        await outbox.close()
+        let next = try Connection.openOrSetAside(path: bench.database, migrations: Schema.migrations)
+        let overview = try Rows.overview(
+            of: next.connection, variant: StoredVariant(ListingView(rendition: .regular)))
+        #expect(overview.recent.map(\.path) == ["2", "1"])
     }
 
     @Test func nobodyWaitsForTheMoment() async throws {

@@ -20,7 +20,7 @@ extension FuzzTarget {
                     guard case .head(let head) = try check.line(line) else { continue }
                     try FuzzTarget.holdHead(head, check)
                 }
-                try check.body(Int(choice))
+                _ = try check.body(Int(choice))
                 try check.end(transferred: Int64(choice))
             } catch let error {
                 if case .broken(let reason) = error, reason.hasPrefix(broken) {

@@ -50,9 +50,12 @@ extension FuzzTarget {
                 // Compressing many pixels only takes time.
                 if let size = JPEG.size(of: frame), size.width * size.height > 4096 { return }
             }
-            let file = try? AnimatedWebP.encode(delays: delays, bound: bound) { frames[$0] }
-            if let file {
-                try hold(file.count <= bound && file.starts(with: "RIFF".utf8), "no WebP, or too large a one")
+            for (format, beginning) in [(RenderJob.AnimationFormat.webP, "RIFF"), (.gif, "GIF89a")] {
+                let file = try? AnimatedPicture.encode(as: format, delays: delays, bound: bound) { frames[$0] }
+                if let file {
+                    try hold(
+                        file.count <= bound && file.starts(with: beginning.utf8), "no animation, or too large a one")
+                }
             }
         },
         FuzzTarget(name: "png", longest: 2048, seeds: []) { bytes in

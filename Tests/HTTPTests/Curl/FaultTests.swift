@@ -123,6 +123,27 @@ struct FaultTests {
         #expect(next.body == Array("fine".utf8))
     }
 
+    /// What an error says is read once, and not beyond what any service has to say.
+    @Test(arguments: ["429 Too Many Requests", "503 Service Unavailable", "404 Not Found"], [true, false])
+    func anErrorWithoutEndIsReadNoFurtherThanItsBeginning(status: String, tells: Bool) async throws {
+        let bench = try Bench()
+        let head = "HTTP/1.1 \(status)\r\n"
+        let chunk = [UInt8](repeating: 0, count: 0x4000)
+        bench.server.script(
+            "/f",
+            tells
+                ? [.send(Array((head + "Content-Length: 268435456\r\n\r\n").utf8)), .repeatForEver(chunk)]
+                : [
+                    .send(Array((head + "Transfer-Encoding: chunked\r\n\r\n").utf8)),
+                    .repeatForEver(Array("4000\r\n".utf8) + chunk + Array("\r\n".utf8)),
+                ])
+        let record = await bench.fetch(bench.request("/f", bodyLimit: 256 << 20))
+        #expect(Kind(record.result) == .success)
+        #expect(record.head.map { status.hasPrefix("\($0.status)") } == true)
+        #expect(record.body.count <= 64 << 10)
+        await bench.server.waitForClientGone("/f")
+    }
+
     @Test(arguments: ["hdr", "body"])
     func endsStalls(_ kind: String) async throws {
         // Long enough that a busy machine gets as far as the head.

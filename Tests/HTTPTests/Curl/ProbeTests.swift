@@ -38,10 +38,11 @@ struct ProbeTests {
 
     /// One who waits and one behind; the first goes as the probe when the pause is over.
     private func probe(_ gate: TokenBucketGate, after pause: Int64) async throws -> (GateTicket, Waiting) {
+        let others = clock.sleeperCount
         let first = pass(gate)
-        await clock.waitForSleepers(1)
+        await clock.waitForSleepers(others + 1)
         let second = pass(gate)
-        await clock.waitForSleepers(2)
+        await clock.waitForSleepers(others + 2)
         clock.advance(by: .seconds(pause))
         return (try await first.value.get(), second)
     }

@@ -106,7 +106,7 @@ import Testing
         request.body(Self.bytes)
         request.fail(.broken("cut"))
         let rest = await bench.transport.waitForRequest(at: 1)
-        #expect(rest.request.range?.first == Int64(Self.size))
+        #expect(rest.request.range?.first == Int64(Self.size) - DownloadLimits.seam)
         rest.head(416, [(name: "content-range", value: range)])
         rest.finish()
         // Nothing was given out yet: it begins again, once.
@@ -128,6 +128,28 @@ import Testing
         fresh.answer(Self.bytes)
         #expect(try await bytes.content == Self.bytes)
         reader.close()
+    }
+
+    /// A copy that was cut and says so begins again with another length: whoever opened it meanwhile reads to the right end.
+    @Test(arguments: [0, 15_000, 19_900]) func whoOpensWhatIsOnlyAnnouncedReadsAllOfIt(from offset: Int) async throws {
+        let bench = try Bench(preload: 1)
+        let neighbours = Neighbours(directory: 1, index: 0) { $0 == 1 ? Sample.picture(2, size: nil) : nil }
+        let open = try bench.open(Sample.picture(1, size: 200_000), neighbours: neighbours)
+        async let whole = open.bytes(offset: 0, count: 200_000)
+        await bench.transport.waitForRequest(at: 0).answer(Sample.jpeg(200_000))
+        _ = try await whole
+        let cut = await bench.transport.waitForRequest(at: 1)
+        #expect(cut.headOnly(length: 16_000))
+        let reader = try bench.open(Sample.picture(2, size: nil))
+        async let read = reader.bytes(offset: Int64(offset), count: Self.size).content
+        async let behind = reader.bytes(offset: Int64(Self.size), count: 100)
+        cut.body(Array(Self.bytes[..<16_000]))
+        cut.finish()
+        await bench.transport.waitForRequest(at: 2).answer(Self.bytes)
+        #expect(try await read == Array(Self.bytes[offset...]))
+        guard case .end = try await behind else { Issue.record("not the end"); return }
+        reader.close()
+        open.close()
     }
 
     /// A length that a preload was told, by whatever answered it, does not bind who knows another one.

@@ -100,6 +100,30 @@ import Testing
         #expect(policy.completed(90, in: 1) == .plan([91, 92]))
     }
 
+    @Test func aSmallPictureAmongThoseThatAreLookedAtIsLookedAtToo() {
+        var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
+        func pass(_ index: Int, isSmall: Bool = true, isBulk: Bool = false) -> PreloadPolicy.Decision {
+            policy.passed(
+                index, in: 1, opened: start, wasThere: true, isComplete: true, isBulk: isBulk, isSmall: isSmall)
+        }
+        policy.looked(at: 1, in: 1)
+        let behindALook = [pass(2), pass(3)]
+        #expect(behindALook == [.nothing, .plan([4, 5])])
+        policy.looked(at: 5, in: 1)
+        let large = pass(6, isSmall: false)
+        #expect(large == .plan([7, 8]))
+        // A viewer that finds out the type of a picture before it reads it.
+        policy.looked(at: 7, in: 1)
+        let same = pass(7)
+        #expect(same == .plan([8, 9]))
+        // Another directory's look, and programs that copy.
+        policy.looked(at: 7, in: 2)
+        let other = pass(8)
+        policy.looked(at: 8, in: 1)
+        let copied = pass(9, isBulk: true)
+        #expect(other == .plan([9, 10]) && copied == .plan([10, 11]))
+    }
+
     @Test func walksInTwoDirectoriesAreSeparate() {
         var policy = PreloadPolicy(ordinary: 2, slots: TransferSlots(all: 16))
         _ = walk([1, 2, 3], pause: .milliseconds(5), directory: 1, policy: &policy)

@@ -13,7 +13,6 @@ import Testing
         var downloads: [UInt64: Demand] = [:]
         /// The numbers of each download's requests.
         var requests: [UInt64: [UInt64]] = [:]
-        var others = DownloadScheduler.Others()
         var wishes = 0
         var nextNumber: UInt64 = 1
         /// Orders that took a slot away, in order.
@@ -22,9 +21,9 @@ import Testing
         init(slots: Int) { scheduler = DownloadScheduler(slots: TransferSlots(all: slots)) }
 
         var slots: TransferSlots { scheduler.slots }
-        var count: Int { others.running.count + requests.values.reduce(0) { $0 + $1.count } }
+        var count: Int { requests.values.reduce(0) { $0 + $1.count } }
         var unread: Int {
-            others.running.count + requests.reduce(0) { $0 + (downloads[$1.key]?.isRead == false ? $1.value.count : 0) }
+            requests.reduce(0) { $0 + (downloads[$1.key]?.isRead == false ? $1.value.count : 0) }
         }
         /// Whether somebody waits for a picture of which nothing is under way.
         var isAnybodyLeft: Bool { downloads.values.contains { $0.isAwaited && $0.requests.isEmpty } }
@@ -43,25 +42,18 @@ import Testing
                     downloads[number]?.newest = list.max() ?? 0
                     downloads[number]?.wanted = list.isEmpty ? Piece(gap: 0..<1 << 18) : nil
                 }
-                guard let order = scheduler.next(Array(downloads.values), others: others, wishes: wishes) else {
+                guard let order = scheduler.next(Array(downloads.values), wishes: wishes) else {
                     return
                 }
                 nextNumber += 1
                 switch order {
                 case .request(let key, _): requests[key.low]?.append(nextNumber)
                 case .giveUp(let key, let number): requests[key.low]?.removeAll { $0 == number }
-                case .takeBack(let number): others.running.removeAll { $0 == number }
-                case .grant:
-                    others.waiting -= 1
-                    others.running.append(nextNumber)
                 case .begin:
                     wishes -= 1
                     add(1000 + nextNumber)
                 }
-                switch order {
-                case .giveUp, .takeBack: taken.append(order)
-                default: break
-                }
+                if case .giveUp = order { taken.append(order) }
             }
             Issue.record("it does not end")
         }
@@ -127,56 +119,17 @@ import Testing
         #expect(model.count == 2)
     }
 
-    @Test(arguments: [(1, 1), (2, 1), (4, 2), (8, 6), (16, 11)])
-    func previewsLeaveASlotToPreloads(slots: Int, previews: Int) {
-        var model = Model(slots: slots)
-        model.others.waiting = 40
-        model.pump()
-        #expect(model.others.running.count == previews)
-        model.wishes = 5
-        model.pump()
-        #expect(model.unread == model.slots.ahead && model.count <= slots)
-        // What was begun goes on before previews are sent, and previews before anything is begun.
-        model = Model(slots: slots)
-        model.add(1)
-        (model.others.waiting, model.wishes) = (40, 5)
-        model.pump()
-        #expect(model.requests[1]?.count == 1 && model.unread == model.slots.ahead)
-        #expect(model.others.running.count == max(0, model.slots.ahead - 1))
-    }
-
-    @Test func previewsGiveWayToReadersByTheirAge() {
-        var model = Model(slots: 4)
-        model.others.waiting = 1
-        model.pump()
-        model.add(1)
-        model.pump()
-        model.others.waiting = 1
-        model.pump()
-        #expect(model.unread == 3)
-        let newest = model.others.running.max() ?? 0
-        for number in 10...12 as ClosedRange<UInt64> { model.add(number, isAwaited: true) }
-        model.pump()
-        #expect(model.taken.first == .takeBack(newest))
-        #expect(model.taken.count == 2 && model.requests[1] == [] && model.others.running.count == 1)
-    }
-
     /// Whatever happens in whatever order: it ends, no reader waits while somebody else has a slot, and the slots are kept to.
     @Test(arguments: 0..<60) func boundsHoldForAnyOrderOfEvents(seed: Int) {
         var dice = DownloadStateTests.Dice(state: UInt64(seed))
         var model = Model(slots: Int.random(in: 1...9, using: &dice))
         for number in 1...60 as ClosedRange<UInt64> {
             let chosen = model.downloads.keys.sorted().randomElement(using: &dice)
-            switch Int.random(in: 0...6, using: &dice) {
+            switch Int.random(in: 0...4, using: &dice) {
             case 0: model.add(number)
             case 1: model.add(number, isAwaited: true)
-            case 2: model.others.waiting += Int.random(in: 1...5, using: &dice)
-            case 3: model.wishes += 2
-            case 4:
-                if let other = model.others.running.randomElement(using: &dice) {
-                    model.others.running.removeAll { $0 == other }
-                }
-            case 5:
+            case 2: model.wishes += 2
+            case 3:
                 guard let chosen else { continue }
                 (model.downloads[chosen], model.requests[chosen]) = (nil, nil)
             default:

@@ -22,6 +22,41 @@ import Testing
         open.close()
     }
 
+    // MARK: - A directory that goes in mid-work
+
+    /// The pictures that come after that are stored, and the next run knows them from the index.
+    @Test func aDirectoryThatWasRemovedIsMadeAgainWithItsIndex() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(70_000)
+        let first = try Bench(scratch)
+        try await first.store(Sample.picture(1, size: 70_000), bytes)
+        try FileManager.default.removeItem(atPath: scratch.cache)
+        try await first.store(Sample.picture(2, size: 70_000), bytes)
+        #expect(first.cache.storedSize(of: Sample.picture(1, size: nil).id) == nil)
+        #expect(first.events.texts == ["directoryRemade(\"\(scratch.cache)\")"])
+        await first.cache.close()
+        let second = try Bench(scratch)
+        #expect(second.cache.storedSize(of: Sample.picture(2, size: nil).id) == 70_000)
+        #expect(second.cache.status().storedPictures == 1)
+        #expect(second.events.all.isEmpty)
+    }
+
+    /// What could not be made again at once is tried again, with the lock that the first try gave back.
+    @Test func aDirectoryThatCannotBeMadeAtOnceIsTriedAgain() async throws {
+        let scratch = Scratch()
+        let bytes = Sample.jpeg(70_000)
+        let bench = try Bench(scratch)
+        try await bench.store(Sample.picture(1, size: 70_000), bytes)
+        try FileManager.default.removeItem(atPath: scratch.cache)
+        try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: true)
+        try Data().write(to: URL(fileURLWithPath: scratch.cache + "/v1"))
+        try await bench.store(Sample.picture(2, size: 70_000), bytes)
+        #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == nil)
+        try FileManager.default.removeItem(atPath: scratch.cache + "/v1")
+        try await bench.store(Sample.picture(3, size: 70_000), bytes)
+        #expect(bench.cache.storedSize(of: Sample.picture(3, size: nil).id) == 70_000)
+    }
+
     /// A copy of the directory while a download is under way is what kill -9 leaves.
     @Test func aKilledDownloadGoesOnByRange() async throws {
         let scratch = Scratch()
@@ -40,7 +75,7 @@ import Testing
         let again = try second.open(picture)
         async let whole = again.bytes(offset: 0, count: 900_000)
         let rest = await second.transport.waitForRequest(at: 0)
-        #expect(try #require(rest.request.range).first >= 256 << 10)
+        #expect(try #require(rest.request.range).first >= 256 << 10 - 64)
         #expect(rest.request.ifRange == Bench.version)
         rest.answer(bytes)
         #expect(try await whole.content == bytes)
@@ -65,7 +100,7 @@ import Testing
         let again = try second.open(picture)
         async let whole = again.bytes(offset: 0, count: 500_000)
         let rest = await second.transport.waitForRequest(at: 0)
-        #expect(rest.asked == "123456-499999")
+        #expect(rest.asked == "123392-499999")
         rest.answer(bytes)
         #expect(try await whole.content == bytes)
         again.close()

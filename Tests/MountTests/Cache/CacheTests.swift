@@ -73,6 +73,31 @@ extension MountSuite {
             }
         }
 
+        /// Whoever removes the cache under a mount loses what was stored, and nothing that comes after.
+        @Test func aCacheThatIsRemovedUnderAMountIsMadeAgain() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let later = try origin.ranking("daily", "2024-04-20").count
+                let first = try #require(try origin.ranking().first { !$0.isWithheld })
+                let expected = try origin.fetch(first.picture)
+                do {
+                    let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                    _ = try mount.names(mount.day())
+                    try FileManager.default.removeItem(atPath: mount.cache)
+                    #expect(try mount.names(mount.day("daily", "2024-04-20")).count == later)
+                    let name = try #require(try mount.names(mount.day()).first)
+                    #expect(try read("\(mount.day())/\(name)").get() == expected)
+                    #expect(poll { mount.child.errorText.contains("was removed while it was in use") })
+                    #expect(mount.unmount())
+                }
+                origin.stop()
+                let next = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                #expect(try next.names(next.day("daily", "2024-04-20")).count == later)
+                let name = try #require(try next.names(next.day()).first)
+                #expect(try read("\(next.day())/\(name)").get() == expected)
+            }
+        }
+
         /// The bytes of stored pictures, as `find` sees them.
         private func pictureBytes(_ cache: String) throws -> Int64 {
             let paths = FileManager.default.enumerator(atPath: cache)?.compactMap { $0 as? String } ?? []

@@ -4,6 +4,27 @@ import Testing
 extension MountSuite {
     /// Semantics: "Signed in".
     @Suite struct SignInTests {
+        /// Over TLS and HTTP/2: the origin refuses accounts in English what is asked without `lang`, as the service does.
+        @Test func anAccountInEnglishSeesItsListsAndR18() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let session = workplace.directory.appending(path: "cookies.txt")
+                let line = ["127.0.0.1", "FALSE", "/", "FALSE", "0", "PHPSESSID", "1001_abcdefghijkl"]
+                try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
+                let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
+                #expect(try !mount.names("\(mount.path)/bookmarks/").isEmpty)
+                #expect(try !mount.names("\(mount.path)/following").isEmpty)
+                let restricted = try mount.picture(1, in: mount.day("daily_r18"))
+                #expect(try read(restricted).get().starts(with: [0xff, 0xd8]))
+                #expect((try mount.status()["sign_in"] as? [String: Any])?["state"] as? String == "signed_in")
+                let asked = origin.apiRequests.filter { $0.path.hasPrefix("/ajax/") }
+                #expect(asked.count >= 2 && asked.allSatisfy { $0.path.contains("lang=en") && $0.status == 200 })
+                // R-18, bookmarks, followed authors: nothing else was asked to find out who this is.
+                #expect(!origin.apiRequests.contains { $0.path.contains("limit=1&") })
+            }
+        }
+
         @Test func aSessionComesExpiresAndGoesWithoutATrace() async throws {
             try await withWorkplace { workplace in
                 let secret = "Zq9XsecretXabc"

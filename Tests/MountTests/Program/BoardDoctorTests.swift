@@ -48,8 +48,12 @@ extension MountSuite {
         @Test(arguments: Service.boards) func aBoardIsAsAssumed(service: Service) async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace, service: service)
-                let report = try Self.report(workplace, origin)
+                let folder = workplace.directory.appending(path: "answers").path
+                let report = try Self.report(workplace, origin, "--record", folder)
                 #expect(report.status == 0, "\(report.output)\(report.errors)")
+                let answers = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                #expect(answers == (1...8).map { "\(service.rawValue)-0\($0).json" })
+                #expect(report.errors.contains("look at them") && !report.output.contains("look at them"))
                 let lines = report.lines.dropFirst()
                 #expect(lines.count > 15 && lines.allSatisfy { $0.hasPrefix("kept ") }, "\(report.output)")
                 #expect(origin.requests.count == 8, "\(origin.requests.map(\.path))")

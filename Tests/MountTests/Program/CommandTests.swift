@@ -23,6 +23,11 @@ extension MountSuite {
                 #expect(try rankfs("pin", pinned).output == "pinned 1 picture\n")
                 #expect(kept(pinned) == "yes" && kept(readable[1]) == "no")
                 guard poll({ state(pinned) == "stored" }) else { throw Failure("\(pinned) is not stored") }
+                // What was read is pinned where it is listed as such.
+                #expect(try rankfs("unpin", "\(mount.path)/recent").output == "released 1 picture\n")
+                #expect(try rankfs("pin", "\(mount.path)/recent").output == "pinned 1 picture\n")
+                #expect(kept(pinned) == "yes")
+                #expect(try rankfs("refresh", "\(mount.path)/recent").output == "refreshed 0 listings\n")
                 for path in readable.dropFirst() { _ = try read(path).get() }
                 #expect(poll { state(readable[1]) == "absent" }, "the least recently used one had to go")
                 #expect(state(pinned) == "stored")

@@ -71,8 +71,11 @@ extension MountSuite {
         @Test func theServiceIsAsAssumedOverItsOwnWire() async throws {
             try await withWorkplace { workplace in
                 let origin = try OriginProcess(workplace)
-                let report = try Self.report(workplace, origin)
+                let folder = workplace.directory.appending(path: "answers").path
+                let report = try Self.report(workplace, origin, "--record", folder)
                 #expect(report.status == 0, "\(report.output)\(report.errors)")
+                let answers = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+                #expect(answers == (1...7).map { "pixiv-0\($0).json" })
                 for line in ["certificate of the API", "certificate of the image host", "protocol of the image host"] {
                     #expect(report.lines.contains { $0.hasPrefix("kept ") && $0.contains(line) }, "\(report.output)")
                 }

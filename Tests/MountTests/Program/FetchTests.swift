@@ -188,6 +188,12 @@ extension MountSuite {
                 #expect(elsewhere.status == 64)
                 let work = try fetch(workplace, "\(mount.path)/works/\(withheld.1.work + 0)", "--dry-run")
                 #expect(work.status == 0)
+                // What is not listed is counted all the same.
+                #expect(mount.unmount())
+                let plain = try Mount(workplace, of: origin, options: ["withheld=hide", "top=50"])
+                let count = entries.prefix(50).count { $1.isWithheld }
+                let day = try fetch(workplace, plain.day(), "--dry-run")
+                #expect(count == 0 || day.output.contains("\(count) withheld by the service"), "\(day.output)")
             }
         }
 

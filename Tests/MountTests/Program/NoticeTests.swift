@@ -88,6 +88,31 @@ extension MountSuite {
             }
         }
 
+        /// A file manager shows an error without its cause: the desktop is told it, once.
+        @Test(arguments: [true, false]) func aServiceThatLetsNobodyInIsToldToTheDesktopOnce(isFront: Bool) async throws
+        {
+            try await withWorkplace { workplace in
+                let runtime = try workplace.folder("run")
+                let bus = try PrivateBus(workplace, at: "\(runtime)/bus")
+                let desktop = try workplace.start(
+                    "/usr/bin/python3", ["-c", Self.desktop, "unix:path=\(runtime)/bus"])
+                guard poll({ desktop.outputText.contains("ready") }) else { throw Failure(desktop.errorText) }
+                let origin = try OriginProcess(workplace)
+                let mount = try signedInMount(workplace, origin, runtime: runtime)
+                let fault = isFront ? #""challenge""# : #""status","status":500"#
+                try origin.spoil([#"{"action":\#(fault),"path":"/ranking.php?"}"#], in: workplace)
+                for day in ["2024-05-02", "2024-05-03", "2024-05-04"] {
+                    #expect(try workplace.run("ls", mount.day("daily", day)).errors.contains("Input/output error"))
+                }
+                #expect(mount.unmount(upTo: 5))
+                let said = { desktop.outputText.split(separator: "\n").dropFirst() }
+                #expect(poll { said().count == 1 }, "\(desktop.outputText)\(desktop.errorText)")
+                let line = try #require(said().first)
+                #expect(line.contains(isFront ? "rankfs login cookies.txt" : "is in trouble (status 500)"), "\(line)")
+                bus.daemon.signal(SIGTERM)
+            }
+        }
+
         /// No bus, a bus without a desktop, and one that takes connections and says nothing: readers do not wait for any.
         @Test(arguments: ["none", "empty", "silent"])
         func withoutADesktopNothingWaits(_ kind: String) async throws {

@@ -63,7 +63,7 @@ extension MountSuite {
                 }
                 #expect(!table.contains("allow_other"))
                 #expect(try workplace.run("ls", mount.path).status != 0, "not even root looks in")
-                #expect(try mount.asNobody("stat", "-c", "%a %U", "\(mount.path)/ranking").output == "550 nobody\n")
+                #expect(try mount.asNobody("stat", "-c", "%a %U", "\(mount.path)/ranking").output == "750 nobody\n")
                 #expect(try mount.asNobody("ls", "\(mount.path)/ranking/daily/2024-05-01/").lines.count > 100)
 
                 let process = try mount.process()
@@ -92,14 +92,27 @@ extension MountSuite {
                 #expect(try mount.mount().status == 0)
                 let process = try mount.process()
                 let guardian = try #require(try mount.guardian(of: process))
-                kill(guardian, SIGKILL)
-                kill(process, SIGKILL)
+                let second = try #require(try mount.guardian(of: guardian))
+                for number in [guardian, second, process] { kill(number, SIGKILL) }
                 #expect(poll { (try? mount.asNobody("ls", mount.path).errors.contains("not connected")) == true })
                 let again = try mount.mount()
                 #expect(again.status == 0, "\(again.errors)")
                 #expect(try mount.asNobody("ls", mount.path).lines.contains("ranking"))
                 #expect(try workplace.run("umount", mount.path).status == 0)
                 #expect(!Workplace.isMounted(mount.path), "no dead mount lies below")
+            }
+        }
+
+        @Test(arguments: [true, false]) func oneGuardIsEnough(isFirst: Bool) async throws {
+            try await withWorkplace { workplace in
+                let mount = try GuardedMount(workplace, of: try OriginProcess(workplace))
+                #expect(try mount.mount().status == 0)
+                let process = try mount.process()
+                let guardian = try #require(try mount.guardian(of: process))
+                let second = try #require(try mount.guardian(of: guardian))
+                kill(isFirst ? guardian : second, SIGKILL)
+                kill(process, SIGTERM)
+                #expect(poll { !Workplace.isMounted(mount.path) })
             }
         }
 

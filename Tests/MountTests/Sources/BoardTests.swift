@@ -103,8 +103,9 @@ extension MountSuite {
                     #expect(try read("\(day)/\(name)").get().isEmpty == false)
                 }
                 for _ in 0..<8 {
-                    let target = try workplace.run("readlink", "\(mount.path)/random.jpg").lines.first ?? ""
-                    #expect(target.hasSuffix(".jpg") && target.contains(day.suffix(10)), "\(target)")
+                    let type = try workplace.run(
+                        "getfattr", "--only-values", "-n", "user.mime_type", "\(mount.path)/random.jpg")
+                    #expect(type.output == "image/jpeg", "\(type)")
                 }
             }
         }

@@ -19,7 +19,11 @@ extension MountSuite {
                 let told = try workplace.run("\(Workplace.programs)/rankfs", "status").output
                 for (_, mount) in mounts { #expect(told.contains(mount.path)) }
 
-                // A post that comes from pixiv leads to the work in the mount of pixiv, as long as there is one.
+                // A post that comes from pixiv leads to the work in a mount of pixiv, as long as there is one. If others have some
+                // too, it may be theirs: which, BridgeTests tells.
+                func bridge(_ directory: String) throws -> String? {
+                    try workplace.run("readlink", "\(directory)/pixiv").lines.first
+                }
                 let board = try #require(mounts.first { $0.0 == .danbooru }).1
                 let pixiv = try #require(mounts.first { $0.0 == .pixiv }).1
                 for (place, work) in [(17, 118_000_001), (18, 118_000_002)] {
@@ -27,16 +31,14 @@ extension MountSuite {
                     let page = "https://www.pixiv.net/artworks/\(work)"
                     #expect(extendedAttribute("user.rankfs.source", of: "\(directory)/original.jpg") == page)
                     #expect(try board.names(directory).contains("pixiv"))
-                    #expect(
-                        try workplace.run("readlink", "\(directory)/pixiv").lines == ["\(pixiv.path)/works/\(work)"])
+                    #expect(try bridge(directory)?.hasSuffix("/works/\(work)") == true)
                 }
                 let plain = "\(board.path)/works/\(Service.danbooru.landmarks)"
                 #expect(try board.names(plain).contains("pixiv") == false)
                 #expect(access("\(plain)/pixiv", F_OK) == -1)
                 #expect(pixiv.unmount())
                 let orphan = "\(board.path)/works/\(Service.danbooru.landmarks + 17)"
-                #expect(try board.names(orphan).contains("pixiv") == false)
-                #expect(access("\(orphan)/pixiv", F_OK) == -1)
+                #expect(try bridge(orphan)?.hasPrefix(pixiv.path) != true)
             }
         }
 

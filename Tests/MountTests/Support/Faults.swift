@@ -112,6 +112,8 @@ extension FaultKind {
         // Each answer breaks off, but brings something: resumed where it stopped.
         FaultKind("pieces", "\"action\":\"trunc\",\"after\":150000", .right),
         FaultKind("torn", "\"action\":\"rst\",\"after\":150000", .right),
+        // Parts from another place: asked for again in one answer, which is right.
+        FaultKind("rangezero", nil, .right),
     ]
 }
 

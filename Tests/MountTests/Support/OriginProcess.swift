@@ -8,6 +8,8 @@ struct LoggedRequest: Decodable {
     let range: String?
     let bytes: Int64?
     let completed: Bool?
+    /// The scripted fault that spoilt the answer.
+    let fault: String?
     /// Milliseconds since the origin started, when the request came and when its answer had gone.
     let t: Int
     let end: Int

@@ -27,6 +27,13 @@ extension MountSuite {
                 for flag in ["fuse.rankfs", "ro", "nosuid", "nodev", "noexec", "default_permissions"] {
                     #expect(flags.contains(flag), "\(flags)")
                 }
+                // Also where root took the `ro` away.
+                if geteuid() == 0 {
+                    #expect(try workplace.run("mount", "-i", "-o", "remount,rw", mount.path).status == 0)
+                    #expect(mkdir("\(mount.path)/new", 0o755) == -1 && errno == EROFS)
+                    #expect(open("\(mount.path)/CACHEDIR.TAG", O_WRONLY) == -1 && errno == EROFS)
+                    #expect(chmod("\(mount.path)/CACHEDIR.TAG", 0o600) == -1 && errno == EROFS)
+                }
                 // The look by which a desktop shows itself asks for thumbnails, and for nothing where there are none.
                 #expect(mount.unmount())
                 let plain = try Mount(workplace, of: origin, options: ["thumbnails=off"], named: "plain")

@@ -155,7 +155,7 @@ extension MountSuite {
                     "python3", "-c", Self.manager, ranking, "visit:\(daily)", "thumbnail:\(daily)/latest/\(name)",
                 ])
                 #expect(output.lines.last == "busy", "\(output.output)\(output.errors)")
-                #expect(thumbnails(workplace, "large").count == 2)
+                #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == 2 })
                 #expect(origin.downloads.filter { $0.range == nil }.count == 1)
                 // One that is there under one of them is not asked for again.
                 look("\(ranking)/\(daily)/latest")
@@ -165,7 +165,7 @@ extension MountSuite {
                     "python3", "-c", Self.manager, ranking, "visit:\(daily)", "thumbnail:\(daily)/latest/\(other)",
                 ])
                 #expect(second.lines.last == "busy", "\(second.output)\(second.errors)")
-                #expect(thumbnails(workplace, "large").count == Self.shown + 2)
+                #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == Self.shown + 2 })
                 #expect(origin.downloads.filter { $0.range == nil }.count == Self.shown)
             }
         }
@@ -241,7 +241,7 @@ extension MountSuite {
                 #expect(Int(lines[3]) ?? 0 > 1000)
                 let downloads = origin.downloads.dropFirst(pictures).map(\.path)
                 #expect(downloads.first?.contains(service.previews) == true)
-                #expect(thumbnails(workplace, "large").count == 1)
+                #expect(poll(upTo: 60) { thumbnails(workplace, "large").count == 1 })
                 // Who is started by no file manager reads.
                 #expect(try Int(run("thumbnail:\(other)")[0]) ?? 0 > 1000)
                 #expect(thumbnails(workplace, "large").count == 1)

@@ -37,6 +37,23 @@ extension MountSuite {
             }
         }
 
+        @Test func aSearchIsFoundAgainInEverySpelling() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace)
+                let mount = try Mount(workplace, of: origin)
+                let (composed, decomposed) = ("オリジナル", "オリシ\u{3099}ナル")
+                let names = try mount.names("\(mount.path)/search/\(composed)")
+                #expect(names.count > 100)
+                origin.stop()
+                #expect(mount.unmount())
+                let again = try Mount(workplace, of: origin, named: "again")
+                for spelling in [decomposed, composed, decomposed] {
+                    #expect(try again.names("\(again.path)/search/\(spelling)") == names)
+                }
+                #expect(try again.names("\(again.path)/search").map { Array($0.utf8) } == [Array(composed.utf8)])
+            }
+        }
+
         @Test(arguments: [(1001, 5000), (1002, 1), (1004, 0)])
         func anAuthorsWorksAreListedWithFewRequests(author: Int, works: Int) async throws {
             try await withWorkplace { workplace in
@@ -131,7 +148,7 @@ extension MountSuite {
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let names = try mount.names(mount.day())
                 let recent = { (mount: Mount) in
-                    try workplace.run("find", "\(mount.path)/recent", "-type", "l", "-printf", "%f %l\\n").lines
+                    try workplace.run("find", "\(mount.path)/recent", "-type", "f", "-printf", "%f %i %s %T@\\n").lines
                 }
                 for name in names.prefix(3) { _ = try read("\(mount.day())/\(name)").get() }
                 // A look at the beginning is no visit.
@@ -139,22 +156,31 @@ extension MountSuite {
                 let listed = try recent(mount)
                 #expect(listed.count == 3)
                 for (place, name) in names.prefix(3).reversed().enumerated() {
-                    #expect(
-                        listed[place]
-                            == "\(Mount.day)_\(service.daily)_\(name) ../ranking/\(service.daily)/\(Mount.day)/\(name)")
+                    let picture = try workplace.run("find", "\(mount.day())/\(name)", "-printf", "%f %i %s %T@\\n")
+                    #expect(listed[place] == "\(Mount.day)_\(service.daily)_\(picture.lines[0])")
                 }
-                // Looking through it reads all and changes nothing.
+                // Looking through it reads all, and changes nothing; nothing is downloaded behind it.
                 let copies = "\(workplace.directory.path)/recent"
-                try workplace.run("cp", "-rL", "\(mount.path)/recent", copies)
-                #expect(try FileManager.default.contentsOfDirectory(atPath: copies).count == 3)
+                for command in [["cp", "-r"], ["rsync", "-a"], ["cp", "-a"]] {
+                    #expect(try workplace.run(command + ["\(mount.path)/recent/", copies]).status == 0)
+                }
+                let again = try workplace.run("rsync", "-a", "--stats", "\(mount.path)/recent/", copies)
+                #expect(again.output.contains("Number of regular files transferred: 0"), "\(again.output)")
+                for name in names.prefix(3) {
+                    let copy = try read("\(copies)/\(Mount.day)_\(service.daily)_\(name)").get()
+                    #expect(try copy == read("\(mount.path)/recent/\(Mount.day)_\(service.daily)_\(name)").get())
+                    #expect(copy.count > 1000)
+                }
+                // The three that were read, and the one that was looked at.
+                #expect(Set(origin.downloaded).count == 4)
                 #expect(try recent(mount) == listed)
                 _ = try read("\(mount.day())/\(names[0])").get()
-                #expect(try recent(mount)[0].hasSuffix(names[0]))
+                #expect(try recent(mount)[0].hasPrefix("\(Mount.day)_\(service.daily)_\(names[0]) "))
                 #expect(mount.unmount())
-                let again = try Mount(workplace, of: origin, named: "again")
-                #expect(try recent(again).count == 3)
-                #expect(try recent(again)[0].hasSuffix(names[0]))
-                #expect(again.unmount())
+                let later = try Mount(workplace, of: origin, named: "again")
+                #expect(try recent(later).count == 3)
+                #expect(try recent(later)[0].hasPrefix("\(Mount.day)_\(service.daily)_\(names[0]) "))
+                #expect(later.unmount())
                 let off = try Mount(workplace, of: origin, options: ["recent=off"], named: "off")
                 #expect(try !off.names(off.path).contains("recent"))
             }
@@ -166,8 +192,8 @@ extension MountSuite {
                 let origin = try OriginProcess(workplace, service: service)
                 let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
                 let random = "\(mount.path)/random.jpg"
-                let target = { try workplace.run("readlink", random).lines.first ?? "" }
-                #expect(try target() == ".rankfs/nothing-stored.jpg")
+                let shown = { try workplace.run("stat", "-c", "%i", random).lines.first ?? "" }
+                #expect(try shown() == "\(status(of: "\(mount.path)/.rankfs/nothing-stored.jpg").st_ino)")
                 #expect(try read(random).get().starts(with: [0xFF, 0xD8]))
                 let names = try mount.names(mount.day()).prefix(4)
                 for name in names { _ = try read("\(mount.day())/\(name)").get() }
@@ -177,13 +203,19 @@ extension MountSuite {
                 var seen: Set<String> = []
                 var last = ""
                 for _ in 0..<40 {
-                    let now = try target()
+                    let now = try shown()
                     #expect(now != last)
                     last = now
                     seen.insert(now)
                 }
-                #expect(seen == Set(names.map { "ranking/\(service.daily)/\(Mount.day)/\($0)" }))
-                #expect(try read(random).get().count > 1000)
+                #expect(try seen == Set(names.map { try "\(status(of: "\(mount.day())/\($0)").st_ino)" }))
+                // Each program copies one picture whole, whatever the others see.
+                for _ in 0..<8 {
+                    let copy = "\(workplace.directory.path)/random"
+                    #expect(try workplace.run("cp", random, copy).status == 0)
+                    let bytes = try read(copy).get()
+                    #expect(try names.contains { try read("\(mount.day())/\($0)").get() == bytes })
+                }
             }
         }
 
@@ -242,9 +274,13 @@ extension MountSuite {
                 try (line.joined(separator: "\t") + "\n").write(to: session, atomically: true, encoding: .utf8)
                 try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: session.path)
                 let mount = try Mount(workplace, of: origin, options: ["cookies=\(session.path)"])
-                #expect(try workplace.run("readlink", "\(mount.path)/bookmarks").lines == ["users/1000/bookmarks"])
-                let bookmarks = try mount.names("\(mount.path)/bookmarks/")
+                let bookmarks = try mount.names("\(mount.path)/bookmarks")
                 #expect(bookmarks.count > 100)
+                #expect(try bookmarks == mount.names("\(mount.path)/users/1000/bookmarks"))
+                let (own, below) = ("\(mount.path)/bookmarks", "\(mount.path)/users/1000/bookmarks")
+                #expect(try status(of: own).st_ino != status(of: below).st_ino, "a directory has one name")
+                let one = bookmarks[0]
+                #expect(try status(of: "\(own)/\(one)").st_ino == status(of: "\(below)/\(one)").st_ino)
                 let readable = try #require(
                     bookmarks.first {
                         extendedAttribute("user.rankfs.withheld", of: "\(mount.path)/bookmarks/\($0)") == nil

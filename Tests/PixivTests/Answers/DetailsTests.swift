@@ -110,6 +110,13 @@ struct DetailsTests {
             "\"uploadDate\":\"2018-03-14T09:00:00+00:00\"", urls: "{\"regular\":null,\"original\":null}")
         #expect(withheld.work.withheld == "withheld" && withheld.work.picture.isEmpty)
         #expect(withheld.work.uploaded == 1_521_018_000)
+        let hidden = "{\"regular\":null,\"original\":null}"
+        #expect(try details("\"isLoginOnly\":true", urls: hidden).work.withheld == "login_only")
+        #expect(try details("\"isLoginOnly\":true").work.withheld == nil)
+        for urls in [nil, hidden] {
+            let masked = try details("\"locationMask\":true,\"isLoginOnly\":true", urls: urls).work
+            #expect(masked.withheld == "location" && masked.picture.isEmpty)
+        }
     }
 
     @Test("the picture that the service gives to authors without one is none")

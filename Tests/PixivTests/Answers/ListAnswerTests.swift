@@ -102,6 +102,11 @@ struct ListAnswerTests {
             """
         let work = try #require(try page(masked, "1", 1).works.first)
         #expect(work.withheld == "r18" && work.picture.isEmpty && work.author.rawValue == 0)
+        // Without a reason, a stand-in or any address it is withheld all the same.
+        for url in ["null", "\"\"", "\"https://s.pximg.net/common/images/new.png\""] {
+            let bare = try page("{\"id\":6,\"title\":\"-----\",\"isMasked\":true,\"url\":\(url)}", "1", 1)
+            #expect(bare.works.map(\.withheld) == ["withheld"] && bare.unreadable == 0)
+        }
     }
 
     @Test("followed authors: twice told counts once, without a number not at all")

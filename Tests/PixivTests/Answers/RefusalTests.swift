@@ -38,7 +38,7 @@ struct RefusalTests {
     @Test("trouble of the server is passing")
     func trouble() async {
         let plain = FakeService(status: 503, "<html>")
-        if case .unreachable = await ask(plain) {} else { Issue.record("503 is no answer") }
+        if case .troubled = await ask(plain) {} else { Issue.record("503 is no answer") }
         #expect(plain.closings.isEmpty)
         let asking = FakeService(status: 503, headers: [("retry-after", "7")], "<html>")
         #expect(await ask(asking) == .limited(retryAfter: 7))

@@ -24,17 +24,21 @@ import Testing
     }
 
     @Test func theListOfARecordIsWhatIsDecoded() throws {
-        let payload = try Payload("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
+        let payload = try Payload("ajax-illust/Magelon-png-PixivApi-57826890")
         var plain = payload.root["body"] as? [String: Any] ?? payload.root
         plain["seriesNavData"] = ["title": "a series"]
         plain["aiType"] = 2
+        plain["description"] = "some words"
         plain["xRestrict"] = 1
         plain["illustType"] = 1
         plain["pageCount"] = 3
         var masked = plain
         masked["urls"] = (plain["urls"] as? [String: Any])?.mapValues { _ in NSNull() }
+        masked["isLoginOnly"] = true
+        var elsewhere = plain
+        elsewhere["locationMask"] = true
         let id = try #require(plain.text("id").flatMap { Int64($0) })
-        try Self.check(.record, [plain, masked], conditional: ["maskReason"]) {
+        try Self.check(.record, [plain, masked, elsewhere], conditional: ["maskReason"]) {
             let body = try JSONReader.read(bytes($0))
             return (try? WorkAnswers.details(body, of: WorkID(rawValue: id))).map { String(describing: $0) }
         }
@@ -191,10 +195,8 @@ private final class ScriptedService: Sendable {
     init(_ change: (inout Script) -> Void = { _ in }) throws {
         let ranking = try Payload(Payload.daily).root
         let first = try #require((ranking["contents"] as? [[String: Any]])?.first)
-        let payload = try Payload("ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238")
+        let payload = try Payload("ajax-illust/Magelon-png-PixivApi-57826890")
         var record = payload.root["body"] as? [String: Any] ?? payload.root
-        // Newer than the recording.
-        record["aiType"] = 1
         record["id"] = first.int("illust_id").map(String.init)
         let regular = "https://i.pximg.net/img-master/img/\(reference(try #require(first.text("url"))))_master1200.jpg"
         record["urls"] = [

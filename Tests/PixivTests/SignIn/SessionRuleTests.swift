@@ -11,7 +11,7 @@ private let unknown = #"{"error":true,"message":"An unknown error occurred","bod
 private let wrongRequest = #"{"error":true,"message":"不正なリクエストです。","body":[]}"#
 private let fineBody = #"{"error":false,"message":"","body":{"works":[],"total":0}}"#
 private let checkURL =
-    "https://www.pixiv.net/ajax/user/123/illusts/bookmarks?tag=&offset=0&limit=1&rest=show"
+    "https://www.pixiv.net/ajax/user/123/illusts/bookmarks?tag=&offset=0&limit=1&rest=show&lang=en"
 
 @Suite("When the session goes along, and what answers tell of it")
 struct SessionRuleTests {
@@ -21,7 +21,12 @@ struct SessionRuleTests {
     private let bookmarks = "/ajax/user/5/illusts/bookmarks?tag=&offset=0&limit=48&rest=show"
 
     private func script(_ answers: (Int, String)...) -> FakeService {
-        FakeService(answers.map { .success(FakeService.response($0.0, [], Array($0.1.utf8))) })
+        FakeService(answers.map { answer($0.0, $0.1) })
+    }
+
+    /// The same from a service that knows the session.
+    private func knowing(_ answers: (Int, String)...) -> FakeService {
+        FakeService(answers.map { answer($0.0, $0.1, user: "123") })
     }
 
     /// For each request so far, whether the session went along.
@@ -86,6 +91,27 @@ struct SessionRuleTests {
         #expect(carried(service) == [true, false])
     }
 
+    @Test("a complaint of a service that knows the session is none about it", arguments: [400, 401, 403])
+    func complaintOfSomethingElse(status: Int) async {
+        let service = knowing((status, unknown))
+        #expect(await rank(service) != nil)
+        #expect(carried(service) == [true] && keeper.signIn == .signedIn(user))
+    }
+
+    @Test("the language goes along with the session, on every route but that of rankings")
+    func language() async {
+        let service = FakeService([answer(200, fineBody), answer(200, fineBody), answer(200, ranking())])
+        #expect(await askAccount(service) == nil)
+        let source = service.source(session: keeper)
+        _ = try? await source.details(of: WorkID(rawValue: 7), deadline: deadline)
+        #expect(await rank(service) == nil)
+        #expect(service.urls.map { $0.hasSuffix("lang=en") } == [true, true, false])
+        #expect(service.urls[1].hasSuffix("/ajax/illust/7?lang=en") && service.urls[0].hasSuffix("rest=show&lang=en"))
+        let stranger = script((200, fineBody))
+        _ = try? await stranger.source().details(of: WorkID(rawValue: 7), deadline: deadline)
+        #expect(stranger.urls == ["https://www.pixiv.net/ajax/illust/7"])
+    }
+
     @Test("other errors of plain requests say nothing of the session")
     func others() async {
         for (status, body) in [
@@ -115,9 +141,13 @@ struct SessionRuleTests {
         #expect(carried(service) == [true] && keeper.signIn == .signedIn(user))
     }
 
-    @Test("a refusal that names the session ends it without a further request")
+    @Test("a refusal by a service that does not know the session ends it, without a further request")
     func plainRefusal() async {
-        for (status, body) in [(400, unknown), (401, wrongRequest), (403, unknown), (200, unknown)] {
+        let answers = [
+            (400, unknown), (401, wrongRequest), (403, unknown), (200, unknown), (400, wrongRequest),
+            (403, wrongRequest),
+        ]
+        for (status, body) in answers {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             let service = script((status, body))
             let api = WebAPI(
@@ -127,41 +157,22 @@ struct SessionRuleTests {
                 await failure { () async throws(SourceError) in try await api.body(bookmarks, deadline: deadline) }
                     == .needsSignIn)
             #expect(keeper.signIn == .expired(user) && service.requests.count == 1)
+            // From now on nothing is asked.
+            let later = script()
+            #expect(
+                await failure { () async throws(SourceError) in
+                    try await later.source(session: keeper).rankingPage(
+                        restricted, day: day, page: 1, deadline: deadline)
+                } == .needsSignIn)
+            #expect(later.requests.isEmpty)
         }
     }
 
-    @Test("any other refusal is looked into: it may be what was asked for", arguments: [400, 403])
-    func checked(status: Int) async {
-        let refused = script((status, wrongRequest), (status, wrongRequest))
-        #expect(await askAccount(refused) == .needsSignIn)
-        #expect(refused.urls.last == checkURL && carried(refused) == [true, true])
-        #expect(keeper.signIn == .expired(user))
-        // From now on nothing is asked.
-        let later = script()
-        #expect(await askAccount(later) == .needsSignIn)
-        #expect(await rank(later, restricted) == .needsSignIn)
-        #expect(later.requests.isEmpty)
-    }
-
-    @Test("a refusal of something else leaves a good session alone", arguments: [400, 403])
+    @Test("a refusal by a service that knows the session leaves it alone", arguments: [400, 403])
     func notTheSession(status: Int) async {
-        let service = script((status, wrongRequest), (200, fineBody))
+        let service = knowing((status, wrongRequest))
         #expect(isUnreadable(await askAccount(service)))
-        #expect(keeper.signIn == .signedIn(user))
-    }
-
-    @Test("trouble on the way to the check is no verdict")
-    func noVerdict() async {
-        for (answer, expected) in [
-            ((429, ""), SourceError.limited(retryAfter: nil)), ((403, "<html>"), .limited(retryAfter: nil)),
-        ] {
-            let service = script((400, wrongRequest), answer)
-            #expect(await askAccount(service) == expected)
-            #expect(keeper.signIn == .signedIn(user))
-        }
-        let odd = script((400, wrongRequest), (404, wrongRequest))
-        #expect(isUnreadable(await askAccount(odd)))
-        #expect(keeper.signIn == .signedIn(user))
+        #expect(keeper.signIn == .signedIn(user) && service.requests.count == 1)
     }
 
     @Test("rankings for members come with a session")
@@ -171,33 +182,34 @@ struct SessionRuleTests {
         #expect(carried(service) == [true])
     }
 
-    @Test("a refused ranking for members is looked into, in each of the ways seen")
+    @Test("a refused ranking for members says by its header whose fault it is, in each of the ways seen")
     func refusedMembers() async {
-        let answers: [[Result<HTTPResponse, HTTPError>]] = [
-            [answer(403, "{}")], [answer(403, "<html>")], [answer(200, "<html>"), answer(200, "<html>")],
-            [answer(200, ranking(mode: "daily"))], [.failure(.redirectRefused("accounts.pixiv.net"))],
-            [answer(400, wrongRequest)],
+        let answers: [[(Int, String)]] = [
+            [(403, "{}")], [(403, "<html>")], [(200, "<html>"), (200, "<html>")], [(200, ranking(mode: "daily"))],
+            [(400, wrongRequest)],
         ]
-        for beginning in answers {
+        func ask(_ service: FakeService, _ keeper: SessionKeeper) async -> SourceError? {
+            let source = service.source(session: keeper)
+            return await failure { () async throws(SourceError) in
+                try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
+            }
+        }
+        for answers in answers {
             // R-18 is switched off in the account.
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
-            let good = FakeService(beginning + [answer(200, fineBody)])
-            let source = good.source(session: keeper)
-            #expect(
-                await failure { () async throws(SourceError) in
-                    try await source.rankingPage(restricted, day: day, page: 1, deadline: deadline)
-                } == .needsSignIn)
-            #expect(good.urls.last == checkURL && keeper.signIn == .signedIn(user))
+            let good = FakeService(answers.map { answer($0.0, $0.1, user: "123") })
+            #expect(await ask(good, keeper) == .needsSignIn)
+            #expect(good.requests.count == answers.count && keeper.signIn == .signedIn(user))
             #expect(good.closings.isEmpty)
             // The session has run out.
-            let bad = FakeService(beginning + [answer(400, wrongRequest)])
-            let other = bad.source(session: keeper)
-            #expect(
-                await failure { () async throws(SourceError) in
-                    try await other.rankingPage(restricted, day: day, page: 1, deadline: deadline)
-                } == .needsSignIn)
-            #expect(keeper.signIn == .expired(user))
+            let bad = FakeService(answers.map { answer($0.0, $0.1) })
+            #expect(await ask(bad, keeper) == .needsSignIn)
+            #expect(bad.requests.count == answers.count && keeper.signIn == .expired(user))
         }
+        // So it has where the page to sign in comes.
+        let keeper = SessionKeeper(SessionCookie("123_" + secret))
+        #expect(await ask(FakeService([.failure(.redirectRefused("accounts.pixiv.net"))]), keeper) == .needsSignIn)
+        #expect(keeper.signIn == .expired(user))
     }
 
     @Test("a limit is a limit also where only members may look")
@@ -219,6 +231,8 @@ struct SessionRuleTests {
         for (status, body) in [(400, wrongRequest), (401, unknown), (403, unknown), (400, unknown), (200, unknown)] {
             #expect(try await check(script((status, body))) == .refused)
         }
+        // Whatever else is wrong.
+        #expect(try await check(knowing((400, wrongRequest))) == .valid(user))
         for (status, body) in [(404, wrongRequest), (200, wrongRequest), (200, "<html>")] {
             let odd = script((status, body), (status, body))
             #expect(isUnreadable(await failure { () async throws(SourceError) in try await check(odd) }))
@@ -242,7 +256,8 @@ struct SessionRuleTests {
         #expect(SessionAudience(of: "/ranking.php?mode=daily_r18", forMembers: true) == .members)
     }
 
-    private func answer(_ status: Int, _ body: String) -> Result<HTTPResponse, HTTPError> {
-        .success(FakeService.response(status, [], Array(body.utf8)))
+    private func answer(_ status: Int, _ body: String, user: String? = nil) -> Result<HTTPResponse, HTTPError> {
+        let headers = user.map { [(name: "x-userid", value: $0)] } ?? []
+        return .success(FakeService.response(status, headers, Array(body.utf8)))
     }
 }

@@ -152,14 +152,15 @@ import Testing
     }
 
     @Test func ownMountsComeBeforeThoseOfOthers() {
-        func mount(_ path: String, _ type: String, user: Int) -> MountTable.Mount {
-            .init(path: Array(path.utf8), type: type, source: "pixiv", superOptions: ["user_id=\(user)"])
-        }
-        let table = [
-            mount("/a", "fuse.rankfs", user: 1), mount("/b", "fuse.rankfs", user: 2), mount("/c", "ext4", user: 1),
-        ]
-        #expect(FetchCommand.ownMounts(table, user: 1) == ["/a"])
-        #expect(FetchCommand.ownMounts(table, user: 3) == ["/a", "/b"])
+        let lines = [
+            ("/a", "fuse.rankfs", "user_id=1"), ("/b", "fuse.rankfs", "user_id=2,allow_other"),
+            ("/c", "ext4", "user_id=1"),
+            ("/d", "fuse.rankfs", "user_id=2"),
+        ].map { "1 0 0:1 / \($0) ro - \($1) pixiv ro,\($2)\n" }
+        let table = MountTable(text: Array(lines.joined().utf8))
+        #expect(table.mountPoints(of: 1) == ["/a"])
+        #expect(table.mountPoints(of: 2) == ["/b", "/d"])
+        #expect(table.mountPoints(of: 3) == ["/b"], "into the others nobody else may look")
     }
 
     // MARK: Arguments

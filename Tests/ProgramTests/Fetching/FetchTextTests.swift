@@ -143,7 +143,13 @@ import Testing
         var tally = FetchTally()
         tally.opened("a", files: 2)
         tally.opened("b\n", files: 1)
-        tally.opened("empty", files: 0)
+        tally.opened("empty", files: 0, withheld: 2)
+        tally.opened("c", files: 1, withheld: 1)
+        #expect(tally.ended(FetchWork(path: "c/1", group: "c"), { $0.skipped += 1 })?.withheld == 1)
+        #expect(tally.filesDone == 4 && tally.filesKnown == 7)
+        tally = FetchTally()
+        tally.opened("a", files: 2)
+        tally.opened("b\n", files: 1)
         #expect(tally.ended(FetchWork(path: "a/1", group: "a"), { $0.withheld += 1 }) == nil)
         #expect(tally.ended(FetchWork(path: "b/1", group: "b\n"), { $0.failed += 1 }, loss: "why") != nil)
         let group = tally.ended(FetchWork(path: "a/2", group: "a")) {
@@ -193,6 +199,26 @@ import Testing
             #expect(ExportFolder.compare(other, with: one) == .other)
         }
         #expect(ExportFolder.temporaryPath(of: "/a/b/001-ü.jpg") == "/a/b/.001-ü.jpg.part")
+        #expect(ExportFolder.temporaryPath(of: "/a/\u{301}x").utf8.elementsEqual("/a/.\u{301}x.part".utf8))
+    }
+
+    @Test func aNearlyEqualTimeIsAnotherOneWhereTimesAreKept() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "x").path
+        try Data("bytes".utf8).write(to: URL(filePath: path))
+        let times = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
+        #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+        let target = ExportFolder(
+            path: folder.path, sidecars: false, temporaries: TemporaryFiles(), onLackingAttributes: {})
+        var source = try status(path)
+        #expect(target.compare("x", with: source) == .same)
+        for seconds in [998, 999, 1001, 1002] {
+            source.st_mtim.tv_sec = seconds
+            #expect(target.compare("x", with: source) == .other)
+            #expect(try status(path).st_mtim.tv_sec == 1000, "left as it was")
+        }
     }
 
     @Test func temporaryFilesAreOneProcessesAndLeaveNothing() throws {

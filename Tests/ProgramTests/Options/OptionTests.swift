@@ -22,6 +22,7 @@ private let samples: [(name: String, value: String, wrong: String, isSet: @Senda
     ),
     ("min_width", "1200", "-1", { $0.filter.minimumWidth == 1200 }),
     ("orientation", "portrait", "round", { $0.filter.orientation == .portrait }),
+    ("withheld", "show", "maybe", { $0.listsWithheld }),
     ("recent", "off", "maybe", { !$0.notesRecent }),
     ("share", "all", "everything", { $0.sharesAll }),
     ("thumbnails", "off", "large", { !$0.makesThumbnails }),
@@ -139,9 +140,17 @@ private func error(_ work: () throws -> Void) -> ProgramError? {
         #expect(UnknownOption.sentence(for: "topp").contains("did you mean top"))
     }
 
-    @Test func unknownVariablesAreTold() throws {
-        let warnings = try load(environment: ["RANKFS_TOPP": "1", "HOME": "/x", "RANKFS": "y"]).warnings
-        #expect(warnings == ["RANKFS_TOPP is ignored: option topp is unknown; did you mean top?"])
+    @Test func variablesThatNearlyNameAnOptionAreTold() throws {
+        let others = [
+            "HOME": "/x", "RANKFS": "y", "RANKFS_": "", "RANKFS_DIR": "/srv", "RANKFS_UID": "1", "RANKFS_FUZZ": "1",
+        ]
+        let variables = others.merging(["RANKFS_TOPP": "1", "RANKFS_CACHE_SISE": "1G"]) { $1 }
+        #expect(
+            try load(environment: variables).warnings == [
+                "RANKFS_CACHE_SISE is ignored: no option has that name; did you mean RANKFS_CACHE_SIZE?",
+                "RANKFS_TOPP is ignored: no option has that name; did you mean RANKFS_TOP?",
+            ])
+        #expect(try load(environment: others).warnings.isEmpty, "they are other programs'")
     }
 
     @Test func passwordsAreRefusedInPublicAndNeverRepeated() throws {

@@ -27,8 +27,10 @@ import Testing
             looks.watcher(opening: path, below: parent, by: program, now: now)
         }
 
-        func asked(below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant) {
-            looks.asked(below: parent, by: program, now: now)
+        func asked(
+            of path: String, below parent: String?, by program: CallingProgram, now: ContinuousClock.Instant
+        ) {
+            looks.asked(of: path, below: parent, by: program, now: now)
         }
 
         func looked(
@@ -38,16 +40,16 @@ import Testing
         }
 
         func opened(
-            _ path: String, below parent: String?, by program: CallingProgram, isWatched: Bool = false,
-            now: ContinuousClock.Instant
+            _ path: String, below parent: String?, by program: CallingProgram,
+            isWatched: Bool = false, now: ContinuousClock.Instant
         ) -> LookRecognition.Opening {
             looks.opened(path, below: parent, by: program, isWatched: isWatched, now: now)
         }
 
         func awaited(_ program: CallingProgram) { looks.awaited(program) }
 
-        func closed(below parent: String?, now: ContinuousClock.Instant) {
-            looks.closed(below: parent, now: now)
+        func closed(_ path: String, below parent: String?, now: ContinuousClock.Instant) {
+            looks.closed(path, below: parent, now: now)
         }
 
         func isGlancing(at path: String, _ program: CallingProgram) -> Bool { looks.isGlancing(at: path, program) }
@@ -89,6 +91,7 @@ import Testing
             #expect(looks.opened(day(number), below: parent, by: nautilus, now: after(time)) == .count)
             #expect(looks.isGlancing(at: day(number), nautilus))
             #expect(!looks.looked(in: day(number), by: nautilus, now: after(time + 0.1)))
+            looks.closed(day(number), below: parent, now: after(time + 0.2))
         }
         let visit = go(looks, to: day(3), below: parent, nautilus, at: 12, isLookedUp: false)
         #expect(visit.opening == .visit)
@@ -114,7 +117,7 @@ import Testing
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(2.1)) == .count)
-        looks.closed(below: parent, now: after(2.1))
+        looks.closed(day(1), below: parent, now: after(2.1))
         // A copy of the directory.
         #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(4.2)) == .ordinary)
         // Nor is anything below another directory.
@@ -128,13 +131,32 @@ import Testing
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
         #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(1)) == .count)
-        looks.closed(below: parent, now: after(30))
+        looks.closed(day(1), below: parent, now: after(30))
         #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(31.9)) == .count)
-        looks.closed(below: parent, now: after(60))
-        looks.closed(below: parent, now: after(60))
+        looks.closed(day(2), below: parent, now: after(60))
+        looks.closed(day(2), below: parent, now: after(60))
         #expect(looks.opened(day(3), below: parent, by: nautilus, now: after(61)) == .count)
         // One that is never closed is forgotten in the end.
         #expect(looks.opened(day(4), below: parent, by: nautilus, now: after(182)) == .ordinary)
+    }
+
+    @Test func oneIsCountedAfterTheOtherAndEachOnce() {
+        let looks = Recognition()
+        _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
+        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(1)) == .count)
+        // The properties of another one meanwhile, for which all attributes are read.
+        #expect(looks.opened(day(2), below: parent, by: nautilus, now: after(1.1)) == .ordinary)
+        // What else is closed ends no count.
+        looks.closed(day(2), below: parent, now: after(1.2))
+        #expect(looks.opened(day(3), below: parent, by: nautilus, now: after(1.25)) == .ordinary)
+        looks.closed(day(1), below: parent, now: after(1.3))
+        // And of the one that has just been counted.
+        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(1.4)) == .ordinary)
+        #expect(looks.opened(day(4), below: parent, by: nautilus, now: after(1.5)) == .count)
+        looks.closed(day(4), below: parent, now: after(1.6))
+        // The window comes back.
+        _ = go(looks, to: parent, below: "ranking", nautilus, at: 2)
+        #expect(looks.opened(day(3), below: parent, by: nautilus, now: after(2.5)) == .count)
     }
 
     @Test func theFreeSpaceOfChildrenBeginsARoundWhereTheParentIsNotOpenedAgain() {
@@ -143,16 +165,19 @@ import Testing
         _ = go(looks, to: parent, below: "ranking", caja, at: 0)
         _ = go(looks, to: day(7), below: parent, caja, at: 10)
         // Back: the parent is shown from memory.
-        for _ in 1...7 { looks.asked(below: parent, by: caja, now: after(20)) }
+        for number in 1...7 { looks.asked(of: day(number), below: parent, by: caja, now: after(20)) }
         for number in 1...6 {
             #expect(looks.opened(day(number), below: parent, by: caja, now: after(20.1)) == .count)
-            looks.closed(below: parent, now: after(20.2))
+            looks.closed(day(number), below: parent, now: after(20.2))
         }
         // df(1) and backups ask, too.
-        looks.asked(below: parent, by: shell, now: after(30))
+        looks.asked(of: day(1), below: parent, by: shell, now: after(30))
         #expect(looks.opened(day(1), below: parent, by: shell, now: after(30)) == .ordinary)
         #expect(looks.opened(day(1), below: parent, by: caja, now: after(30)) == .ordinary)
-        looks.asked(below: nil, by: caja, now: after(31))
+        looks.asked(of: "", below: nil, by: caja, now: after(31))
+        // Properties ask for the free space of one, and read all of it.
+        for time in [40.0, 40.1] { looks.asked(of: day(2), below: parent, by: caja, now: after(time)) }
+        #expect(looks.opened(day(2), below: parent, by: caja, now: after(40.2)) == .ordinary)
     }
 
     @Test func programsThatAreNoFileManagersAreNeverRefused() {
@@ -205,7 +230,7 @@ import Testing
                 looks.watcher(opening: day(number), below: parent, by: worker, now: after(time)) == dolphin.process)
             #expect(looks.opened(day(number), below: parent, by: worker, now: after(time)) == .preview)
             #expect(!looks.looked(in: day(number), isListed: false, by: worker, now: after(time)))
-            looks.closed(below: parent, now: after(time))
+            looks.closed(day(number), below: parent, now: after(time))
         }
         let listing = looks.opened(day(4), below: parent, by: worker, isWatched: true, now: after(4))
         #expect(!listing.isGlance)

@@ -79,6 +79,10 @@ import Testing
         #expect(told == count, sourceLocation: place)
     }
 
+    private func makeThumbnails() async {
+        for index in 0..<Self.count { await transport.waitForRequest(at: index).respond(body: preview) }
+    }
+
     private func lookup(_ bench: Workbench, _ inode: UInt64, _ rank: Int) async -> Answer {
         await bench.lookup(inode, Array(Workbench.name(rank).utf8))
     }
@@ -99,20 +103,13 @@ import Testing
             }
             await clock.waitForSleepers(1)
             #expect(transport.requests.isEmpty)
-            async let look = bench.lookup(inode, Array(".hidden".utf8))
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
             // What it is told of from now on has its thumbnails.
-            for index in 0..<TreeLimits.toldToWatchers + 1 {
-                await transport.waitForRequest(at: index).respond(body: preview)
-            }
-            let request = await transport.waitForRequest(at: TreeLimits.toldToWatchers + 1)
+            await transport.waitForRequest(at: 0)
             let wasTold = isTold.withLock { $0 }
             #expect(!wasTold)
-            request.respond(body: preview)
+            await makeThumbnails()
             #expect(await further.value.isTold)
-            for index in TreeLimits.toldToWatchers + 2..<Self.count {
-                await transport.waitForRequest(at: index).respond(body: preview)
-            }
-            #expect(await look.isAbsent)
         }
     }
 
@@ -125,33 +122,38 @@ import Testing
         }
     }
 
-    /// Of a name that the kernel knows nothing is asked, so it is not told.
-    @Test func whatTheKernelKnowsIsListedWithItsThumbnailsOnly() async throws {
+    /// Semantics: "Looking is cheap".
+    ///
+    /// Of a name that the kernel knows nothing is asked, and an empty window is worse than one without thumbnails.
+    @Test func namesAreListedAtOnce() async throws {
         try await withDay(isKnown: true) { bench, inode in
-            guard case .opened(let handle, _, _, false) = await bench.openDirectory(inode) else {
-                Issue.record("the kernel may tell by itself what it keeps")
-                return
-            }
-            @Sendable func read(_ told: Int) async -> Int {
-                let answer = await bench.readDirectory(inode, handle, Int64(DirectoryView.dots + told), size: 1 << 16)
-                guard case .directory(let entries) = answer else { return -1 }
-                return entries.count
-            }
-            let (few, first) = (TreeLimits.toldToWatchers, await read(-DirectoryView.dots))
-            #expect(first == DirectoryView.dots + few)
-            async let next = read(few)
+            let entries = try await bench.list(inode, size: 1 << 16)
+            #expect(entries.count == DirectoryView.dots + Self.count)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
+            #expect(try await bench.list(inode, size: 1 << 16).count == DirectoryView.dots + Self.count)
+            await makeThumbnails()
+        }
+    }
+
+    /// Semantics: "Looking is cheap".
+    @Test func onlyWhatAWindowShowsFirstWaitsAndTwoSecondsInAll() async throws {
+        try await withDay { bench, inode in
+            try await expectTold(TreeLimits.toldToWatchers, bench, inode)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
+            await transport.waitForRequest(at: 0)
+            #expect(await lookup(bench, inode, TreeLimits.heldUp + 1).isTold)
+            #expect(clock.sleeperCount == 0)
+            let first = Task { await self.lookup(bench, inode, TreeLimits.heldUp) }
             await clock.waitForSleepers(1)
-            clock.advance(by: TreeLimits.announcement)
-            #expect(await next == 1)
-            async let further = read(few + 1)
-            await clock.waitForSleepers(1)
-            async let look = bench.lookup(inode, Array(".hidden".utf8))
-            for index in 0...few + 1 { await transport.waitForRequest(at: index).respond(body: preview) }
-            #expect(await further >= 1)
-            for index in few + 2..<Self.count { await transport.waitForRequest(at: index).respond(body: preview) }
-            #expect(await look.isAbsent)
-            #expect(await read(few + 2) == Self.count - few - 2)
-            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+            clock.advance(by: .seconds(1))
+            let second = Task { await self.lookup(bench, inode, TreeLimits.heldUp - 1) }
+            await clock.waitForSleepers(2)
+            clock.advance(by: TreeLimits.visit - .seconds(1))
+            #expect(await first.value.isTold)
+            #expect(await second.value.isTold)
+            #expect(await lookup(bench, inode, 1).isTold)
+            #expect(clock.sleeperCount == 0)
+            await makeThumbnails()
         }
     }
 
@@ -182,12 +184,5 @@ import Testing
             #expect(await lookup(bench, inode, Self.count).isTold)
             #expect(clock.sleeperCount == 0 && transport.requests.isEmpty)
         }
-    }
-}
-
-extension Answer {
-    /// Whether a name was answered with what it stands for.
-    fileprivate var isTold: Bool {
-        if case .entry = self { true } else { false }
     }
 }

@@ -78,7 +78,7 @@ import Testing
                 Issue.record("not there")
                 return
             }
-            #expect(month.permissions == 0o500)
+            #expect(month.permissions == 0o700)
             let link = try await bench.stat("\(path)/2024-05-01").inode
             #expect(await bench.readLink(link) == .link("../../../../ranking/daily_r18/2024-05-01"))
             try await Workbench.$caller.withValue(Caller(user: 1001, group: 1000, process: 1)) { () async throws in

@@ -27,6 +27,48 @@ import Testing
         }
     }
 
+    /// Semantics: "Authors, searches and what was seen".
+    @Test func aRewoundDirectoryShowsWhatIsThereAtThatMoment() async throws {
+        try await Workbench.with { bench in
+            let inode = try await bench.stat("search").inode
+            guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else {
+                Issue.record("not opened")
+                return
+            }
+            func names(from offset: Int64) async -> [String] {
+                guard case .directory(let entries) = await bench.readDirectory(inode, handle, offset) else { return [] }
+                return entries.map { String(decoding: $0.name, as: UTF8.self) }
+            }
+            #expect(await names(from: 0) == [".", ".."])
+            _ = try await bench.names("search/sea")
+            #expect(await names(from: 2) == [], "it goes on in the old list")
+            #expect(await names(from: 0) == [".", "..", "sea"])
+            _ = try await bench.names("search/sun")
+            #expect(await names(from: 2) == ["sea"])
+            #expect(await names(from: 0) == [".", "..", "sea", "sun"])
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+        }
+    }
+
+    @Test func everySpellingIsADirectoryOfItsOwn() async throws {
+        let parent = "search"
+        try await Workbench.with { bench in
+            let spellings = ["ガンダム", "カ\u{3099}ンタ\u{3099}ム"]
+            let inodes = try await [
+                bench.stat("\(parent)/\(spellings[0])").inode, bench.stat("\(parent)/\(spellings[1])").inode,
+            ]
+            #expect(inodes[0] != inodes[1])
+            #expect(bench.fileSystem.inodes.node(inodes[1])?.path.name.utf8.elementsEqual(spellings[1].utf8) == true)
+            // No name that is listed is longer than one that can be looked up.
+            let growing = Array(String(repeating: "\u{958}", count: 40).utf8)
+            let answer = await bench.lookup(try await bench.stat(parent).inode, growing)
+            guard case .absent = answer else {
+                Issue.record("\(answer)")
+                return
+            }
+        }
+    }
+
     @Test func theFirstPageComesBeforeTheOthers() async throws {
         try await Workbench.with { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(120))
@@ -78,7 +120,7 @@ import Testing
     }
 
     @Test func attributesComeAlongOnlyWhereTheyAreKnown() async throws {
-        try await Workbench.with { bench in
+        try await Workbench.with(Workbench.Wishes(listsWithheld: true)) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(5, withheld: [4]))
             let known = try await bench.stat("\(day)/\(Workbench.name(2))")
             let inode = try await bench.stat(day).inode
@@ -105,7 +147,7 @@ import Testing
     }
 
     @Test func forgettingEverythingReturnsToTheRoot() async throws {
-        try await Workbench.with { bench in
+        try await Workbench.with(Workbench.Wishes(listsWithheld: true)) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(20, withheld: Set(1...20)))
             var counts: [UInt64: UInt64] = [:]
             func count(_ path: String) async {

@@ -83,7 +83,7 @@ import Testing
             bench.source.setFailure(.offline)
             #expect(
                 try await bench.names("works/77")
-                    == [".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "ugoira.zip"])
+                    == [".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "ugoira.gif", "ugoira.zip"])
             #expect(try await bench.names("users/11") == [".", "..", "profile.json", "avatar.jpg"])
         }
     }

@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func aDayThatIsBeingOpenedIsListed(isThere: Bool) async throws {
+        try await Workbench.with { bench in
+            // Long ago: no recent one.
+            if isThere { bench.source.setRanking(.daily, Day(ordinal: 18_000), Workbench.entries(3)) }
+            let (typed, name) = (try await bench.stat("ranking/daily/2019-04-14").inode, "2019-04-14")
+            #expect(try await !bench.names("ranking/daily").contains(name), "looked up, not opened")
+            bench.source.hold(from: 0)
+            async let opened = bench.openDirectory(typed)
+            await bench.source.waitForQuestions(1)
+            #expect(try await bench.names("ranking/daily").contains(name))
+            #expect(try await !bench.names("ranking/weekly").contains(name))
+            bench.source.letPagesCome()
+            _ = await opened
+            #expect(try await bench.names("ranking/daily").contains(name) == isThere)
+        }
+    }
+
     @Test func whatTheOwnerReadIsListedForNobodyElse() async throws {
         var wishes = Workbench.Wishes()
         wishes.keepsOwners = true

@@ -7,8 +7,14 @@ import Testing
 /// What `random.jpg` shows to whom, and for how long.
 @Suite struct RandomChoicesTests {
     private let start = ContinuousClock.now
-    private let first = RandomChoices.Choice(picture: nil, path: "a")
-    private let second = RandomChoices.Choice(picture: nil, path: "b")
+    private let first = Self.choice(1)
+    private let second = Self.choice(2)
+
+    private static func choice(_ work: Int64) -> RandomChoices.Choice {
+        RandomChoices.Choice(
+            picture: PictureID(work: WorkID(rawValue: work), page: 0, rendition: .regular, uploaded: 1),
+            listing: .search("x"))
+    }
 
     @Test func aProgramAndThoseThatItStartsSeeOnePicture() {
         var choices = RandomChoices()

@@ -65,16 +65,31 @@ import Testing
         }
     }
 
-    @Test func recentNamesLeadToThePictures() async throws {
-        try await Workbench.with { bench in
+    /// Semantics: "Authors, searches and what was seen": the same inodes, newest first, asked of nobody.
+    @Test func recentNamesAreFurtherNamesOfThePictures() async throws {
+        try await Workbench.with { bench async throws in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
             for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
-            #expect(
-                try await bench.names("recent") == [".", ".."] + [3, 2, 1].map(recentName))
-            let link = try await bench.stat("recent/\(recentName(2))")
-            #expect(await bench.readLink(link.inode) == .link("../\(path(2))"))
-            #expect(link.size == "../\(path(2))".utf8.count && link.modified == Workbench.now)
+            let names = [".", ".."] + [3, 2, 1].map(recentName)
+            #expect(try await bench.names("recent") == names)
+            let picture = try await bench.stat(path(2))
+            #expect(try await bench.stat("recent/\(recentName(2))") == picture)
+            #expect(picture.kind == .file && picture.modified < Workbench.now, "the time of upload")
+            guard case .entry(let directory, _, _) = await bench.lookup(InodeTable.root, Array("recent".utf8)),
+                case .entry(_, let lifetime, _) = await bench.lookup(directory.inode, Array(recentName(2).utf8))
+            else { throw Errno.ENOENT }
+            #expect(lifetime == .zero, "the kernel asks at each open")
             #expect(await bench.walk("recent/\(recentName(4))").isAbsent)
+            let asked = bench.source.asked
+            bench.catalog.listings.drop()
+            #expect(try await bench.names("recent") == names)
+            #expect(try await bench.names("works") == [".", "..", "1001", "1002", "1003"])
+            #expect(bench.source.asked == asked)
+            // What no listing has any more is no longer there.
+            bench.catalog.listings.forget(.ranking(.daily, Workbench.day))
+            #expect(try await bench.names("recent") == [".", ".."])
+            #expect(await bench.walk("recent/\(recentName(2))").isAbsent)
+            #expect(bench.source.asked == asked)
         }
         var quiet = Workbench.Wishes()
         quiet.notesRecent = false
@@ -87,45 +102,57 @@ import Testing
 
     private func recentName(_ rank: Int) -> String { "2024-05-01_daily_\(Workbench.name(rank))" }
 
+    /// Semantics: "Preload", of which there is none here, and that what is read here is not read anew.
     @Test func lookingThroughWhatWasReadMovesNothing() async throws {
-        try await Workbench.with { bench in
-            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
-            for rank in 1...3 { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
+        try await Workbench.with(preload: 2) { bench in
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(9))
+            for rank in [1, 4, 9] { _ = try await bench.contents(try await bench.stat(path(rank)).inode) }
+            // With the two behind each.
+            await bench.waitUntilStored(1001, 1002, 1003, 1004, 1005, 1006, 1009)
             let names = try await bench.names("recent")
-            for rank in [1, 2] {
-                _ = await bench.readLink(try await bench.stat("recent/\(recentName(rank))").inode)
-                _ = try await bench.contents(try await bench.stat(path(rank)).inode)
+            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
+            for entry in listing.entries { _ = bench.cache.evict(entry.picture, openers: 0) }
+            func downloads() -> Int { bench.host.asked.count { !$0.hasPrefix("HEAD") } }
+            let before = downloads()
+            for rank in [1, 4, 1] {
+                _ = try await bench.contents(try await bench.stat("recent/\(recentName(rank))").inode)
             }
             #expect(try await bench.names("recent") == names)
-            // Another program reads it where it is.
-            try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: 9_000_001)) {
-                _ = try await bench.contents(try await bench.stat(path(1)).inode)
+            _ = try await bench.contents(try await bench.stat("random.jpg").inode)
+            #expect(downloads() == before + 2, "nothing is downloaded ahead")
+            // It is read where it is, by the same program or another one.
+            for program in [1, 9_000_001] as [Int32] {
+                try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: program)) {
+                    _ = try await bench.contents(try await bench.stat(path(program == 1 ? 4 : 1)).inode)
+                }
             }
-            #expect(try await bench.names("recent") == [".", ".."] + [1, 3, 2].map(recentName))
+            #expect(try await bench.names("recent") == [".", ".."] + [1, 4, 9].map(recentName))
         }
     }
 
     // MARK: - random.jpg
 
-    /// Where the link leads for a program, of which each number is one.
-    private func target(_ bench: Workbench, for program: Int32) async throws -> Answer {
+    /// What it is for a program, of which each number is one.
+    private func random(_ bench: Workbench, for program: Int32) async throws -> UInt64 {
         try await Workbench.$caller.withValue(Caller(user: 1000, group: 1000, process: 9_000_000 + program)) {
-            await bench.readLink(try await bench.stat("random.jpg").inode)
+            try await bench.stat("random.jpg").inode
         }
     }
+
+    private func inode(_ bench: Workbench, _ path: String) async throws -> UInt64 { try await bench.stat(path).inode }
 
     @Test func randomIsNeverTheSameTwiceAndAlwaysThere() async throws {
         let film = try Film(count: 2)
         // A program's choice lasts some seconds, which pass on a busy machine.
         let start = ContinuousClock.now
         try await Workbench.with(Workbench.Wishes(monotonicNow: { start })) { bench in
-            #expect(try await target(bench, for: 0) == .link(".rankfs/nothing-stored.jpg"))
-            _ = try await bench.stat(".rankfs/nothing-stored.jpg")
+            let standIn = try await inode(bench, ".rankfs/nothing-stored.jpg")
+            #expect(try await random(bench, for: 0) == standIn)
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(4))
             bench.add(film)
             _ = try await bench.contents(try await bench.stat("works/77/ugoira.zip").inode)
             _ = try await bench.contents(try await bench.stat("works/77/ugoira.webp").inode)
-            #expect(try await target(bench, for: 0) == .link(".rankfs/nothing-stored.jpg"), "archives are no pictures")
+            #expect(try await random(bench, for: 0) == standIn, "archives are no pictures")
             func store(_ rank: Int) async throws {
                 _ = try await bench.contents(try await bench.stat(path(rank)).inode)
                 let work = Workbench.work(1000 + Int64(rank))
@@ -135,48 +162,21 @@ import Testing
             }
             try await store(2)
             for program in 0..<3 as Range<Int32> {
-                #expect(try await target(bench, for: program) == .link(path(2)), "the only one")
+                #expect(try await random(bench, for: program) == inode(bench, path(2)), "the only one")
             }
             try await store(3)
             try await store(4)
-            var last = Answer.link(path(2))
-            var seen: Set<String> = []
+            var last = try await inode(bench, path(2))
+            var seen: Set<UInt64> = []
             for program in 10..<70 as Range<Int32> {
-                let next = try await target(bench, for: program)
+                let next = try await random(bench, for: program)
                 #expect(next != last)
-                #expect(try await target(bench, for: program) == next, "a program sees one")
-                guard case .link(let target) = next else { break }
-                seen.insert(target)
+                #expect(try await random(bench, for: program) == next, "a program sees one")
+                seen.insert(next)
                 last = next
             }
-            #expect(seen == [path(2), path(3), path(4)])
-            for target in seen { _ = try await bench.stat(target) }
+            #expect(try await seen == [inode(bench, path(2)), inode(bench, path(3)), inode(bench, path(4))])
             #expect(bench.source.asked.filter { $0.hasPrefix("daily") }.count == 1)
-        }
-    }
-
-    /// NFS servers refuse links whose length is another one than `stat` told.
-    @Test func theLengthThatStatTellsIsThatOfTheNextTarget() async throws {
-        try await Workbench.with { bench in
-            let titles = ["a", "bb", "cccc", "dddddddd"]
-            var entries = Workbench.entries(titles.count)
-            for (index, title) in titles.enumerated() { entries[index].work.title = title }
-            bench.source.setRanking(.daily, Workbench.day, entries)
-            func isTrue() async throws -> Bool {
-                let link = try await bench.stat("random.jpg")
-                let again = try await bench.stat("random.jpg")
-                guard case .link(let target) = await bench.readLink(link.inode) else { return false }
-                return link.size == target.utf8.count && again.size == link.size
-            }
-            #expect(try await isTrue(), "nothing is stored")
-            let listing = try await bench.catalog.listings.open(.ranking(.daily, Workbench.day))
-            for entry in listing.entries { try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture) }
-            for program in 0..<20 as Range<Int32> {
-                let isTrue = try await Workbench.$caller.withValue(
-                    Caller(user: 1000, group: 1000, process: 9_000_000 + program)
-                ) { try await isTrue() }
-                #expect(isTrue)
-            }
         }
     }
 
@@ -196,12 +196,9 @@ import Testing
                 try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
             }
             bench.catalog.listings.forget(.search("x"))
-            var seen: Set<String> = []
-            for program in 0..<40 as Range<Int32> {
-                guard case .link(let target) = try await target(bench, for: program) else { break }
-                seen.insert(target)
-            }
-            #expect(seen == [path(1), path(3)])
+            var seen: Set<UInt64> = []
+            for program in 0..<40 as Range<Int32> { seen.insert(try await random(bench, for: program)) }
+            #expect(try await seen == [inode(bench, path(1)), inode(bench, path(3))])
         }
     }
 
@@ -215,7 +212,9 @@ import Testing
                 try await bench.cache.keep([0xFF, 0xD8, 0xFF, 0xD9], as: entry.picture)
             }
             bench.catalog.listings.forget(.search("x"))
-            for program in 0..<5 as Range<Int32> { #expect(try await target(bench, for: program) == .link(path(1))) }
+            for program in 0..<5 as Range<Int32> {
+                #expect(try await random(bench, for: program) == inode(bench, path(1)))
+            }
         }
     }
 

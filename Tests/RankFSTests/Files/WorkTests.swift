@@ -29,7 +29,10 @@ import Testing
             #expect(document["caption"] as? String == "Words — “ü”")
             #expect(document["pages"] as? [String] == ["p0.png", "p1.png"])
             #expect(bench.source.asked == ["details 9", "originals 9"])
-            for name in ["ugoira.zip", "ugoira.mkv", "ugoira.webp", "p2.png", "p0.jpg", "folder.jpg", "9-Title 9.jpg"] {
+            for name in [
+                "ugoira.zip", "ugoira.mkv", "ugoira.webp", "ugoira.gif", "p2.png", "p0.jpg", "folder.jpg",
+                "9-Title 9.jpg",
+            ] {
                 #expect(await bench.walk("works/9/\(name)").isAbsent, "\(name)")
             }
             for name in ["0", "x", "09", ".hidden"] { #expect(await bench.walk("works/\(name)").isAbsent) }
@@ -42,7 +45,7 @@ import Testing
             bench.add(film)
             #expect(
                 try await bench.names("works/77") == [
-                    ".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "p0.png", "ugoira.zip",
+                    ".", "..", "info.json", "ugoira.mkv", "ugoira.webp", "ugoira.gif", "p0.png", "ugoira.zip",
                 ])
             let archive = try await bench.stat("works/77/ugoira.zip")
             #expect(try await bench.contents(archive.inode) == film.archive)
@@ -121,20 +124,22 @@ import Testing
         }
     }
 
-    @Test func webPIsMadeOnceForEverybodyAndStored() async throws {
+    @Test(arguments: [Rendition.webp, .gif])
+    func whatIsEncodedIsMadeOnceForEverybodyAndStored(rendition: Rendition) async throws {
         let film = try Film(count: 3)
+        let name = "works/77/ugoira.\(rendition.rawValue)"
         try await Workbench.with { bench in
             bench.add(film)
             let listing = try await bench.catalog.listings.open(.work(film.work))
-            let inode = try await bench.stat("works/77/ugoira.webp").inode
-            let expected = try AnimatedWebP.encode(delays: film.record.frames.map(\.delay), bound: 1 << 20) {
-                film.frames[$0]
-            }
+            let inode = try await bench.stat(name).inode
+            let expected = try AnimatedPicture.encode(
+                as: rendition == .gif ? .gif : .webP, delays: film.record.frames.map(\.delay), bound: 1 << 20
+            ) { film.frames[$0] }
             let askers = (0..<8).map { _ in Task { try await bench.contents(inode) } }
             for asker in askers { #expect(try await asker.value == expected) }
-            #expect(try await bench.stat("works/77/ugoira.webp").size == expected.count)
+            #expect(try await bench.stat(name).size == expected.count)
             #expect(bench.host.downloads == ["GET 77"])
-            let picture = try #require(AnimationFiles.picture(.webp, in: listing))
+            let picture = try #require(AnimationFiles.picture(rendition, in: listing))
             #expect(bench.cache.storedSize(of: picture) == Int64(expected.count))
             // Without the archive and the network nothing can be made: what is served is what was stored.
             let archive = try #require(listing.entries.last).picture
@@ -143,7 +148,7 @@ import Testing
             bench.host.setManner(.unreachable)
             let again = try await bench.contents(inode)
             #expect(again == expected)
-            #expect(try await bench.stat("works/77/ugoira.webp").size == expected.count)
+            #expect(try await bench.stat(name).size == expected.count)
         }
     }
 
@@ -173,11 +178,35 @@ import Testing
 
     // MARK: - Broken archives
 
+    /// Whatever is read, one wrong HEAD costs one error.
+    @Test(arguments: [
+        "users/11/avatar.jpg", "works/77/p0.png", "works/77/ugoira.zip", "works/77/ugoira.mkv", "works/77/ugoira.webp",
+        "ranking/daily/2024-05-01/001-Title 1001.jpg",
+    ])
+    func aSizeThatTurnedOutWrongIsDoubted(path: String) async throws {
+        let film = try Film(count: 3)
+        try await Workbench.with { bench in
+            bench.add(film)
+            bench.source.setRanking(.daily, Workbench.day, Workbench.entries(3))
+            bench.source.setAuthor(UserID(rawValue: 11), [Workbench.work(1001)])
+            bench.source.set { $0.avatar = "11.jpg" }
+            bench.host.setManner(.headLying)
+            switch await bench.walk(path) {
+            case .entry(let wrong, _, _):
+                await #expect(throws: (any Error).self) { try await bench.contents(wrong.inode) }
+            case let answer: #expect(answer == .failure(.EIO))
+            }
+            let right = try await bench.stat(path)
+            #expect(try await bench.contents(right.inode).count == Int(right.size))
+            #expect(bench.fileSystem.figures.handles == 0)
+        }
+    }
+
     enum Fault: CaseIterable, Sendable {
         case lacksAFrame, directoryLies, noEndRecord, overlap, notAPicture
     }
 
-    @Test(arguments: Fault.allCases, ["ugoira.mkv", "ugoira.webp"])
+    @Test(arguments: Fault.allCases, ["ugoira.mkv", "ugoira.webp", "ugoira.gif"])
     func aBrokenArchiveIsAnErrorWithASentence(fault: Fault, name: String) async throws {
         let film = try Film(count: 3)
         var bytes = film.archive

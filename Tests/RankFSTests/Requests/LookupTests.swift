@@ -74,7 +74,7 @@ import Testing
         try await Workbench.with { bench in
             let attributes = try await bench.stat(day)
             #expect(attributes.kind == .directory)
-            #expect(attributes.permissions == 0o555)
+            #expect(attributes.permissions == 0o755)
             #expect(attributes.links == 2)
             #expect(attributes.user == 1000 && attributes.group == 100)
             #expect(attributes.modified == 1_714_618_800, "2024-05-02 12:00 in Japan")

@@ -10,6 +10,8 @@ final class PictureHost: Transport {
         case withoutLengths
         /// Bodies are shorter than HEAD said.
         case lying
+        /// HEAD tells more bytes than there are.
+        case headLying
         case unreachable
         /// Answers wait until `answerHeld`, or for ever.
         case holding
@@ -172,6 +174,7 @@ final class PictureHost: Transport {
         case .serving, .cutting: break
         case .announcing(let less): whole.removeLast(less)
         case .withoutLengths: hasLength = false
+        case .headLying: if sent.request.method == .head { whole += Array(repeating: 0, count: 1000) }
         case .lying: if sent.request.method == .get { whole.removeLast(5000) }
         case .unreachable: return sent.finish(.failure(.unreachable("no route to host")))
         case .holding: return
@@ -179,7 +182,10 @@ final class PictureHost: Transport {
             status = code
             whole = []
         }
-        var headers = [(name: "content-type", value: "image/jpeg")]
+        let type =
+            sent.request.url.hasSuffix(".png")
+            ? "image/png" : sent.request.url.hasSuffix(".zip") ? "application/zip" : "image/jpeg"
+        var headers = [(name: "content-type", value: type)]
         if let version { headers.append((name: "last-modified", value: version)) }
         var body = whole[...]
         if let range = sent.request.range, hasLength, status == 200 {

@@ -78,8 +78,10 @@ extension Workbench {
     }
 
     /// Opens, reads in pieces as the kernel does, and closes.
-    func contents(_ inode: UInt64, piece: Int = 131_072) async throws -> [UInt8] {
-        guard case .opened(let handle, _, _, _) = await open(inode) else { throw Missing(path: "inode \(inode)") }
+    func contents(_ inode: UInt64, piece: Int = 131_072, flags: Int32 = O_RDONLY) async throws -> [UInt8] {
+        guard case .opened(let handle, _, _, _) = await open(inode, flags: flags) else {
+            throw Missing(path: "inode \(inode)")
+        }
         defer { fileSystem.release(ReleaseRequest(inode: inode, handle: handle)) }
         var bytes: [UInt8] = []
         while true {
@@ -184,6 +186,11 @@ extension Answer {
     /// A value of an extended attribute as text.
     var text: String? {
         if case .extendedAttribute(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+    }
+
+    /// Whether a name was answered with what it stands for.
+    var isTold: Bool {
+        if case .entry = self { true } else { false }
     }
 
     /// Whether a name was answered as absent.

@@ -55,6 +55,7 @@ final class Workbench: Sendable {
         var preload = 0
         var view = ListingView(rendition: .regular)
         var notesRecent = true
+        var listsWithheld = false
         var isOffline = false
         var budget: Int64 = 1 << 30
         var keepsOwners = false
@@ -91,6 +92,7 @@ final class Workbench: Sendable {
             version: "1.2.3\n", report: { line in lines.all.withLock { $0.append(line) } },
             invalidate: { inode in lines.invalidated.withLock { $0.append(inode) } }, now: now)
         configuration.notesRecent = wishes.notesRecent
+        configuration.listsWithheld = wishes.listsWithheld
         configuration.keepsOwners = wishes.keepsOwners
         configuration.isOffline = wishes.isOffline
         if let now = wishes.monotonicNow { configuration.monotonicNow = now }

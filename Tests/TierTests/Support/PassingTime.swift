@@ -4,7 +4,7 @@ extension ManualClock {
     /// Steps between which everybody who can go on does.
     private static let turns = 40
 
-    /// Lets time pass, while somebody waits for that, until some task is done.
+    /// Lets time pass, while somebody waits for that, until some task is done; then it stands still again.
     func passing<Value: Sendable>(
         by step: Duration = .milliseconds(25), _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -15,7 +15,9 @@ extension ManualClock {
                 if sleeperCount > 0 { advance(by: step) }
             }
         }
-        defer { driver.cancel() }
-        return try await task.value
+        let result = await task.result
+        driver.cancel()
+        await driver.value
+        return try result.get()
     }
 }

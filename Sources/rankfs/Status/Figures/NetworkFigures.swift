@@ -11,6 +11,8 @@ extension StatusDocument {
         var closedUntil: Int64?
         /// Unix seconds until which the image host asked to be left alone.
         var imageHostClosedUntil: Int64?
+        /// Unix seconds until which a host is not asked because something in front of it turns programs away.
+        var turnedAwayUntil: Int64?
         /// API requests a second once the tokens are spent.
         var rate: Double?
         var requests: Requests
@@ -35,18 +37,27 @@ extension StatusDocument.NetworkFigures {
     init(_ parts: Parts) {
         let transfers = parts.transport.transferCounts
         let gate = parts.gate.state
+        let pauses = parts.hosts.pauses
+        let fronts = pauses.filter { $0.value.front != nil }
+        var troubles = parts.health.troubles.map {
+            StatusDocument.Trouble(since: $0.since, message: $0.sentence)
+        }
+        for (host, pause) in fronts.sorted(by: { $0.key < $1.key }) {
+            troubles.append(StatusDocument.Trouble(since: pause.began, message: parts.frontSentence(host, pause)))
+        }
         self.init(
             activeTransfers: transfers.active, queuedTransfers: transfers.queued,
             tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
-            imageHostClosedUntil: parts.imageHosts.closedUntil.values.max(), rate: parts.rate,
+            imageHostClosedUntil: pauses.values.filter { $0.front == nil }.map(\.end).max(),
+            turnedAwayUntil: fronts.values.map(\.end).max(), rate: parts.rate,
             requests: StatusDocument.Requests(parts.transport.requestCounts), offline: parts.isOffline,
             metered: parts.meter.isMetered,
-            troubles: parts.health.troubles.map { .init(since: $0.since, message: $0.sentence) })
+            troubles: troubles)
     }
 
     /// Unix seconds of the end of the last cool-down.
     var opensAgain: Int64? {
-        [closedUntil, imageHostClosedUntil].compactMap(\.self).max()
+        [closedUntil, imageHostClosedUntil, turnedAwayUntil].compactMap(\.self).max()
     }
 
     /// Who still wants no requests at a moment, in Unix seconds, and until when.
@@ -72,6 +83,7 @@ extension StatusDocument.NetworkFigures {
                 [
                     .init(left(closedUntil), [("host", "api")]),
                     .init(left(imageHostClosedUntil), [("host", "images")]),
+                    .init(left(turnedAwayUntil), [("host", "front")]),
                 ]),
         ]
     }

@@ -1,0 +1,245 @@
+package import HTTP
+package import Rankings
+
+/// Answers of a service as they may be shown to others: their shape, with everything in them that is somebody's taken out.
+///
+/// A text is kept only where it cannot be about a person: names of fields, words of the source's own vocabulary, dates, numbers, and what
+/// of an address is none of these goes. Every other word is another one, the same for the same word in all answers of a
+/// recording, with what stands between words left as it is, so that what a decoder stumbled over is still there. Of pictures only length,
+/// beginning and end are kept, of other bodies the names of their tags.
+package struct AnswerRecording: Sendable {
+    /// Hosts that addresses may name, in lower case.
+    private let hosts: Set<String>
+    /// Words of the service's own addresses.
+    private let vocabulary: Set<String>
+    private var words: [String: Int] = [:]
+    private var people: [Int64: Int64] = [:]
+
+    /// - Parameters:
+    ///   - description: Of the service, whose hosts and formats are no secret.
+    ///   - vocabulary: Words of its addresses.
+    package init(_ description: SourceDescription, vocabulary: Set<String>) {
+        hosts = description.access.hosts
+        self.vocabulary = vocabulary.union(description.fileExtensions)
+    }
+
+    /// What is kept of a request and its answer, as a document.
+    ///
+    /// - Parameters:
+    ///   - request: As it was sent: its method, range, path and query are kept, none of its headers.
+    ///   - result: What came.
+    /// - Returns: The document.
+    package mutating func document(of request: HTTPRequest, _ result: Result<HTTPResponse, HTTPError>) -> JSONText {
+        let target = request.url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
+        let asked: [(String, JSONText?)] = [
+            ("method", .text(request.method.rawValue)), ("target", .text(address(String(target)))),
+            ("range", request.range.map { .text("\($0.first)-\($0.last.map(String.init) ?? "")") }),
+        ]
+        switch result {
+        case .failure(let error): return .object(asked + [("failure", .text(error.briefly))])
+        case .success(let response):
+            let headers = Self.headers.compactMap { name in response.head[name].map { (name, $0) } }
+            let told: [(String, JSONText?)] = [
+                ("status", .integer(Int64(response.head.status))), ("protocol", .text(response.head.version)),
+                ("headers", .object(headers.map { ($0.0, .text(Self.isPlain($0.1) ? $0.1 : masked($0.1))) })),
+                ("body", body(response)),
+            ]
+            return .object(asked + told)
+        }
+    }
+
+    /// Headers that are about the answer alone.
+    private static let headers = [
+        "content-type", "content-length", "content-range", "accept-ranges", "last-modified", "cache-control", "date",
+        "age", "retry-after", "server", "cf-mitigated",
+    ]
+
+    /// What headers are made of that name nobody: `text/html; charset=utf-8`, `bytes 0-65535/891947`.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.count <= 80 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "@") }
+    }
+
+    private mutating func body(_ response: HTTPResponse) -> JSONText {
+        let bytes = response.body
+        if let json = try? JSONReader.read(bytes) { return JSONText(redacted(json)) }
+        let isText = response.head["content-type"]?.hasPrefix("text/") == true
+        guard isText else {
+            return .object([
+                ("bytes", .integer(Int64(bytes.count))), ("begins", .text(Self.hex(bytes.prefix(Self.edge)))),
+                ("ends", .text(Self.hex(bytes.suffix(Self.edge)))),
+            ])
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return .object([
+            ("bytes", .integer(Int64(bytes.count))), ("tags", .text(Self.tags(of: text))),
+            ("marks", .list(Self.marks.filter { text.contains($0) }.map { .text($0) })),
+        ])
+    }
+
+    /// Bytes at both ends of what is no text: what formats and their ends are known by.
+    private static let edge = 16
+    /// By which pages of what stands in front of services are known.
+    private static let marks = [
+        "_cf_chl_opt", "jschl-answer", "captcha-bypass", "Just a moment", "Access denied", "Access blocked",
+        "/ddos-guard/js-challenge/",
+    ]
+    /// Characters of a page's tags that are kept.
+    private static let longestPage = 4096
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// The names of a page's tags, one after the other: `html head title /title`.
+    private static func tags(of page: String) -> String {
+        let names = page.split(separator: "<").dropFirst().compactMap { part -> String? in
+            let name = part.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "/") }
+            return name.isEmpty || name.utf8.count > 12 ? nil : name.lowercased()
+        }
+        return String(names.joined(separator: " ").prefix(longestPage))
+    }
+
+    // MARK: - JSON
+
+    /// The same value with everything that is somebody's replaced.
+    package mutating func redacted(_ value: JSON) -> JSON { redacted(value, of: "", isTop: true) }
+
+    private mutating func redacted(_ value: JSON, of field: String, isTop: Bool = false) -> JSON {
+        switch value {
+        case .string(let text): .string(self.text(text, of: field, isTop: isTop))
+        case .integer(let number): .integer(Self.isPersons(field) ? person(number) : number)
+        case .array(let elements): .array(elements.map { redacted($0, of: field) })
+        case .object(let members): .object(redacted(members, of: field, isTop: isTop))
+        case .null, .bool, .real: value
+        }
+    }
+
+    private mutating func redacted(_ members: [JSON.Member], of field: String, isTop: Bool) -> [JSON.Member] {
+        // The kinds of tags by name: a list, whatever it looks like.
+        let isList = field == Self.list && members.allSatisfy { $0.value.text != nil }
+        return members.map { member in
+            let name =
+                if let number = Int64(member.name) {
+                    Self.isPersons(field) ? String(person(number)) : member.name
+                } else if isList || !Self.isField(member.name) { masked(member.name) } else { member.name }
+            return JSON.Member(
+                name: name,
+                value: redacted(
+                    member.value, of: isList ? "type" : member.name, isTop: isTop && member.value.members.isEmpty))
+        }
+    }
+
+    /// The field that some services list by name.
+    private static let list = "tags"
+    /// Fields whose number is a person's, by a part of their name.
+    private static let persons = ["user", "author", "creator", "uploader", "approver", "updater", "artist", "account"]
+    /// Fields whose one word is the service's own.
+    private static let enumerations: Set<String> = [
+        "illust_type", "mask_reason", "maskReason", "rating", "status", "file_ext", "mime_type", "type", "seriesType",
+    ]
+    /// The same at the top of an answer.
+    private static let topEnumerations: Set<String> = ["mode", "content"]
+    /// Fields at the top with what a service says of a refusal.
+    private static let refusals: Set<String> = ["message", "error", "reason"]
+
+    /// Whether a name may be one of a field, which its service chose: letters and digits of ASCII, in a few words.
+    private static func isField(_ name: String) -> Bool {
+        name.utf8.count <= 40 && name.utf8.allSatisfy { isWordByte($0) }
+    }
+
+    private static func isPersons(_ field: String) -> Bool {
+        let field = field.lowercased()
+        return persons.contains { field.contains($0) } && !field.hasSuffix("count")
+    }
+
+    private mutating func text(_ text: String, of field: String, isTop: Bool) -> String {
+        if let number = Int64(text) { return Self.isPersons(field) ? String(person(number)) : text }
+        if text.hasPrefix("https://") || text.hasPrefix("http://") { return address(text) }
+        if Self.isMoment(text) || Self.isDigest(text) { return text }
+        let isWord = text.utf8.count <= 24 && text.utf8.allSatisfy { Self.isWordByte($0) || "/-".utf8.contains($0) }
+        if isWord, Self.enumerations.contains(field) || isTop && Self.topEnumerations.contains(field) { return text }
+        if isTop, Self.refusals.contains(field), !text.contains("@") {
+            return String(text.map { $0.isNumber ? "0" : $0 })
+        }
+        return masked(text)
+    }
+
+    /// Digits with what stands between them in dates, times and sizes.
+    private static func isMoment(_ text: String) -> Bool {
+        text.utf8.count <= 40
+            && text.unicodeScalars.allSatisfy { ("0"..."9").contains($0) || "-:+./ TZ".unicodeScalars.contains($0) }
+    }
+
+    private static func isDigest(_ text: some StringProtocol) -> Bool {
+        text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
+    // MARK: - Words
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || byte == UInt8(ascii: "_")
+    }
+
+    /// The first number that stands for a person: above those that services have given out.
+    private static let nobody: Int64 = 990_000_001
+
+    /// Another number for a person; small ones stand for nobody.
+    private mutating func person(_ number: Int64) -> Int64 {
+        guard number > 1 else { return number }
+        let other = people[number] ?? Self.nobody + Int64(people.count)
+        people[number] = other
+        return other
+    }
+
+    /// Another word for a word, the same each time.
+    private mutating func word(_ word: some StringProtocol) -> String {
+        guard !word.isEmpty else { return "" }
+        let number = words[String(word)] ?? words.count + 1
+        words[String(word)] = number
+        return "w\(number)"
+    }
+
+    /// The text with other words; what is neither a letter nor a digit stays.
+    private mutating func masked(_ text: String, keeping: (Substring) -> Bool = { _ in false }) -> String {
+        var masked = ""
+        var rest = text.unicodeScalars[...]
+        while let first = rest.first {
+            let isWord = Self.isOfWord(first)
+            let part = rest.prefix { Self.isOfWord($0) == isWord }
+            let plain = Substring(part)
+            masked += !isWord || keeping(plain) ? String(plain) : word(plain)
+            rest = rest.dropFirst(part.count)
+        }
+        return masked
+    }
+
+    private static func isOfWord(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return isWordByte(UInt8(truncatingIfNeeded: scalar.value)) }
+        // Blanks and what turns the direction of writing are what decoders stumble over; all else may be a name.
+        return !scalar.properties.isWhitespace && scalar.properties.generalCategory != .format
+    }
+
+    // MARK: - Addresses
+
+    /// An address without what names a work's tags or a person: a host that is listed, numbers, digests and words of the vocabulary.
+    private mutating func address(_ text: String) -> String {
+        let scheme = ["https://", "http://"].first { text.hasPrefix($0) } ?? ""
+        let host = scheme.isEmpty ? "" : String(text.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" })
+        let path = PercentCoding.decode(String(text.dropFirst(scheme.count + host.count)))
+        let vocabulary = vocabulary
+        // Whoever's picture or page it is, its numbers are theirs.
+        let isPicture = vocabulary.contains(String(path.split(separator: ".").last ?? ""))
+        let isPersons = !scheme.isEmpty && !isPicture || path.contains("user")
+        let isKnown = scheme.isEmpty || hosts.contains(host.lowercased())
+        let shown = masked(path) { part in
+            let pieces = part.split(separator: "_", omittingEmptySubsequences: false)
+            return pieces.allSatisfy { piece in
+                if Self.isDigest(piece) { return isKnown }
+                let isNumber = piece.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: "x") }
+                let isPage = piece.hasPrefix("p") && piece.dropFirst().utf8.allSatisfy { (48...57).contains($0) }
+                return !isPersons && isKnown && (isNumber || isPage || vocabulary.contains(String(piece)))
+            }
+        }
+        return scheme + (isKnown ? host : host.isEmpty ? "" : "\(word(host)).invalid") + shown
+    }
+}

@@ -1,0 +1,102 @@
+import Digests
+import HTTP
+import Posix
+import Rankings
+import Sourcing
+import Synchronization
+
+/// What is said of hosts that something stands in front of which turns programs away.
+enum FrontTexts {
+    /// Why a host is not asked, and what helps there.
+    ///
+    /// - Parameters:
+    ///   - host: With its port, as in `HostPause`s.
+    ///   - pause: One with a front.
+    ///   - source: Whose host it is.
+    ///   - page: Where a person opens the service.
+    ///   - now: Unix seconds.
+    /// - Returns: A sentence without its stop.
+    static func sentence(_ host: String, _ pause: HostPause, source: SourceName, page: String, now: Int64) -> String {
+        let host = LogText.escaped(host)
+        let left =
+            pause.end > now
+            ? "is not asked for another \(StatusCommand.duration(pause.end - now))" : "is asked once as a trial"
+        let meanwhile = "so that it \(left) and only what is stored can be read"
+        switch pause.front?.refusal {
+        case .block:
+            return
+                "what stands in front of \(host) refuses this network, by every family of addresses, \(meanwhile); no "
+                + "cookie helps: try another network, or do without a VPN or proxy"
+        case .challenge where source.plugIn.accounts != nil:
+            return
+                "\(host) lets nobody in without a check that only browsers pass, \(meanwhile); open \(page) in a browser "
+                + "on this machine, and if it shows a check, pass it, set the option user_agent to exactly that browser's "
+                + "and give its cookies to `rankfs login cookies.txt` (they last for half an hour, and may not help); if it "
+                + "shows none, try another network"
+        default:
+            return
+                "\(host) takes this program for one that it lets in only after a browser's check, \(meanwhile); set the "
+                + "option user_agent to another name of your own with an address to write to, never a browser's, or try "
+                + "another network"
+        }
+    }
+}
+
+/// What hosts are asked with, as the files have it at this moment: the option user_agent and the session.
+///
+/// A mount follows the configuration file in this one thing, so that who is turned away for a name need not mount again.
+///
+/// ## Concurrency
+///
+/// Any thread may call; one mutex guards all. Each question looks at the files' metadata (a few microseconds).
+final class FollowedMeans: Sendable {
+    private struct State {
+        var stamp: SessionFile.Stamp?
+        var agent: String?
+    }
+
+    private let path: String?
+    private let places: [SessionPlace]
+    /// The option, where the file does not have it: a command line or a variable counts before any file.
+    private let fixed: String?
+    /// What the transport names itself anyway.
+    private let initial: String?
+    private let standard: String
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - agent: The option as the mount was made with it.
+    ///   - standard: What holds without the option.
+    ///   - path: The configuration file.
+    ///   - places: Where a session may be.
+    init(agent: String?, standard: String, path: String?, places: [SessionPlace]) {
+        let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
+        fixed = agent != nil && agent != path.flatMap(Self.agent) ? agent : nil
+        initial = agent
+        self.standard = standard
+        self.path = path
+        self.places = places
+        state = Mutex(State(stamp: stamp, agent: agent))
+    }
+
+    func look() -> AskingMeans {
+        let session = places.lazy.compactMap { try? SessionFile.stamp(of: $0.path).get() }.first
+        let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
+        let agent = state.withLock { state in
+            if fixed == nil, let path, stamp != state.stamp {
+                state = State(stamp: stamp, agent: Self.agent(in: path))
+            }
+            return state.agent
+        }
+        let mark = XXH3.hash128("\(agent ?? "")\n\(session.map { "\($0)" } ?? "")")
+        return AskingMeans(userAgent: agent == initial ? nil : agent ?? standard, mark: XXH3.hex(mark.high))
+    }
+
+    /// The option in a configuration file; nil if it is not there or cannot be read.
+    private static func agent(in path: String) -> String? {
+        guard let bytes = try? LocalFiles.read(path, limit: ConfigurationFile.longest),
+            let lines = try? ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
+        else { return nil }
+        return lines.last { $0.name == "user_agent" }.flatMap { try? ValueParsers.headerText($0.value) }
+    }
+}

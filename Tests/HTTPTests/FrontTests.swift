@@ -1,0 +1,203 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+/// Answers as fronts send them (doors of `rankfs-origin` have the same marks).
+private let challenge: [(name: String, value: String)] = [
+    ("server", "cloudflare"), ("content-type", "text/html; charset=UTF-8"), ("cf-mitigated", "challenge"),
+]
+private let page: [(name: String, value: String)] = [("server", "cloudflare"), ("content-type", "text/html")]
+
+@Suite("FrontPage")
+struct FrontPageTests {
+    private func refusal(
+        _ status: Int, _ headers: [(name: String, value: String)], _ text: String = ""
+    ) -> FrontRefusal? {
+        HTTPResponse(head: HTTPHead(status: status, headers: headers), body: Array(text.utf8)).frontRefusal
+    }
+
+    @Test(arguments: [200, 403, 429, 503]) func theHeaderCountsWhateverTheStatus(status: Int) {
+        #expect(refusal(status, challenge) == .challenge)
+        #expect(refusal(status, [("cf-mitigated", "Challenge")]) == .challenge)
+    }
+
+    @Test(arguments: [403, 429, 503]) func olderPagesAreToldByTheirMarks(status: Int) {
+        for mark in ["window._cf_chl_opt={", "<form id=\"jschl-answer\">", "name=\"captcha-bypass\""] {
+            #expect(refusal(status, page, "<html>\(mark)</html>") == .challenge)
+            #expect(refusal(status, [("content-type", "text/html")], "<html>\(mark)</html>") == nil, "no front")
+        }
+        let guarded: [(name: String, value: String)] = [("server", "ddos-guard"), ("content-type", "text/html")]
+        #expect(refusal(status, guarded, "<script src=\"/.well-known/ddos-guard/js-challenge/\">") == .challenge)
+        #expect(refusal(status, guarded, "<html>") == (status == 403 ? .challenge : nil))
+    }
+
+    @Test func aBlockIsNoChallenge() {
+        for text in ["<div id=\"cf-error-details\">", "error code: 1020", "<h1>Access denied</h1>", "Access blocked"] {
+            #expect(refusal(403, page, text) == .block)
+            #expect(refusal(429, page, text) == nil, "a limit")
+        }
+    }
+
+    @Test func whatTheServiceItselfSaysIsItsOwn() {
+        let json: [(name: String, value: String)] = [("server", "cloudflare"), ("content-type", "application/json")]
+        #expect(refusal(403, json, "{\"error\":true,\"message\":\"access denied\"}") == nil)
+        #expect(refusal(404, page, "_cf_chl_opt") == nil)
+        #expect(refusal(200, page, "_cf_chl_opt access denied") == nil)
+        #expect(refusal(403, page, "<html>pixiv <script src=\"/cdn-cgi/challenge-platform/x\"></html>") == nil)
+    }
+}
+
+@Suite("A front before hosts", .timeLimit(.minutes(1)))
+struct FrontStopTests {
+    private let clock = ManualClock()
+    private let inner = HeldTransport()
+    private let told = Told()
+
+    private final class Told: Sendable {
+        let news = Mutex<[CoolDownTransport.News]>([])
+        let pauses = Mutex<[String: HostPause]>([:])
+        let means = Mutex(AskingMeans(mark: "a"))
+    }
+
+    private func door(_ pauses: [String: HostPause] = [:]) -> CoolDownTransport {
+        let (clock, start, told) = (clock, clock.now, told)
+        return CoolDownTransport(
+            inner, pauses: pauses, wallClock: { 1000 + (clock.now - start).components.seconds },
+            time: TimeSource(clock), means: { told.means.withLock { $0 } },
+            explain: { host, pause in "\(host) \(pause.front?.refusal.rawValue ?? "") until \(pause.end)" },
+            tell: { news, pauses in
+                told.news.withLock { $0.append(news) }
+                told.pauses.withLock { $0 = pauses }
+            })
+    }
+
+    private func ask(
+        _ door: CoolDownTransport, _ host: String = "api.example", purpose: RequestPurpose = .api, seconds: Int64 = 15
+    ) -> Recorder {
+        let recorder = Recorder()
+        _ = door.start(
+            HTTPRequest(
+                url: "https://\(host)/x", transferClass: .metadata,
+                deadline: clock.now.advanced(by: .seconds(seconds)), bodyLimit: 1 << 20, purpose: purpose),
+            sink: recorder)
+        return recorder
+    }
+
+    private func isTurnedAway(_ recorder: Recorder) async -> String? {
+        if case .failure(.turnedAway(let reason)) = await recorder.end().result { reason } else { nil }
+    }
+
+    @Test(arguments: [403, 429, 503], [RequestPurpose.api, .size])
+    func aChallengeEndsEverythingAtThatHost(status: Int, purpose: RequestPurpose) async {
+        let door = door()
+        let recorders = (0..<3).map { _ in ask(door, purpose: purpose) }
+        let other = ask(door, "pictures.example", purpose: .picture)
+        let held = await inner.waitForRequests(4)
+        #expect(held[0].head(status, challenge) == false, "its text is of no interest")
+        held[0].fail(.cancelled)
+        #expect(held[1].isCancelled && held[2].isCancelled && !held[3].isCancelled)
+        for request in held[1...2] { request.fail(.cancelled) }
+        for recorder in recorders { #expect(await isTurnedAway(recorder) == "api.example challenged until 2800") }
+        // Nobody asks for half an hour, and other hosts go on.
+        for _ in 0..<5 { #expect(await isTurnedAway(ask(door, purpose: purpose)) != nil) }
+        held[3].respond(status: 200)
+        #expect(await other.end().head?.status == 200)
+        #expect(inner.requests.count == 4)
+        #expect(told.news.withLock { $0 } == [.turnedAway("api.example challenged until 2800")])
+        #expect(door.pauses["api.example"]?.end == 2800)
+    }
+
+    @Test func thePausesDoubleWithOneProbeEach() async {
+        let door = door()
+        var end: Int64 = 1000
+        for (index, pause) in [1800, 3600, 7200, 14400, 21600, 21600].enumerated() as EnumeratedSequence<[Int64]> {
+            let probe = ask(door, seconds: 100_000)
+            let second = ask(door, seconds: 100_000)
+            let held = await inner.waitForRequest(at: index == 0 ? 0 : index + 1)
+            #expect(inner.requests.count == (index == 0 ? 2 : index + 2), "the others wait for the probe")
+            held.respond(status: 403, headers: challenge)
+            if index == 0 { await inner.waitForRequest(at: 1).fail(.cancelled) }
+            end += pause
+            #expect(door.pauses["api.example"]?.end == end)
+            _ = (probe, second)
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(pause))
+        }
+        await inner.waitForRequest(at: 7).respond(status: 404)
+        #expect(told.news.withLock { $0.last } == .letIn(host: "api.example"))
+        #expect(told.pauses.withLock { $0 }.isEmpty && door.pauses.isEmpty)
+    }
+
+    @Test func aPauseOutlivesARestartAndEndsWithOtherMeans() async {
+        let stop = FrontStop(refusal: .challenge, step: 1, mark: "a")
+        let door = door(["api.example": HostPause(end: 2000, front: stop)])
+        #expect(await isTurnedAway(ask(door)) == "api.example challenged until 2000")
+        #expect(await isTurnedAway(ask(door, purpose: .picture)) != nil)
+        told.means.withLock { $0 = AskingMeans(userAgent: "Mine/1.0", mark: "b") }
+        let probe = ask(door)
+        let waiting = ask(door)
+        let held = await inner.waitForRequest(at: 0)
+        #expect(held.request.headers == ["User-Agent: Mine/1.0"] && inner.requests.count == 1)
+        held.respond(status: 403, headers: challenge)
+        #expect(await isTurnedAway(probe) == "api.example challenged until 8200")
+        #expect(await isTurnedAway(waiting) != nil)
+        #expect(inner.requests.count == 1)
+        #expect(told.pauses.withLock { $0["api.example"]?.front } == FrontStop(refusal: .challenge, step: 2, mark: "b"))
+    }
+
+    /// What an answer turns out to be only by its text is shown to nobody before that.
+    @Test func aPageWithoutTheHeaderIsReadFirst() async {
+        let door = door()
+        let own = ask(door)
+        await inner.waitForRequest(at: 0).respond(status: 403, headers: page, body: Array("<html>R-18".utf8))
+        let answer = await own.end()
+        #expect(answer.head?.status == 403 && answer.body == Array("<html>R-18".utf8))
+        let old = ask(door)
+        await inner.waitForRequest(at: 1).respond(status: 503, headers: page, body: Array("_cf_chl_opt".utf8))
+        #expect(await isTurnedAway(old) != nil)
+        #expect(old.record.head == nil)
+    }
+
+    @Test(arguments: [true, false]) func aBlockIsTriedOverTheOtherFamilyOnce(letsIn: Bool) async {
+        let door = door()
+        let (first, second) = (ask(door), ask(door))
+        let held = await inner.waitForRequests(2)
+        var head = HTTPHead(status: 403, headers: page)
+        head.family = .ipv6
+        held[0].respond(head, body: Array("error code: 1020".utf8))
+        held[1].fail(.cancelled)
+        let trial = await inner.waitForRequest(at: 2)
+        #expect(trial.request.family == .ipv4 && inner.requests.count == 3)
+        if letsIn {
+            trial.respond(status: 200)
+            let last = await inner.waitForRequest(at: 3)
+            #expect(last.request.family == .ipv4)
+            last.respond(status: 200)
+            for recorder in [first, second] { #expect(await recorder.end().head?.status == 200) }
+            #expect(told.news.withLock { $0 }.isEmpty)
+        } else {
+            trial.fail(.unreachable("no such address"))
+            for recorder in [first, second] {
+                #expect(await isTurnedAway(recorder) == "api.example blocked until 2800")
+            }
+            #expect(inner.requests.count == 3)
+        }
+    }
+
+    /// A download under way is ended too, with the reason.
+    @Test func whatHasBegunToArriveIsEndedWithTheReason() async {
+        let door = door()
+        let picture = ask(door, purpose: .picture)
+        let held = await inner.waitForRequest(at: 0)
+        #expect(held.head(200))
+        #expect(held.body([1, 2, 3]))
+        _ = ask(door)
+        await inner.waitForRequest(at: 1).respond(status: 403, headers: challenge)
+        #expect(held.isCancelled)
+        held.fail(.cancelled)
+        #expect(await isTurnedAway(picture) != nil)
+        #expect(inner.requests.count == 2)
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import HTTP
+import Rankings
+import Sourcing
+import Testing
+
+@testable import Origin
+@testable import rankfs
+
+/// What `rankfs doctor --service --record` keeps: over every recorded answer there is, and what the embedded origin says.
+@Suite(.timeLimit(.minutes(2))) struct RecordingTests {
+    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    struct Answer: Sendable, CustomTestStringConvertible {
+        let source: String
+        let name: String
+        let bytes: [UInt8]
+        var testDescription: String { name }
+    }
+
+    private static func recorded() -> [Answer] {
+        ["PixivTests", "BooruTests"].flatMap { target -> [Answer] in
+            let folder = tests.appending(path: "\(target)/Payloads")
+            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects ?? []
+            return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "json" }.compactMap { file in
+                guard let bytes = try? Array(Data(contentsOf: file)) else { return nil }
+                let kind = file.deletingLastPathComponent().lastPathComponent
+                let source = target == "PixivTests" ? "pixiv" : kind == "danbooru" ? "danbooru" : "yandere"
+                return Answer(source: source, name: "\(kind)/\(file.lastPathComponent)", bytes: bytes)
+            }
+        }
+    }
+
+    private static func served() throws -> [Answer] {
+        let asked: [(Service, String, [String])] = [
+            (
+                .pixiv, "pixiv",
+                [
+                    "/ranking.php?format=json&mode=daily&p=1", "/ajax/illust/900600006", "/ajax/illust/900600006/pages",
+                    "/ajax/user/1001?full=1", "/ajax/user/1001/profile/all", "/ajax/illust/5",
+                    "/ajax/search/artworks/%E9%A2%A8%E6%99%AF?p=1", "/ajax/user/1000/illusts/bookmarks?limit=9",
+                ]
+            ),
+            (.danbooru, "danbooru", ["/posts.json?tags=date:2024-04-30&limit=50"]),
+            (.yandere, "yandere", ["/post.json?api_version=2&include_tags=1&tags=date:2024-04-30&limit=50"]),
+        ]
+        var answers: [Answer] = []
+        for (service, source, paths) in asked {
+            let origin = try OriginService(OriginServer.Configuration(service: service) { 1_714_600_000 })
+            for path in paths {
+                let request = Request(
+                    method: "GET", target: path, session: source == "pixiv" ? "1000_visitorsecret" : nil)
+                guard case .bytes(let bytes) = origin.answer(request).body else { continue }
+                answers.append(Answer(source: source, name: path, bytes: bytes))
+            }
+        }
+        return answers
+    }
+
+    private typealias Service = OriginServer.Service
+
+    private func recording(_ source: String) throws -> AnswerRecording {
+        let plugIn = try #require(SourceRegistry.all.first { $0.description.name == source })
+        return AnswerRecording(plugIn.description, vocabulary: plugIn.vocabulary)
+    }
+
+    @Test func nothingOfAnybodyIsInARecordedAnswer() throws {
+        let answers = try Self.recorded() + Self.served()
+        #expect(answers.count > 40)
+        for answer in answers {
+            guard let before = try? JSONReader.read(answer.bytes) else { continue }
+            var recording = try recording(answer.source)
+            let after = recording.redacted(before)
+            let shown = JSONText(after).line
+            expectSameShape(before, after, answer.name)
+            var own = Set<String>()
+            collect(before, field: "", into: &own)
+            for text in own where Self.contains(shown, text) { Issue.record("\(answer.name) still says \(text)") }
+            for pattern in [#"[\w.]+@[\w.]+\.[a-z]{2}"#, #"\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"#, "PHPSESSID"] {
+                #expect(shown.range(of: pattern, options: .regularExpression) == nil, "\(answer.name): \(pattern)")
+            }
+        }
+    }
+
+    /// As a word of its own: the number of a user may be a part of another number.
+    private static func contains(_ text: String, _ part: String) -> Bool {
+        var rest = text[...]
+        while let found = rest.range(of: part) {
+            let isInside = { (character: Character?) in
+                character.map { $0.isLetter || $0.isNumber || $0 == "_" } ?? false
+            }
+            let before = found.lowerBound > text.startIndex ? text[text.index(before: found.lowerBound)] : nil
+            let after = found.upperBound < text.endIndex ? text[found.upperBound] : nil
+            if !isInside(before), !isInside(after) { return true }
+            rest = text[found.upperBound...]
+        }
+        return false
+    }
+
+    /// Whatever these fields hold is somebody's: what people wrote, and who they are.
+    private static let written: Set<String> = [
+        "title", "user_name", "userName", "userAccount", "name", "comment", "userComment", "description", "illustTitle",
+        "illustComment", "tags", "tag", "romaji", "tag_string", "tag_string_artist", "tag_string_character",
+        "tag_string_copyright", "tag_string_general", "author", "uploader_name", "source", "alt", "caption", "webpage",
+        "illust_series_title", "translation", "tag_translation",
+    ]
+    private static let numbered: Set<String> = [
+        "user_id", "userId", "authorId", "uploader_id", "creator_id", "approver_id", "illust_series_user_id",
+    ]
+    /// Short and common words that fields of the service's own have too.
+    private static let common: Set<String> = [
+        "original", "illust", "manga", "image", "sample", "artist", "general", "character", "copyright", "meta",
+        "style",
+        "circle", "tags", "true", "false", "null", "https", "http", "title", "name", "user", "description", "comment",
+        "daily", "page", "jpeg", "width", "height", "status", "rating", "score", "preview", "pixiv", "twitter",
+    ]
+
+    private func collect(_ value: JSON, field: String, into own: inout Set<String>) {
+        switch value {
+        case .string(let text):
+            if Self.numbered.contains(field), (Int64(text) ?? 0) > 1000 { own.insert(text) }
+            guard Self.written.contains(field) else { return }
+            let words = text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+            own.formUnion(
+                words.map(String.init).filter { word in
+                    word.count > 3 && Int64(word) == nil && !Self.common.contains(word.lowercased())
+                        && !word.allSatisfy(\.isHexDigit)
+                })
+        case .integer(let number): if Self.numbered.contains(field), number > 1000 { own.insert(String(number)) }
+        case .array(let elements): for element in elements { collect(element, field: field, into: &own) }
+        case .object(let members):
+            for member in members {
+                let isNested = ["tags", "translation"].contains(field) && !member.value.members.isEmpty
+                collect(member.value, field: isNested ? "" : member.name, into: &own)
+            }
+        case .null, .bool, .real: break
+        }
+    }
+
+    private func expectSameShape(_ before: JSON, _ after: JSON, _ name: String) {
+        switch (before, after) {
+        case (.object(let old), .object(let new)):
+            #expect(old.count == new.count, "\(name)")
+            for (old, new) in zip(old, new) { expectSameShape(old.value, new.value, name) }
+        case (.array(let old), .array(let new)):
+            #expect(old.count == new.count, "\(name)")
+            for (old, new) in zip(old, new) { expectSameShape(old, new, name) }
+        case (.string, .string), (.integer, .integer): break
+        default: #expect(before == after, "\(name)")
+        }
+    }
+
+    @Test func aPageOfHTMLAPictureAndAFailureKeepTheirShapeOnly() throws {
+        var recording = try recording("pixiv")
+        let deadline = ContinuousClock.now
+        var request = HTTPRequest(
+            url: "https://www.pixiv.net/ranking.php?format=json&mode=daily&p=1",
+            headers: ["Cookie: PHPSESSID=1_secretsecret", "User-Agent: mine"], transferClass: .metadata,
+            deadline: deadline,
+            bodyLimit: 9)
+        let page =
+            "<html><head><title>Just a moment</title></head><body><p>Your IP: 203.0.113.7 Ray 8c1f</p></body></html>"
+        let headers = [
+            ("content-type", "text/html"), ("server", "cloudflare"), ("cf-mitigated", "challenge"),
+            ("set-cookie", "__cf_bm=abcdef"), ("cf-ray", "8c1f00-NRT"), ("x-userid", "4711"),
+        ].map { (name: $0.0, value: $0.1) }
+        let challenge = recording.document(
+            of: request, .success(HTTPResponse(head: HTTPHead(status: 403, headers: headers), body: Array(page.utf8)))
+        )
+        .document
+        for kept in [
+            "Just a moment", "challenge", "cloudflare", "head title /title /head body",
+            "\"/ranking.php?format=json&mode=daily&p=1\"",
+        ] {
+            #expect(challenge.contains(kept), "\(kept): \(challenge)")
+        }
+        for gone in ["203.0", "8c1f", "secret", "abcdef", "4711", "mine", "Cookie"] {
+            #expect(!challenge.contains(gone), "\(gone): \(challenge)")
+        }
+        request.range = (0, 9)
+        let picture = recording.document(
+            of: request,
+            .success(HTTPResponse(head: HTTPHead(status: 206, headers: []), body: Array(repeating: 0xAB, count: 900)))
+        )
+        .document
+        #expect(picture.contains("\"bytes\": 900") && picture.contains("\"range\": \"0-9\"") && picture.count < 500)
+        #expect(recording.document(of: request, .failure(.timedOut)).document.contains("did not answer in time"))
+    }
+
+    @Test func recordedAnswersAreStillUnderstood() throws {
+        let daily = Self.tests.appending(
+            path: "PixivTests/Payloads/web-ranking/CWHer-PixivCrawler-daily-all-20220501-p1.json")
+        let json = try JSONReader.read(Array(Data(contentsOf: daily)))
+        var recording = try recording("pixiv")
+        let after = recording.redacted(json)
+        for (old, new) in zip(json["contents"].elements, after["contents"].elements) {
+            for field in ["url", "illust_id", "rank", "illust_upload_timestamp", "width", "illust_type"] {
+                #expect(old[field] == new[field])
+            }
+            #expect(old["title"] != new["title"] && old["user_id"] != new["user_id"])
+        }
+    }
+
+    @Test func theFolderIsItsUsersAloneAndEmptyBefore() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "rankfs-record-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let record = try RecordFolder(folder)
+        let request = HTTPRequest(
+            url: "https://www.pixiv.net/", transferClass: .metadata, deadline: .now, bodyLimit: 9)
+        try record.write([(request, .failure(.offline))], try recording("pixiv"), source: "pixiv")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["pixiv-01.json"])
+        let modes = [folder, "\(folder)/pixiv-01.json"].map {
+            try? FileManager.default.attributesOfItem(atPath: $0)[.posixPermissions] as? Int
+        }
+        #expect(modes == [0o700, 0o600])
+        #expect(throws: ProgramError.self) { try RecordFolder(folder) }
+    }
+
+    @Test func theFolderIsNamedWithTheService() throws {
+        let wanted = Command.doctor(DoctorRequest(asksService: true, recordFolder: "/d"))
+        for words in [["--record", "/d"], ["--record=/d"]] {
+            #expect(try CommandParser.parse(["doctor", "--service"] + words) == wanted)
+            #expect(throws: ProgramError.self) { try CommandParser.parse(["doctor"] + words) }
+        }
+        #expect(throws: ProgramError.self) { try CommandParser.parse(["doctor", "--service", "--record"]) }
+    }
+}

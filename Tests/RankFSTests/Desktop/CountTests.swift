@@ -1,0 +1,80 @@
+import Fuse
+import Rankings
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RankFS
+
+/// What a file manager that counts directories is told, what that costs, and what its other looks get meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct CountTests {
+    private let clock = ManualClock()
+    private let watched = Shared<Set<UInt64>>([])
+
+    /// The sets that the fake of proc(5) tells.
+    private final class Shared<Value: Sendable>: Sendable {
+        let value: Mutex<Value>
+        init(_ value: Value) { self.value = Mutex(value) }
+    }
+
+    /// Runs a test with three days of five pictures, in whose parent a file manager's window is.
+    private func withWindow(_ body: (Workbench) async throws -> Void) async throws {
+        var wishes = Workbench.Wishes()
+        let (clock, watched) = (clock, watched)
+        wishes.monotonicNow = { clock.now }
+        wishes.processes = Processes(
+            program: { _ in CallingProgram(process: 7, name: "filer") },
+            watches: { _, inode in watched.value.withLock { $0.contains(inode) } },
+            arguments: { _ in ["filer"] }, starters: { _ in [] })
+        try await Workbench.with(wishes) { bench in
+            for (number, day) in days.enumerated() {
+                bench.source.setRanking(
+                    .daily, Day(ordinal: Workbench.day.ordinal - number),
+                    Workbench.entries(5, from: Int64(1001 + 100 * number)))
+                _ = try await bench.stat(day)
+            }
+            let parent = try await bench.stat("ranking/daily").inode
+            watched.value.withLock { _ = $0.insert(parent) }
+            _ = try await bench.list(parent)
+            #expect(await bench.lookup(parent, Array(".hidden".utf8)).isAbsent)
+            try await body(bench)
+        }
+    }
+
+    private let days = ["ranking/daily/2024-05-01", "ranking/daily/2024-04-30", "ranking/daily/2024-04-29"]
+
+    private func open(_ day: String, _ bench: Workbench) async throws -> (inode: UInt64, handle: UInt64) {
+        let inode = try await bench.stat(day).inode
+        guard case .opened(let handle, _, _, _) = await bench.openDirectory(inode) else { throw Missing() }
+        return (inode, handle)
+    }
+
+    private struct Missing: Error {}
+
+    @Test func aCountAsksForASizeAtATime() async throws {
+        try await withWindow { bench in
+            let (inode, handle) = try await open(days[0], bench)
+            guard case .directory(let entries) = await bench.readDirectory(inode, handle, 0) else { throw Missing() }
+            #expect(entries.count == 2 + 5)
+            #expect(bench.host.asked.isEmpty)
+            for rank in 1...2 { #expect(await bench.lookup(inode, Array(Workbench.name(rank).utf8)).isTold) }
+            #expect(bench.host.heads == ["HEAD 1001", "HEAD 1002"])
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+        }
+    }
+
+    @Test func propertiesMeanwhileAskForAllSizesSideBySide() async throws {
+        try await withWindow { bench in
+            let count = try await open(days[0], bench)
+            let properties = try await open(days[1], bench)
+            bench.host.setManner(.holding)
+            _ = await bench.readDirectory(properties.inode, properties.handle, 0)
+            async let first = bench.lookup(properties.inode, Array(Workbench.name(1, from: 1101).utf8))
+            await bench.host.waitForRequests(5)
+            #expect(Set(bench.host.heads) == Set((1101...1105).map { "HEAD \($0)" }))
+            bench.host.answerHeld()
+            #expect(await first.isTold)
+            bench.fileSystem.releaseDirectory(ReleaseRequest(inode: count.inode, handle: count.handle))
+        }
+    }
+}
