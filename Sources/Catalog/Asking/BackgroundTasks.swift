@@ -11,12 +11,15 @@ final class BackgroundTasks: Sendable {
     private let begun = Mutex<UInt64>(0)
 
     /// Runs something until the tasks are closed.
-    func run(_ body: @escaping @Sendable () async -> Void) {
+    ///
+    /// - Returns: Whether it runs; false once they are closed.
+    @discardableResult
+    func run(_ body: @escaping @Sendable () async -> Void) -> Bool {
         let number = begun.withLock { begun in
             begun &+= 1
             return begun
         }
-        tasks.start(number) {
+        return tasks.start(number) {
             await body()
             return .success(())
         }

@@ -59,18 +59,22 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever somebody begins to.
-    func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) {
-        let id: UInt64? = state.withLock { state in
-            guard !state.isClosed else { return nil }
+    ///
+    /// - Returns: Whether the work is under way; false once this is closed.
+    @discardableResult
+    func start(_ key: Key, hurry: (@Sendable () -> Void)? = nil, work: @escaping Work) -> Bool {
+        let (id, isClosed): (UInt64?, Bool) = state.withLock { state in
+            guard !state.isClosed else { return (nil, true) }
             if state.flights[key] != nil {
                 state.flights[key]?.isKept = true
-                return nil
+                return (nil, false)
             }
             let id = state.newID()
             state.flights[key] = Flight(id: id, isKept: true, hurry: hurry)
-            return id
+            return (id, false)
         }
         if let id { launch(key, id, work) }
+        return !isClosed
     }
 
     /// Cancels everything; waiters get `.source(.cancelled)`, and so does everyone who comes later.

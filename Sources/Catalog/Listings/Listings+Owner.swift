@@ -8,7 +8,7 @@ extension Listings: ListingOwner {
     func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
     func ask(page: Int, of listing: Listing) {
-        context.background.run { [self] in
+        let isAsked = context.background.run { [self] in
             let outcome: Result<PageContent, CatalogError>
             do throws(SourceError) {
                 let content = try await listing.pages.page(page)
@@ -17,6 +17,8 @@ extension Listings: ListingOwner {
             } catch { outcome = .failure(Self.pageError(error)) }
             listing.arrived(page, outcome)
         }
+        // Whoever still waits would wait for ever.
+        if !isAsked { listing.arrived(page, .failure(.source(.cancelled))) }
     }
 
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
