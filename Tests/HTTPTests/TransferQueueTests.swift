@@ -32,7 +32,7 @@ struct TransferQueueTests {
         ).limits
         #expect(limits.bulk == 16 && limits.metadata == apart && limits.multiplexed == together)
         var queue = TransferQueue(limits: limits)
-        queue.learnMultiplexing(origin: metadata.origin)
+        queue.learn(metadata.origin, multiplexes: true)
         for id in 1...200 { queue.enqueue(id, lane: metadata, priority: .reader, order: id) }
         #expect(queue.next().count == together)
     }
@@ -40,6 +40,7 @@ struct TransferQueueTests {
     /// Readers, then what a person has before them, then the rest; the last slot is left to readers.
     @Test func whatIsSeenGoesBeforeWhatIsNot() {
         var queue = queue(slots: 2)
+        queue.learn(metadata.origin, multiplexes: false)
         for (id, priority) in [(1, TransferPriority.preload), (2, .shown), (3, .reader), (4, .shown)] {
             queue.enqueue(id, lane: metadata, priority: priority, order: id)
         }
@@ -67,6 +68,7 @@ struct TransferQueueTests {
     /// Which bodies nobody waits for may go is not decided here; small answers leave a slot to who waits.
     @Test func smallAnswersThatNobodyWaitsForLeaveOneSlot() {
         var queue = queue(slots: 2)
+        queue.learn(metadata.origin, multiplexes: false)
         for id in 1...9 { queue.enqueue(id, lane: bulk, priority: .preload, order: id) }
         #expect(queue.next() == [1, 2])
         for id in 11...19 { queue.enqueue(id, lane: metadata, priority: .preload, order: id) }
@@ -120,9 +122,19 @@ struct TransferQueueTests {
     @Test func multiplexingIsWorthMoreSlots() {
         var queue = queue(slots: 1)
         for id in 1...9 { queue.enqueue(id, lane: metadata, priority: .reader, order: id) }
+        queue.learn(metadata.origin, multiplexes: false)
         #expect(queue.next() == [1, 2, 3])
-        queue.learnMultiplexing(origin: metadata.origin)
+        queue.learn(metadata.origin, multiplexes: true)
         #expect(queue.next() == [4, 5])
+    }
+
+    /// The first burst to an origin with TLS waits for one connection, not for an answer.
+    @Test(arguments: [("https://c:443", 5), ("http://c:80", 3)])
+    func whoHasNotAnsweredIsTakenAtItsScheme(origin: String, slots: Int) {
+        var queue = queue(slots: 1)
+        let lane = TransferQueue.Lane(origin: origin, transferClass: .metadata)
+        for id in 1...9 { queue.enqueue(id, lane: lane, priority: .reader, order: id) }
+        #expect(queue.next().count == slots)
     }
 
     @Test func cancelledOnesLeaveNoTrace() {

@@ -191,7 +191,7 @@ final class CurlExchange {
     /// Whether the exchange is, or was, on a connection that others had used before or use as well.
     private var isOnSharedConnection: Bool {
         guard let easy, let pool else { return false }
-        return pool.isShared(target.origin) || easy.number(CURLINFO_NUM_CONNECTS) == 0
+        return pool.multiplexes(target.origin) == true || easy.number(CURLINFO_NUM_CONNECTS) == 0
     }
 
     /// Whether an old connection has been silent for too long, so that a new one is worth a try.
@@ -201,7 +201,7 @@ final class CurlExchange {
             return false
         }
         // A multiplexed one lives as long as anybody is answered.
-        let last = pool.isShared(target.origin) ? lastHeard : heard
+        let last = pool.multiplexes(target.origin) == true ? lastHeard : heard
         let left = (request.content?.length ?? 0) - sent
         guard let silent = Self.silence(since: [begun, last, lastSent], left: left, now) else { return false }
         return silent >= Self.patience(within: request.deadline - begun)

@@ -235,7 +235,7 @@ final class CurlLoop {
 
     private func complete(_ flight: CurlExchange, _ code: CURLcode) {
         let origin = flight.target.origin
-        if flight.pool?.isShared(origin) == true { queue.learnMultiplexing(origin: origin) }
+        if let isShared = flight.pool?.multiplexes(origin) { queue.learn(origin, multiplexes: isShared) }
         if flight.pool?.isMixed(origin) == true {
             retire(flight.pool)
             return finish(flight, .failure(.broken("\(flight.target.host): the answer came in two protocols at once.")))

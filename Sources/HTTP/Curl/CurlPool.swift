@@ -140,8 +140,10 @@ final class ConnectionDoubt: Sendable {
         }
     }
 
-    /// Whether an origin's requests share connections.
-    func isShared(_ origin: String) -> Bool { origins[origin]?.speaksHTTP2 ?? false }
+    /// Whether an origin's requests share connections; nil before it has answered.
+    func multiplexes(_ origin: String) -> Bool? {
+        origins[origin].flatMap { $0.speaksHTTP2 ? true : $0.speaksHTTP1 ? false : nil }
+    }
 
     /// Whether one origin answered in both protocols, so that libcurl 7.88.1 may have put a request on a connection of another
     /// that cannot be shared; then neither body is to be believed.

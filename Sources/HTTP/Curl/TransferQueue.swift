@@ -15,13 +15,19 @@ struct TransferQueue {
     struct Limits {
         /// Bulk transfers, each on a connection of its own.
         var bulk: Int
-        /// Metadata on connections of their own, as long as the origin has not been seen to speak HTTP/2.
+        /// Metadata on connections of their own.
         var metadata = 32
         /// Metadata as streams of one connection: nginx's limit, which the image host has.
         ///
         /// Where a server allows fewer, libcurl 7.88 opens another connection for each one beyond them (measured: 29 of them at
         /// a limit of 100), and keeps using those.
         var multiplexed = 128
+        /// The same of an origin with TLS that has not answered yet: what libcurl takes a server to allow until it hears otherwise
+        /// (its DEFAULT_MAX_CONCURRENT_STREAMS), or it opens a connection for each one beyond them.
+        ///
+        /// They wait for one connection. If it cannot be shared, the bound on connections to one host holds
+        /// (`CURLMOPT_MAX_HOST_CONNECTIONS`).
+        var unknown: Int { min(100, multiplexed) }
     }
 
     private struct Item {
@@ -41,7 +47,8 @@ struct TransferQueue {
     private let limits: Limits
     private var items: [Int: Item] = [:]
     private var lanes: [Lane: LaneState] = [:]
-    private var multiplexedOrigins: Set<String> = []
+    /// Whether an origin that has answered speaks HTTP/2.
+    private var multiplexes: [String: Bool] = [:]
 
     init(limits: Limits) {
         self.limits = limits
@@ -83,9 +90,9 @@ struct TransferQueue {
         if let state = lanes[item.lane], state.waiting.isEmpty, state.running == 0 { lanes[item.lane] = nil }
     }
 
-    /// Notes that this origin speaks HTTP/2, so that its metadata is worth more slots.
-    mutating func learnMultiplexing(origin: String) {
-        multiplexedOrigins.insert(origin)
+    /// Notes whether this origin speaks HTTP/2, so that its metadata is worth more slots.
+    mutating func learn(_ origin: String, multiplexes isMultiplexed: Bool) {
+        multiplexes[origin] = isMultiplexed
     }
 
     /// Those that start now, in order.
@@ -110,7 +117,12 @@ struct TransferQueue {
         switch lane.transferClass {
         case .bulk: return (limits.bulk, limits.bulk)
         case .metadata:
-            let all = multiplexedOrigins.contains(lane.origin) ? limits.multiplexed : limits.metadata
+            let all =
+                switch multiplexes[lane.origin] {
+                case true?: limits.multiplexed
+                case nil where lane.origin.hasPrefix("https:"): limits.unknown
+                default: limits.metadata
+                }
             return (all, max(1, all - 1))
         }
     }

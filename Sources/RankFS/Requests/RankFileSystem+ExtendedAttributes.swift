@@ -94,7 +94,7 @@ extension RankFileSystem {
         case .page: String(picture.page)
         case .rank: entry.rank > 0 ? String(entry.rank) : nil
         case .posted: Timestamp.text(picture.uploaded)
-        case .state: Self.name(of: tree.cache.state(of: picture))
+        case .state: stateName(of: picture)
         case .progress: progress(of: picture, size: listing.size(at: index))
         case .kept: tree.cache.isPinned(picture) ? "yes" : "no"
         default: nil
@@ -106,12 +106,13 @@ extension RankFileSystem {
         tree.knownLocation(of: entry)?.referrer ?? tree.source.webPage(of: entry.picture.work)
     }
 
-    private static func name(of state: PictureState) -> String {
-        switch state {
+    private func stateName(of picture: PictureID) -> String {
+        switch tree.cache.state(of: picture) {
         case .absent: "absent"
         case .queued: "queued"
         case .downloading: "downloading"
-        case .stored: "stored"
+        // All of it may be here and not in its place yet: `rankfs evict` would not find it.
+        case .stored: tree.cache.storedSize(of: picture) == nil ? "downloading" : "stored"
         case .failed: "failed"
         }
     }

@@ -66,7 +66,7 @@ extension MountSuite {
                 _ = try read(paths[2]).get()
                 #expect(poll { origin.downloaded.count == 7 && isIdle(mount) })
                 #expect(origin.downloaded.last == pictures[4])
-                #expect(extendedAttribute("user.rankfs.state", of: paths[3]) == "stored")
+                #expect(poll { extendedAttribute("user.rankfs.state", of: paths[3]) == "stored" })
             }
         }
 

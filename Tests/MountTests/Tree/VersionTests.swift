@@ -231,7 +231,7 @@ extension MountSuite {
                 #expect(mount.child.process.isRunning)
                 #expect(try pictures(of: mount) >= stored)
                 for (name, _) in shown.prefix(5) {
-                    #expect(extendedAttribute("user.rankfs.state", of: "\(mount.day())/\(name)") == "stored")
+                    #expect(poll { extendedAttribute("user.rankfs.state", of: "\(mount.day())/\(name)") == "stored" })
                 }
                 #expect(mount.unmount())
             }

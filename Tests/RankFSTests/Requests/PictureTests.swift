@@ -244,10 +244,11 @@ import Testing
             let size = PictureHost.picture(1001).count
             let inode = try await bench.stat(path(1)).inode
             _ = try await bench.contents(inode)
-            #expect(await bench.attribute(inode, "user.rankfs.state").text == "stored")
             #expect(await bench.attribute(inode, "user.rankfs.progress").text == "\(size)/\(size)")
             // The file is put into the store after its last byte was answered.
-            while bench.cache.status().storedPictures == 0 { await Task.yield() }
+            while await bench.attribute(inode, "user.rankfs.state").text != "stored", !Task.isCancelled {
+                await Task.yield()
+            }
             guard case .statistics(let statistics) = await bench.statistics() else { return }
             #expect(statistics.blocks == (1 << 30) / 4096)
             #expect(statistics.blocks - statistics.freeBlocks <= UInt64(size / 4096 + 2))

@@ -139,7 +139,7 @@ final class Workbench: Sendable {
             uploaded: 1_714_489_200 + id, views: 10, ratings: 5, picture: "reference \(id)", withheld: withheld)
     }
 
-    /// Returns once these works' pictures are whole, whoever downloads them.
+    /// Returns once these works' pictures are in their place, whoever downloads them.
     func waitUntilStored(_ works: Int64...) async {
         for id in works {
             let work = Self.work(id)
@@ -148,12 +148,9 @@ final class Workbench: Sendable {
         }
     }
 
-    /// Returns once a picture is whole, whoever downloads it.
+    /// Returns once a picture is in its place, whoever downloads it.
     func waitUntilStored(_ picture: PictureID) async {
-        while !Task.isCancelled {
-            if case .stored = cache.state(of: picture) { break }
-            await Task.yield()
-        }
+        while !Task.isCancelled, cache.storedSize(of: picture) == nil { await Task.yield() }
     }
 
     /// The name of the entry at a rank of `entries`.
