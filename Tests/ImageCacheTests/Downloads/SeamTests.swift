@@ -75,6 +75,14 @@ import Testing
         open.close()
     }
 
+    @Test func aFileInTheMiddleOfAnArchiveIsNotItsBeginning() {
+        let entry: [UInt8] = [0x50, 0x4B, 3, 4, 20, 0, 0, 0, 0, 0, 0, 0]
+        for (format, bytes) in [(PictureFormat.zip, entry), (.jpeg, Array(Self.bytes.prefix(12)))] {
+            let download = Download(format: format, total: 1_000_000, now: DownloadStateTests.now)
+            #expect(download.beginsAgain(bytes, at: 4096) == (format == .jpeg))
+        }
+    }
+
     @Test func whoWasGivenAPartThatDoesNotFitGetsNothingMore() {
         var download = Download(format: .jpeg, total: 1_000_000, now: DownloadStateTests.now)
         download.present = RangeSet([0..<100_000, 200_000..<300_000])
