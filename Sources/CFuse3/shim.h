@@ -24,7 +24,7 @@ static inline ssize_t rankfs_splice(
     return syscall(SYS_splice, in, in_offset, out, out_offset, size, flags);
 }
 
-// Asks for FUSE_DIRECT_IO_ALLOW_MMAP, for which libfuse has a name since 3.15 only where it also sends it.
+// FUSE_DIRECT_IO_ALLOW_MMAP, where this libfuse has a name for it; for one that has none `InitialAnswer` adds it.
 #ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
 #define RANKFS_CAP_MAPS_DIRECT FUSE_CAP_DIRECT_IO_ALLOW_MMAP
 #else

@@ -20,11 +20,9 @@ package struct PixivPlugIn: SourcePlugIn {
     package var vocabulary: Set<String> {
         [
             "https", "http", "img", "master", "original", "custom", "thumb", "c", "80", "a2", "square1200",
-            "master1200",
-            "custom1200", "zip", "ugoira600x600", "ugoira1920x1080", "common", "images", "limit", "unviewable",
-            "unknown",
-            "r18", "s", "ajax", "illust", "ranking", "php", "format", "json", "mode", "daily", "p", "date", "lang",
-            "en",
+            "master1200", "custom1200", "zip", "ugoira600x600", "ugoira1920x1080", "common", "images", "limit",
+            "unviewable", "unknown", "r18", "s", "ajax", "illust", "ranking", "php", "format", "json", "mode", "daily",
+            "p", "date", "lang", "en",
         ]
     }
 

@@ -24,7 +24,7 @@ package final class Connection {
     package let path: String
     private var handle: DatabaseHandle?
     private var statements: [String: Statement] = [:]
-    /// Device and inode of the file; nil for a database in memory.
+    /// Device and inode of the file; nil for a database in memory, and for one that is only read.
     private var identity: [UInt64]?
 
     /// Opens a file and sets WAL, `synchronous=NORMAL` and foreign keys.
@@ -153,15 +153,21 @@ package final class Connection {
             if !parent.isEmpty { _ = unsafe mkdir(parent, 0o700) }
             parent += "/"
         }
-        guard unsafe access(path, F_OK) != 0 else {
-            throw DatabaseError(code: .cannotOpen, message: "another file has taken the place of \(path)")
+        guard unsafe access(path, F_OK) != 0, errno == ENOENT else {
+            throw DatabaseError(code: .cannotOpen, message: "the place of \(path) is taken, or cannot be reached")
         }
         // The log of the old file, should only that have been removed, is not the new one's.
         for companion in ["-wal", "-shm"] { _ = unsafe unlink(path + companion) }
-        try run("VACUUM INTO ?", .text(path))
-        let connection = try Connection(path: path)
-        close()
-        return connection
+        do throws(DatabaseError) {
+            try run("VACUUM INTO ?", .text(path))
+            let connection = try Connection(path: path)
+            close()
+            return connection
+        } catch {
+            // What was begun would look like somebody else's file to the next try.
+            _ = unsafe unlink(path)
+            throw error
+        }
     }
 
     // MARK: - Health

@@ -3,10 +3,10 @@ package import Rankings
 
 /// Answers of a service as they may be shown to others: their shape, with everything in them that is somebody's taken out.
 ///
-/// A text is kept only where it cannot be about a person: names of fields, words of the source's own vocabulary, dates, numbers, and what
-/// of an address is none of these goes. Every other word is another one, the same for the same word in all answers of a
-/// recording, with what stands between words left as it is, so that what a decoder stumbled over is still there. Of pictures only length,
-/// beginning and end are kept, of other bodies the names of their tags.
+/// A text is kept only where it cannot be about a person: names of fields, dates, digests, numbers that are nobody's, and words of the
+/// source's own vocabulary. Every other word is replaced, by the same one in all answers of a recording; what stands between words
+/// stays, so that whatever a decoder stumbled over is still there. Of a page only the names of its tags and the marks of a front are
+/// kept, of any other body its length, beginning and end.
 package struct AnswerRecording: Sendable {
     /// Hosts that addresses may name, in lower case.
     private let hosts: Set<String>
@@ -72,17 +72,12 @@ package struct AnswerRecording: Sendable {
         let text = String(decoding: bytes, as: UTF8.self)
         return .object([
             ("bytes", .integer(Int64(bytes.count))), ("tags", .text(Self.tags(of: text))),
-            ("marks", .list(Self.marks.filter { text.contains($0) }.map { .text($0) })),
+            ("marks", .list(FrontPage.marks(in: text).map { .text($0) })),
         ])
     }
 
     /// Bytes at both ends of what is no text: what formats and their ends are known by.
     private static let edge = 16
-    /// By which pages of what stands in front of services are known.
-    private static let marks = [
-        "_cf_chl_opt", "jschl-answer", "captcha-bypass", "Just a moment", "Access denied", "Access blocked",
-        "/ddos-guard/js-challenge/",
-    ]
     /// Characters of a page's tags that are kept.
     private static let longestPage = 4096
 
@@ -122,10 +117,13 @@ package struct AnswerRecording: Sendable {
                 if let number = Int64(member.name) {
                     Self.isPersons(field) ? String(person(number)) : member.name
                 } else if isList || !Self.isField(member.name) { masked(member.name) } else { member.name }
+            // The number in a person's own record is the person's.
+            let isOwnNumber = member.name == "id" && Self.isPersons(field)
             return JSON.Member(
                 name: name,
                 value: redacted(
-                    member.value, of: isList ? "type" : member.name, isTop: isTop && member.value.members.isEmpty))
+                    member.value, of: isList ? "type" : isOwnNumber ? field : member.name,
+                    isTop: isTop && member.value.members.isEmpty))
         }
     }
 

@@ -84,12 +84,9 @@ import Testing
         }
     }
 
-    /// What stands in front of the service takes browsers to task: the remedy is an honest name.
-    @Test func aChallengeNamesTheOption() async {
-        let challenges = [
-            FakeBoard(status: 403, "<html>"), FakeBoard(status: 403, ""),
-        ]
-        for board in challenges {
+    /// A refusal without the service's own words is one of the program's name: the remedy is an honest one.
+    @Test func aRefusalWithoutWordsNamesTheOption() async {
+        for board in [FakeBoard(status: 403, "<html>"), FakeBoard(status: 403, "")] {
             guard case .unreadable(let reason)? = await ask(board) else {
                 Issue.record("no error")
                 continue

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTP
 
-/// Answers as fronts send them (doors of `rankfs-origin` have the same marks).
+/// Answers as fronts send them; those of `rankfs-origin` have the same marks.
 private let challenge: [(name: String, value: String)] = [
     ("server", "cloudflare"), ("content-type", "text/html; charset=UTF-8"), ("cf-mitigated", "challenge"),
 ]
@@ -176,6 +176,12 @@ struct FrontStopTests {
             #expect(last.request.family == .ipv4)
             last.respond(status: 200)
             for recorder in [first, second] { #expect(await recorder.end().head?.status == 200) }
+            // On another network that family may lead nowhere.
+            let lost = ask(door)
+            await inner.waitForRequest(at: 4).fail(.unreachable("no route"))
+            #expect(Kind(await lost.end().result) == .unreachable)
+            _ = ask(door)
+            #expect(await inner.waitForRequest(at: 5).request.family == nil)
             #expect(told.news.withLock { $0 }.isEmpty)
         } else {
             trial.fail(.unreachable("no such address"))

@@ -61,8 +61,8 @@ package struct ReadRequest: Sendable {
     package var offset: Int64
     package var size: Int
     package var caller: Caller
-    /// Whether the kernel keeps the bytes as pages of the inode: reads past the page cache carry an owner of locks, those for it
-    /// none (fuse_send_read and fuse_read_args_fill in the kernel's fs/fuse/file.c).
+    /// Whether the kernel keeps the bytes as pages of the inode: only reads past the page cache carry an owner of locks
+    /// (fuse_send_read and fuse_read_args_fill in the kernel's fs/fuse/file.c).
     package var isForPages: Bool
 
     /// Makes one, for tests and callers without a kernel.
@@ -164,8 +164,8 @@ package struct Attributes: Hashable, Sendable {
 
 /// What statvfs(3) shows, in blocks of 4 KiB.
 ///
-/// No numbers of inodes: those of directories that are made as they are looked up have no end, and with a number of used ones
-/// alone df(1) and monitors find the file system full.
+/// Inodes are not counted: directories are made as they are looked up, so there is no total, and a file system with used inodes
+/// and no free ones is full to df(1) and to monitors.
 package struct Statistics: Hashable, Sendable {
     package var blocks: UInt64
     package var freeBlocks: UInt64

@@ -6,8 +6,8 @@ enum Capabilities {
     ///
     /// Splicing answers from a file's page cache without a copy (three times as fast for large reads). Readdirplus brings
     /// attributes with the names, and its automatic form only to readers who use them. Lookups and readdirs of one
-    /// directory run side by side, and what goes past the page cache can be mapped (see ``InitialAnswer``). Commands on directories are allowed. Servers of NFS may ask for
-    /// inodes that the kernel has forgotten.
+    /// directory run side by side, and what goes past the page cache can be mapped (see ``InitialAnswer``). Commands on
+    /// directories are allowed. Servers of NFS may ask for inodes that the kernel has forgotten.
     private static let wanted =
         FUSE_CAP_SPLICE_WRITE | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS
         | FUSE_CAP_IOCTL_DIR | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA

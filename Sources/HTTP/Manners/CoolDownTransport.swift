@@ -282,11 +282,15 @@ package final class CoolDownTransport: Transport {
             (state.requests[id].flatMap { state.ways[$0.host] }?.isProven == false, state.requests[id])
         }
         guard let request else { return result }
-        if isOnTrial, case .failure(.unreachable) = result {
-            // There is no other way.
-            turnedAway(id, .block, by: nil)
-            refused(id)
-            return nil
+        if case .failure(.unreachable) = result {
+            if isOnTrial {
+                // There is no other way.
+                turnedAway(id, .block, by: nil)
+                refused(id)
+                return nil
+            }
+            // On another network it may lead nowhere: the next request goes by whichever there is.
+            state.withLock { $0.ways[request.host] = nil }
         }
         guard request.isStopped, !request.isCancelled, case .failure(.cancelled) = result else {
             settle(id, .unknown)

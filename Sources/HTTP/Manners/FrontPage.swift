@@ -11,7 +11,7 @@ package enum FrontRefusal: String, Hashable, Sendable {
 /// They are looked for before the status counts: a check comes with 403, 503 or 429, and who takes it for a limit and comes again
 /// is blocked. The header is Cloudflare's ("Detect a Challenge Page response"), the marks of older pages are those that
 /// gallery-dl's `detect_challenge` looks for; the pages of a block carry Cloudflare's own style sheet and numbers from 1000 to 1099.
-enum FrontPage {
+package enum FrontPage {
     enum Look: Equatable {
         /// The service's own answer.
         case none
@@ -27,6 +27,12 @@ enum FrontPage {
         "cf-error-details", "cf.errors.css", "error code: 10", "you have been blocked", "access denied",
         "access blocked",
     ]
+
+    /// Which of the marks a text has.
+    package static func marks(in text: String) -> [String] {
+        let text = text.lowercased()
+        return (challengeMarks + blockMarks).filter { text.contains($0) }
+    }
 
     static func look(_ head: HTTPHead) -> Look {
         if head["cf-mitigated"]?.lowercased().contains("challenge") == true { return .refusal(.challenge) }

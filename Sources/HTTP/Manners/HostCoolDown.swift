@@ -47,7 +47,7 @@ struct HostCoolDown {
     private var firstDeadline: ContinuousClock.Instant?
     private var earliest: ContinuousClock.Instant?
     private var underWay: [Int: GateTicket] = [:]
-    /// Those that have a gate of their own, and wait here for nothing but a front.
+    /// Those that have a gate of their own: they wait for nothing but a front, and go with the `next` after they came.
     private var passing: [Int] = []
     private var passed: Set<Int> = []
     /// When those under way that count were sent, and all that did, in order.
@@ -84,7 +84,7 @@ struct HostCoolDown {
 
     /// Whether nothing would be lost with it.
     func isIdle(wall: Int64) -> Bool {
-        waiting.isEmpty && passing.isEmpty && underWay.isEmpty && coolDown.trust == .everybody
+        waiting.isEmpty && underWay.isEmpty && coolDown.trust == .everybody
     }
 
     /// Puts a request in its place.
@@ -124,10 +124,6 @@ struct HostCoolDown {
         line.remove(id)
         deadlines.remove(id)
         earliest = deadlines.first().flatMap { waiting[$0]?.deadline }
-        if let index = passing.firstIndex(of: id) {
-            passing.remove(at: index)
-            return true
-        }
         return waiting.removeValue(forKey: id) != nil
     }
 

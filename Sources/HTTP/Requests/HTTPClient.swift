@@ -38,7 +38,8 @@ package struct HTTPClient: Sendable {
         self.random = random
     }
 
-    /// Sends a request and collects the answer, with retries (jittered, inside the deadline) for broken connections and 500, 502, 503, 504.
+    /// Sends a request and collects the answer, with retries (jittered, inside the deadline) for broken connections and 500,
+    /// 502, 503, 504; a 502 of the service's interface is tried again until the deadline.
     ///
     /// Cancelling the task cancels the transfer.
     ///

@@ -34,10 +34,9 @@ package struct RetryPolicy: Sendable {
         after outcome: Outcome, triesMade: Int, remaining: Duration, random: Double, isPatient: Bool = false
     ) -> Duration? {
         var wait = min(base * (1 << min(triesMade - 1, 16)), ceiling) * random
-        if isPatient, tries > 1, case .answered(status: 502, _) = outcome, triesMade >= tries {
+        if triesMade >= tries {
+            guard isPatient, tries > 1, case .answered(status: 502, _) = outcome else { return nil }
             wait = ceiling * (1 + random) / 2
-        } else {
-            guard triesMade < tries else { return nil }
         }
         switch outcome {
         case .failed(.unreachable), .failed(.broken): break

@@ -127,13 +127,14 @@ extension Download {
         let first = asked?.lowerBound ?? 0
         let ifRange = asked == nil ? nil : validator
         let seams = asked.map(seams) ?? SeamLengths()
+        let requested = asked.map(seams.around)
         segments[id] = Segment(
-            asked: asked, seams: seams, breaks: breaks, isConditional: ifRange != nil, next: first, written: first,
-            end: asked?.upperBound ?? total ?? .max)
+            asked: asked, seams: seams, requested: requested, breaks: breaks, isConditional: ifRange != nil,
+            next: first, written: first, end: asked?.upperBound ?? total ?? .max)
         if let asked, asked.lowerBound > 0, seams != SeamLengths() {
             unproven[id] = UnprovenPart(range: asked, seams: seams)
         }
-        return SegmentStart(id: id, asked: asked.map(seams.around), ifRange: ifRange)
+        return SegmentStart(id: id, asked: requested, ifRange: ifRange)
     }
 
     // MARK: - Readers that go on
@@ -154,10 +155,15 @@ extension Download {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         lastProgress = now
         let expectation = SegmentCheck.Expectation(
-            asked: segment.asked.map(segment.seams.around), isConditional: segment.isConditional, total: total,
-            version: validator, format: format)
+            asked: segment.requested, isConditional: segment.isConditional, total: total, version: validator,
+            format: format)
         switch SegmentCheck.check(ImageAnswer(head), expectation) {
-        case .success(let answer): return take(answer, for: id)
+        case .success(let answer):
+            // A part may be shorter than it was asked for, but one that ends within its seam brings nothing, however often.
+            if let asked = segment.asked, let end = answer.end, end <= asked.lowerBound {
+                return fail(.broken("the answer ends before the bytes asked for"), keepsPartial: validator != nil)
+            }
+            return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
         case .failure(.changed(let error)): return changed(error)
         case .failure(.passing(let error, let after)):
@@ -335,6 +341,8 @@ struct Segment: Equatable, Sendable {
     let asked: Range<Int64>?
     /// How much of what others bring it asks for besides.
     var seams = SeamLengths()
+    /// Both together, as they were asked for, wherever it was cut since.
+    var requested: Range<Int64>?
     /// Breaks of the download that there had been when it began.
     var breaks = 0
     /// Whether it was asked for only if the version is still the one that is there.

@@ -81,7 +81,8 @@ extension Download {
 
     /// Whether a part from the middle is the picture's beginning.
     func beginsAgain(_ bytes: some Sequence<UInt8>, at place: Int64) -> Bool {
-        place > 0 && PictureFormat(head: Array(bytes.prefix(PictureFormat.headLength))) == format
+        // Each file of an archive begins as the archive does.
+        format != .zip && place > 0 && PictureFormat(head: Array(bytes.prefix(PictureFormat.headLength))) == format
     }
 
     /// A part does not come from where the source says: from now on all of it comes in one answer.

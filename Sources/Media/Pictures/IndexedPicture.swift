@@ -93,7 +93,7 @@ struct IndexedPicture {
         }
     }
 
-    /// The middles of boxes that hold alike many pixels: red, green and blue.
+    /// The means of boxes that hold about equally many pixels each: red, green and blue.
     private static func cut(_ cells: [Cell]) -> [SIMD4<Int32>] {
         var cells = cells
         var boxes = [Box(cells.indices, of: cells)]

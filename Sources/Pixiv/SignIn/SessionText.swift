@@ -41,7 +41,7 @@ package enum SessionText {
     package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
         var value = trimmed(text)[...]
         if value.lowercased().hasPrefix("cookie: ") { value = value.dropFirst("cookie: ".count) }
-        // A whole line of cookies as a browser sends it, of which three are of use.
+        // A whole line of cookies as a browser sends it, three of which are of use.
         let fields = value.split(separator: ";").map { trimmed(String($0)) }
         var others = fields
         if let place = fields.firstIndex(where: { $0.hasPrefix("\(SessionCookie.name)=") }) {

@@ -59,8 +59,8 @@ extension WebAPI {
         do {
             answer = try await askTwice(path, cookie, forMembers: true, deadline)
         } catch {
-            // A redirect to the sign-in page is a refusal too.
-            guard case .unreadable = error else { throw error }
+            // It may have been a redirect to the sign-in page; where no answer tells, one is asked for.
+            guard case .unreadable = error, try await check(cookie, deadline: deadline) == .refused else { throw error }
         }
         if let answer, !Self.isRefusal(answer), !Self.isForStrangers(answer) {
             if !answer.json["contents"].elements.isEmpty { session.confirm(cookie) }

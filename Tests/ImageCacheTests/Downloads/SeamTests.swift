@@ -75,6 +75,14 @@ import Testing
         open.close()
     }
 
+    @Test func aFileInTheMiddleOfAnArchiveIsNotItsBeginning() {
+        let entry: [UInt8] = [0x50, 0x4B, 3, 4, 20, 0, 0, 0, 0, 0, 0, 0]
+        for (format, bytes) in [(PictureFormat.zip, entry), (.jpeg, Array(Self.bytes.prefix(12)))] {
+            let download = Download(format: format, total: 1_000_000, now: DownloadStateTests.now)
+            #expect(download.beginsAgain(bytes, at: 4096) == (format == .jpeg))
+        }
+    }
+
     @Test func whoWasGivenAPartThatDoesNotFitGetsNothingMore() {
         var download = Download(format: .jpeg, total: 1_000_000, now: DownloadStateTests.now)
         download.present = RangeSet([0..<100_000, 200_000..<300_000])
@@ -109,6 +117,33 @@ import Testing
         #expect(download.comparable == [seam])
         #expect(download.compared(seam, agrees: true).outcome == nil)
         #expect(download.canRelease(150_000..<150_100))
+    }
+
+    /// Whoever seeks into a part takes its end over, also before its answer has come.
+    @Test func aPartThatWasCutIsAnsweredAsItWasAskedFor() {
+        let total: Int64 = 10_000_000
+        var download = Download(format: .jpeg, total: total, now: DownloadStateTests.now)
+        download.present = RangeSet([6_000_000..<6_100_000])
+        let cut = download.begin(Piece(gap: 0..<6_000_000), id: 1)
+        #expect(cut.asked == 0..<6_000_064)
+        _ = download.begin(Piece(gap: 3_000_000..<6_000_000, cut: 1), id: 2)
+        let head = DownloadStateTests.head(cut, total: total)
+        #expect(download.answered(head, to: 1, now: DownloadStateTests.now) == DownloadChange())
+        #expect(download.segments[1]?.end == 3_000_000)
+    }
+
+    /// A source may send less than it was asked for, but not less than the seam.
+    @Test func aPartThatEndsWithinItsSeamIsAnError() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let error = failure { try await open.bytes(offset: 0, count: Self.size) }
+        let rest = await brokenOff(bench)
+        rest.head(206, Bench.imageHeaders + [(name: "content-range", value: "bytes 6936-6940/*")])
+        rest.body(Array(Self.bytes[6936...6940]))
+        rest.finish()
+        guard case .broken = await error else { Issue.record("nothing was brought, and that was taken"); return }
+        #expect(bench.transport.requests.count == 2)
+        open.close()
     }
 
     /// However a body is cut into pieces, its own bytes and its seams come out whole.

@@ -206,10 +206,14 @@ struct SessionRuleTests {
             #expect(await ask(bad, keeper) == .needsSignIn)
             #expect(bad.requests.count == answers.count && keeper.signIn == .expired(user))
         }
-        // So it has where the page to sign in comes.
-        let keeper = SessionKeeper(SessionCookie("123_" + secret))
-        #expect(await ask(FakeService([.failure(.redirectRefused("accounts.pixiv.net"))]), keeper) == .needsSignIn)
-        #expect(keeper.signIn == .expired(user))
+        // So it may have where something else comes than an answer: the page to sign in, or nonsense.
+        for error in [HTTPError.redirectRefused("accounts.pixiv.net"), .invalidAnswer("two lengths")] {
+            let keeper = SessionKeeper(SessionCookie("123_" + secret))
+            #expect(isUnreadable(await ask(FakeService([.failure(error), answer(200, fineBody)]), keeper)))
+            #expect(keeper.signIn == .signedIn(user))
+            #expect(await ask(FakeService([.failure(error), answer(403, unknown)]), keeper) == .needsSignIn)
+            #expect(keeper.signIn == .expired(user))
+        }
     }
 
     @Test("a limit is a limit also where only members may look")

@@ -160,7 +160,7 @@ import Testing
             deadline: deadline,
             bodyLimit: 9)
         let page =
-            "<html><head><title>Just a moment</title></head><body><p>Your IP: 203.0.113.7 Ray 8c1f</p></body></html>"
+            "<html><head><title>Just a moment</title></head><body><p>_cf_chl_opt Your IP: 203.0.113.7 Ray 8c1f</p></body></html>"
         let headers = [
             ("content-type", "text/html"), ("server", "cloudflare"), ("cf-mitigated", "challenge"),
             ("set-cookie", "__cf_bm=abcdef"), ("cf-ray", "8c1f00-NRT"), ("x-userid", "4711"),
@@ -170,7 +170,7 @@ import Testing
         )
         .document
         for kept in [
-            "Just a moment", "challenge", "cloudflare", "head title /title /head body",
+            "_cf_chl_opt", "challenge", "cloudflare", "head title /title /head body",
             "\"/ranking.php?format=json&mode=daily&p=1\"",
         ] {
             #expect(challenge.contains(kept), "\(kept): \(challenge)")
