@@ -14,8 +14,7 @@ extension RankFileSystem {
             return refuse(reply, failure, subject: node.path.text)
         }
         let isUnknown = directory.listing.map { self.isUnknown($0.rememberedKey(in: tree)) } ?? false
-        let (opening, parent) = tree.desktops.opening(
-            directory, request.inode, by: request.caller)
+        let (opening, parent) = tree.desktops.opening(directory, request.inode, by: request.caller)
         let glancedFrom = opening.isGlance ? parent : nil
         if let listing = directory.listing {
             return open(listing, for: opening, isUnknown: isUnknown, glancedFrom: glancedFrom, request, reply)

@@ -23,7 +23,7 @@ extension RankFileSystem {
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 // Who counts goes on with the next one at once, and closes this one some time later.
-                if packed.isEnd, packed.next == start { endGlance(view) }
+                if !packed.hasEntries { endGlance(view) }
                 reply.send()
                 if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
                 return
@@ -35,13 +35,15 @@ extension RankFileSystem {
                     try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
                     packed = self.pack(view, extras, listing, from: packed.next, reply)
                 }
+                if !packed.hasEntries { self.endGlance(view) }
                 reply.send()
             }
         }
     }
 
     private func send(_ names: [NamedNode], of view: DirectoryView, from start: Int, _ reply: DirectoryReply) {
-        pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
+        let packed = pack(view, from: start, count: names.count, reply) { (names[$0].name, names[$0].node, nil) }
+        if !packed.hasEntries { endGlance(view) }
         reply.send()
     }
 
@@ -56,8 +58,10 @@ extension RankFileSystem {
         var known: Int
         /// Whether no further entry will come.
         var isEnd: Bool
+        /// Whether there was any to show.
+        var hasEntries: Bool
         /// Whether the reader can be told now: of some entries, or that there are no more.
-        var isAnswer: Bool
+        var isAnswer: Bool { hasEntries || isEnd }
     }
 
     /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
@@ -96,7 +100,7 @@ extension RankFileSystem {
         }
         return Packed(
             next: next, known: max(0, next - DirectoryView.dots - extras.count), isEnd: isComplete,
-            isAnswer: hasEntries || isComplete)
+            hasEntries: hasEntries)
     }
 
     /// Packs until the buffer is full or the entries end.
@@ -108,7 +112,6 @@ extension RankFileSystem {
     ///   - reply: Where they go.
     ///   - entry: What is at a place; nil for what is not shown.
     /// - Returns: The offset to go on at, and whether there was any to show.
-    @discardableResult
     private func pack(
         _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
         entry: (Int) -> Entry?
