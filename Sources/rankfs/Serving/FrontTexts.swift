@@ -57,8 +57,8 @@ final class FollowedMeans: Sendable {
 
     private let path: String?
     private let places: [SessionPlace]
-    /// The option, where the file does not have it: a command line or a variable counts before any file.
-    private let fixed: String?
+    /// Whether a command line or a variable sets the option, which counts before any file.
+    private let isFixed: Bool
     /// What the transport names itself anyway.
     private let initial: String?
     private let standard: String
@@ -71,7 +71,7 @@ final class FollowedMeans: Sendable {
     ///   - places: Where a session may be.
     init(agent: String?, standard: String, path: String?, places: [SessionPlace]) {
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
-        fixed = agent != nil && agent != path.flatMap(Self.agent) ? agent : nil
+        isFixed = agent != nil && agent != path.flatMap(Self.agent)
         initial = agent
         self.standard = standard
         self.path = path
@@ -83,7 +83,7 @@ final class FollowedMeans: Sendable {
         let session = places.lazy.compactMap { try? SessionFile.stamp(of: $0.path).get() }.first
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
         let agent = state.withLock { state in
-            if fixed == nil, let path, stamp != state.stamp {
+            if !isFixed, let path, stamp != state.stamp {
                 state = State(stamp: stamp, agent: Self.agent(in: path))
             }
             return state.agent
@@ -97,6 +97,7 @@ final class FollowedMeans: Sendable {
         guard let bytes = try? LocalFiles.read(path, limit: ConfigurationFile.longest),
             let lines = try? ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
         else { return nil }
-        return lines.last { $0.name == "user_agent" }.flatMap { try? ValueParsers.headerText($0.value) }
+        let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
+        return line.flatMap { try? ValueParsers.headerText($0.value) }
     }
 }
