@@ -97,7 +97,7 @@ extension RankFileSystem {
     }
 
     /// Tells a file manager of one of the first pictures once the thumbnails that are being made of it are there, and who may be one
-    /// a little later; its size is asked for meanwhile.
+    /// a little later; its size is asked for first.
     ///
     /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
     private func answerAfterThumbnails(

@@ -16,8 +16,8 @@ struct GuardedMount: Hashable, Sendable {
     var allowsOthers: Bool
     /// Bytes of one read; 0 for the kernel's bound.
     var longestRead: UInt32
-    /// The device number of the mount, for a second guard, which a first one that mounted has started: the mount is taken away
-    /// although one of them was killed.
+    /// The device number of the mount, for the second guard, which the first one starts once it has mounted: the mount is taken
+    /// away even if one of them was killed.
     var mounted: String?
 
     init(_ request: MountRequest, for account: Account) {
