@@ -380,11 +380,13 @@ package final class CoolDownTransport: Transport {
             do { try await time.sleep(wake - now) } catch { return }
             self?.timerWentOff()
         }
-        let old = state.withLock { state in
+        let needless = state.withLock { state in
+            // Somebody else has set an earlier one meanwhile.
+            guard state.wake == wake else { return Optional(timer) }
             defer { state.timer = timer }
             return state.timer
         }
-        old?.cancel()
+        needless?.cancel()
     }
 
     private func timerWentOff() {
