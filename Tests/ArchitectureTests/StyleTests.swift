@@ -3,7 +3,8 @@ import Testing
 
 /// Rules of the code that the compiler does not know.
 @Suite struct StyleTests {
-    static let longestFile = 400
+    /// Where a file is one thought: more than this is two.
+    static let longestFile = 600
     static let longestFunction = 70
 
     @Test func filesAreShort() throws {
