@@ -52,6 +52,15 @@ package final class Sizes: Sendable {
         doubted.withLock { $0.contains(picture) }
     }
 
+    /// Shows a size that was stored or told, unless another one is known or it was doubted meanwhile.
+    ///
+    /// A doubt takes effect in the database a moment after it was raised, and answers may have been under way.
+    ///
+    /// - Returns: The size that holds; nil if only a download can tell.
+    private func show(_ size: Int64, of picture: PictureID, in listing: Listing) -> Int64? {
+        doubted.withLock { $0.contains(picture) ? nil : listing.learnSize(size, of: picture) }
+    }
+
     /// Keeps a size that the image host told; it does not replace one that is known.
     func told(_ size: Int64, of picture: PictureID) {
         context.outbox.add([.toldSize(size, picture)])
@@ -64,6 +73,7 @@ package final class Sizes: Sendable {
             do throws(CatalogError) {
                 if isDoubted(picture) { throw .sizeNotTold }
                 let size = try await askHost(location)
+                if isDoubted(picture) { throw .sizeNotTold }
                 told(size, of: picture)
                 return .success(size)
             } catch { return .failure(error) }
@@ -102,7 +112,8 @@ package final class Sizes: Sendable {
         }
         let size = try await flights.value(for: entry.picture) { [self] in await ask(entry, in: listing) }
         // Another listing of the same picture may have asked.
-        return listing.learnSize(size, of: entry.picture)
+        guard let size = show(size, of: entry.picture, in: listing) else { throw .sizeNotTold }
+        return size
     }
 
     /// Learns from the database which sizes of new entries are known, then goes on with a walk that is under way.
@@ -120,22 +131,20 @@ package final class Sizes: Sendable {
         // Without this the first sizes ever would wait until the rows of their own listing are written.
         guard context.stored.sizes > 0 else { return entries }
         guard let sizes = try? await context.store.sizes(of: entries.map(\.picture)) else { return entries }
-        for (entry, size) in zip(entries, sizes) where size > 0 { listing.setSize(size, of: entry.picture) }
-        return zip(entries, sizes).filter { $0.1 == 0 }.map(\.0)
+        return zip(entries, sizes).filter { $1 == 0 || show($1, of: $0.picture, in: listing) == nil }.map(\.0)
     }
 
     /// Sets the sizes that other machines have asked for; returns the entries that they have not asked for either.
     private func learnShared(of entries: [ListingEntry], in listing: Listing) async -> [ListingEntry] {
         guard let shared, !entries.isEmpty else { return entries }
         let sizes = await shared.known(of: entries.map(\.picture), in: listing.key)
-        let doubted = doubted.withLock { $0 }
         var (unknown, told): ([ListingEntry], [PictureID: Int64]) = ([], [:])
         for (entry, size) in zip(entries, sizes) {
-            guard size > 0, !doubted.contains(entry.picture) else {
+            guard size > 0, let size = show(size, of: entry.picture, in: listing) else {
                 unknown.append(entry)
                 continue
             }
-            told[entry.picture] = listing.learnSize(size, of: entry.picture)
+            told[entry.picture] = size
         }
         context.outbox.add(told.map { .toldSize($0.value, $0.key) })
         return unknown
@@ -157,8 +166,9 @@ package final class Sizes: Sendable {
     }
 
     private func ask(_ entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
-        if context.stored.sizes > 0, let size = try? await context.store.sizes(of: [entry.picture]).first, size > 0 {
-            listing.setSize(size, of: entry.picture)
+        if context.stored.sizes > 0, let size = try? await context.store.sizes(of: [entry.picture]).first, size > 0,
+            let size = show(size, of: entry.picture, in: listing)
+        {
             return .success(size)
         }
         return await probe(entry, in: listing)
@@ -178,7 +188,7 @@ package final class Sizes: Sendable {
             let answer = try await askHost(try location(of: entry), urgency, for: entry.picture, in: listing.key)
             // Only here: a walk would otherwise look into every loaded listing for each answer. Others find it in the database.
             // A download may have told another one meanwhile, and has seen the bytes.
-            let size = listing.learnSize(answer, of: entry.picture)
+            guard let size = show(answer, of: entry.picture, in: listing) else { throw .sizeNotTold }
             told(size, of: entry.picture)
             return .success(size)
         } catch { return .failure(error) }

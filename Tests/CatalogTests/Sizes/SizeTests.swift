@@ -146,6 +146,29 @@ import Testing
         await catalog.close()
     }
 
+    /// Neither an answer that was under way nor the database, which hears of a doubt a moment later, shows it again.
+    @Test(arguments: [true, false]) func aDoubtedSizeIsNotShownAgain(isStored: Bool) async throws {
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(Bench.key)
+        let picture = try #require(listing.entry(at: 3)).picture
+        let asker = Task { try await listing.resolveSize(at: 3, wholeListing: false) }
+        let held = await bench.transport.waitForRequest(at: 0)
+        if isStored {
+            Bench.answer(held, size: 100)
+            #expect(try await asker.value == 100)
+            #expect(await catalog.sizes.stored(of: picture) == 100)
+            catalog.sizes.forget(picture)
+        } else {
+            catalog.sizes.forget(picture)
+            Bench.answer(held, size: 100)
+            await #expect(throws: CatalogError.sizeNotTold) { try await asker.value }
+        }
+        await #expect(throws: CatalogError.sizeNotTold) { try await listing.resolveSize(at: 3, wholeListing: false) }
+        #expect(listing.size(at: 3) == nil)
+        #expect(await catalog.sizes.stored(of: picture) == nil)
+        await catalog.close()
+    }
+
     @Test func whatADownloadToldIsNotReplacedByAHead() async throws {
         let catalog = try bench.open()
         let listing = try await catalog.listings.open(Bench.key)
