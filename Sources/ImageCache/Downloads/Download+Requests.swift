@@ -279,10 +279,8 @@ extension Download {
         guard failuresInRow <= DownloadLimits.triesWithoutProgress, failures <= DownloadLimits.triesInAll else {
             return fail(error, keepsPartial: validator != nil)
         }
-        // Without a name for its version, what is there cannot be continued safely.
-        if validator == nil, !present.ranges.isEmpty, segments.isEmpty {
-            return changed(.broken("the download broke off and the source does not say which version it serves"))
-        }
+        // Without a name for its version what is there cannot be gone on with: all of it comes again and has to be the same.
+        if validator == nil, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
         retryAt = now + (wait ?? pause)
@@ -396,6 +394,8 @@ enum DownloadOutcome: Equatable, Sendable {
 struct Acceptance: Equatable, Sendable {
     /// Parts of the picture to write from this body, in order.
     var writes: [Range<Int64>]
+    /// Those that are there already, which have to be the same.
+    var repeats: [Range<Int64>] = []
     /// Where in the picture the body begins.
     var offset: Int64
     /// False ends the request: the rest is there already, is too much, or nobody wants it.

@@ -227,8 +227,9 @@ struct Download: Sendable {
         let isTooLong = offset + Int64(count) > (total ?? DownloadLimits.largestUnknown)
         // A request that was cut short stops by itself at its new end; one that is whole ends with its last byte.
         let wasCut = segment.end < (segment.asked?.upperBound ?? total ?? .max)
+        let writes = present.gaps(in: taken)
         return Acceptance(
-            writes: present.gaps(in: taken), offset: offset,
+            writes: writes, repeats: RangeSet(writes).gaps(in: taken), offset: offset,
             goesOn: !isTooLong && !(wasCut && segment.next >= segment.end), isTooLong: isTooLong)
     }
 
@@ -237,7 +238,7 @@ struct Download: Sendable {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         segments[id]?.written = segment.next
         for range in acceptance.writes { present.insert(range) }
-        failuresInRow = 0
+        if !acceptance.writes.isEmpty { failuresInRow = 0 }
         broughtSinceFailure += acceptance.writes.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
         if broughtSinceFailure >= DownloadLimits.worthATry { failures = 0 }
         lastProgress = now
@@ -305,6 +306,12 @@ struct Download: Sendable {
             return fail(.lengthContradicts(told: nil, shown: total))
         }
         return fail(.broken("the answer is longer than the picture"))
+    }
+
+    /// A request brought other bytes than those that are there: what it brings is of another version.
+    mutating func contradicted() -> DownloadChange {
+        guard phase == .running else { return DownloadChange() }
+        return changed(.damaged("the picture changed at the source during the download"))
     }
 
     // MARK: - Ends

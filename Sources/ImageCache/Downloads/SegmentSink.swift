@@ -57,6 +57,17 @@ final class SegmentSink: ResponseSink {
         }
     }
 
+    /// Whether what came of bytes that are there is the same.
+    private func repeats(_ accepted: Acceptance, _ bytes: UnsafeRawBufferPointer, in file: PartialFile) -> Bool {
+        accepted.repeats.allSatisfy { range in
+            let there = file.current.flatMap {
+                try? CacheFiles.read($0.descriptor, at: range.lowerBound, count: range.count)
+            }
+            let first = Int(range.lowerBound - accepted.offset)
+            return unsafe there?.elementsEqual(bytes[first..<first + range.count]) == true
+        }
+    }
+
     /// Takes the request's own bytes.
     private func take(_ bytes: UnsafeRawBufferPointer, to file: PartialFile) -> Bool {
         let window = state.withLock { $0.window }
@@ -69,6 +80,11 @@ final class SegmentSink: ResponseSink {
             }
         }
         guard let (accepted, room) = cache.core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
+            return false
+        }
+        guard unsafe repeats(accepted, bytes, in: file) else {
+            let now = cache.configuration.monotonicNow()
+            cache.run { core in core.change(key, now: now) { $0.contradicted() } }
             return false
         }
         return unsafe write(accepted.writes, of: bytes, at: accepted.offset, to: file, room: room) { core, now in

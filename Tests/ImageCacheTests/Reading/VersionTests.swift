@@ -122,6 +122,50 @@ import Testing
         open.close()
     }
 
+    /// All of it comes once more, and has to begin with what was given out.
+    @Test(arguments: [true, false]) func withoutANameForItsVersionAllOfItComesOnceMoreAfterABreak(
+        isSame: Bool
+    ) async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let first = open.bytes(offset: 0, count: 100)
+        let request = await bench.transport.waitForRequest(at: 0)
+        request.headOnly(length: Self.size, headers: Self.unnamed)
+        request.body(Array(Self.bytes[..<7000]))
+        #expect(try await first.content == Array(Self.bytes[..<100]))
+        let reading = Task { try await open.bytes(offset: 0, count: Self.size).content }
+        request.fail(.broken("reset"))
+        let again = await bench.transport.waitForRequest(at: 1)
+        #expect(again.asked == "whole")
+        again.answer(isSame ? Self.bytes : Self.other, headers: Self.unnamed)
+        switch await reading.result {
+        case .success(let bytes): #expect(isSame && bytes == Self.bytes)
+        case .failure(ImageCacheError.damaged(let reason)): #expect(!isSame && reason.contains("changed"))
+        case .failure(let error): Issue.record(error)
+        }
+        open.close()
+    }
+
+    /// What comes again is no progress: a source that breaks off at the same place is not asked for ever.
+    @Test func whoeverBreaksOffAtTheSamePlaceIsAskedThreeTimesMore() async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        let reading = Task { await failure { try await open.bytes(offset: 0, count: Self.size) } }
+        for index in 0...DownloadLimits.triesWithoutProgress {
+            let request = await bench.transport.waitForRequest(at: index)
+            request.headOnly(length: Self.size, headers: Self.unnamed)
+            request.body(Array(Self.bytes[..<7000]))
+            request.fail(.broken("reset"))
+            bench.advance(.seconds(1))
+        }
+        guard case .broken = await reading.value else {
+            Issue.record("it went on")
+            return
+        }
+        #expect(bench.transport.requests.count == DownloadLimits.triesWithoutProgress + 1)
+        open.close()
+    }
+
     /// Two answers of a source that names no versions may be of two: all of it comes in one.
     @Test func partsWithoutANameAreNotPutTogether() async throws {
         let bench = try Bench()
