@@ -160,7 +160,25 @@ struct FrontStopTests {
         #expect(old.record.head == nil)
     }
 
-    @Test(arguments: [true, false]) func aBlockIsTriedOverTheOtherFamilyOnce(letsIn: Bool) async {
+    /// What was sent before a login says nothing of the cookies that came with it: they are tried at once, by a request of their own.
+    @Test func aChallengeToWhatWasSentBeforeALoginIsNotOneToTheNewCookie() async {
+        let door = door()
+        let old = [ask(door), ask(door)]
+        let held = await inner.waitForRequests(2)
+        told.means.withLock { $0 = AskingMeans(mark: "b") }
+        held[0].respond(status: 403, headers: challenge)
+        held[1].fail(.cancelled)
+        for recorder in old { #expect(await isTurnedAway(recorder) != nil) }
+        #expect(inner.requests.count == 2 && told.news.withLock { $0.isEmpty })
+        let new = ask(door)
+        await inner.waitForRequest(at: 2).respond(status: 403, headers: challenge)
+        #expect(await isTurnedAway(new) == "api.example challenged until 2800")
+        #expect(told.pauses.withLock { $0["api.example"]?.front } == FrontStop(refusal: .challenge, step: 0, mark: "b"))
+        #expect(await isTurnedAway(ask(door)) != nil && inner.requests.count == 3)
+    }
+
+    @Test(arguments: [HTTPError?.none, .unreachable("no such address"), .timedOut])
+    func aBlockIsTriedOverTheOtherFamilyOnce(failure: HTTPError?) async {
         let door = door()
         let (first, second) = (ask(door), ask(door))
         let held = await inner.waitForRequests(2)
@@ -170,7 +188,7 @@ struct FrontStopTests {
         held[1].fail(.cancelled)
         let trial = await inner.waitForRequest(at: 2)
         #expect(trial.request.family == .ipv4 && inner.requests.count == 3)
-        if letsIn {
+        guard let failure else {
             trial.respond(status: 200)
             let last = await inner.waitForRequest(at: 3)
             #expect(last.request.family == .ipv4)
@@ -182,14 +200,13 @@ struct FrontStopTests {
             #expect(Kind(await lost.end().result) == .unreachable)
             _ = ask(door)
             #expect(await inner.waitForRequest(at: 5).request.family == nil)
-            #expect(told.news.withLock { $0 }.isEmpty)
-        } else {
-            trial.fail(.unreachable("no such address"))
-            for recorder in [first, second] {
-                #expect(await isTurnedAway(recorder) == "api.example blocked until 2800")
-            }
-            #expect(inner.requests.count == 3)
+            return #expect(told.news.withLock { $0 }.isEmpty)
         }
+        trial.fail(failure)
+        for recorder in [first, second] {
+            #expect(await isTurnedAway(recorder) == "api.example blocked until 2800")
+        }
+        #expect(inner.requests.count == 3)
     }
 
     /// A download under way is ended too, with the reason.

@@ -19,6 +19,8 @@ package final class CoolDownTransport: Transport {
         var request: HTTPRequest
         let sink: any ResponseSink
         let host: String
+        /// Of what it was asked with when it was sent last.
+        var mark = ""
         /// How often it was sent.
         var tries = 0
         /// Whether it was sent and has not ended.
@@ -26,7 +28,7 @@ package final class CoolDownTransport: Transport {
         /// Set while it is under way.
         var transfer: (any Transfer)?
         var isCancelled = false
-        /// Cancelled because others were turned away.
+        /// Turned away, or cancelled because others were.
         var isStopped = false
         /// Whether its sink has seen an answer, after which it cannot be sent again unseen.
         var isAnswered = false
@@ -115,6 +117,7 @@ package final class CoolDownTransport: Transport {
                     case .late(let id): end(id, .timedOut)
                     case .send(let id):
                         requests[id]?.tries += 1
+                        requests[id]?.mark = means.mark
                         requests[id]?.isOut = true
                         guard let entry = requests[id] else { continue }
                         steps.append(.send(id, outgoing(entry), entry.sink, try: entry.tries))
@@ -163,7 +166,9 @@ package final class CoolDownTransport: Transport {
         self.wallClock = wallClock
         self.means = means
         self.tell = tell
-        state = Mutex(State(hosts: pauses.mapValues { HostCoolDown($0) }, explain: explain))
+        var first = State(hosts: pauses.mapValues { HostCoolDown($0) }, explain: explain)
+        first.take(means())
+        state = Mutex(first)
     }
 
     deinit {
@@ -239,12 +244,14 @@ package final class CoolDownTransport: Transport {
         let means = means()
         let (news, stopped): (News?, [any Transfer]) = change { state, wall in
             state.take(means)
-            guard let host = state.requests[id]?.host else { return (nil, []) }
+            guard let (host, mark) = state.requests[id].map({ ($0.host, $0.mark) }) else { return (nil, []) }
+            state.requests[id]?.isStopped = true
             let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
             // One family of addresses may be let in where the other is not; of which of them a check is no question.
             let other = refusal == .block && state.ways[host] == nil && !isKnown ? family?.other : nil
-            let end = state.hosts[host]?.turnAway(
-                id, refusal, mark: state.means.mark, hasOtherWay: other != nil, wall: wall)
+            // What was sent before a login says nothing of what is sent after it.
+            let hasOtherWay = other != nil || mark != state.means.mark
+            let end = state.hosts[host]?.turnAway(id, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
             guard end != nil else { return (nil, []) }
             if refusal == .block { state.ways[host] = other.map { Way(family: $0) } }
             var transfers: [any Transfer] = []
@@ -253,7 +260,7 @@ package final class CoolDownTransport: Transport {
                 state.requests[number]?.isStopped = true
                 if let transfer = request.transfer { transfers.append(transfer) }
             }
-            guard other == nil, case .turnedAway(let sentence) = state.turnedAway(from: host, wall: wall) else {
+            guard !hasOtherWay, case .turnedAway(let sentence) = state.turnedAway(from: host, wall: wall) else {
                 return (nil, transfers)
             }
             return (.turnedAway(sentence), transfers)
@@ -269,6 +276,10 @@ package final class CoolDownTransport: Transport {
             guard let request = state.requests[id] else { return }
             _ = state.hosts[request.host]?.settle(id, .unknown, now: now, wall: wall)
             guard !request.isCancelled else { return state.end(id, .cancelled) }
+            // Its cookies are from before a login, and would be turned away again.
+            guard !request.isStopped || request.mark == state.means.mark else {
+                return state.end(id, state.turnedAway(from: request.host, wall: wall))
+            }
             state.requests[id]?.transfer = nil
             state.requests[id]?.isStopped = false
             state.requests[id]?.isOut = false
@@ -282,13 +293,15 @@ package final class CoolDownTransport: Transport {
             (state.requests[id].flatMap { state.ways[$0.host] }?.isProven == false, state.requests[id])
         }
         guard let request else { return result }
-        if case .failure(.unreachable) = result {
-            if isOnTrial {
-                // There is no other way.
-                turnedAway(id, .block, by: nil)
-                refused(id)
-                return nil
-            }
+        let leadsNowhere = if case .failure(.unreachable) = result { true } else { false }
+        let isSilent = if case .failure(.timedOut) = result { !request.isAnswered } else { false }
+        if isOnTrial, leadsNowhere || isSilent {
+            // There is no other way.
+            turnedAway(id, .block, by: nil)
+            refused(id)
+            return nil
+        }
+        if leadsNowhere {
             // On another network it may lead nowhere: the next request goes by whichever there is.
             state.withLock { $0.ways[request.host] = nil }
         }
