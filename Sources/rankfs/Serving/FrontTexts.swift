@@ -71,7 +71,7 @@ final class FollowedMeans: Sendable {
     ///   - places: Where a session may be.
     init(agent: String?, standard: String, path: String?, places: [SessionPlace]) {
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
-        isFixed = agent != nil && agent != path.flatMap(Self.agent)
+        isFixed = agent != nil && agent != path.flatMap { try? Self.agent(in: $0).get() }
         initial = agent
         self.standard = standard
         self.path = path
@@ -84,20 +84,23 @@ final class FollowedMeans: Sendable {
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
         let agent = state.withLock { state in
             if !isFixed, let path, stamp != state.stamp {
-                state = State(stamp: stamp, agent: Self.agent(in: path))
+                state.stamp = stamp
+                // An editor may be in the middle of it, or its user has made a mistake.
+                if case .success(let agent) = Self.agent(in: path) { state.agent = agent }
             }
             return state.agent
         }
-        let mark = XXH3.hash128("\(agent ?? "")\n\(session.map { "\($0)" } ?? "")")
+        let mark = XXH3.hash128("\(agent ?? "")\n\(session?.login ?? "")")
         return AskingMeans(userAgent: agent == initial ? nil : agent ?? standard, mark: XXH3.hex(mark.high))
     }
 
-    /// The option in a configuration file; nil if it is not there or cannot be read.
-    private static func agent(in path: String) -> String? {
-        guard let bytes = try? LocalFiles.read(path, limit: ConfigurationFile.longest),
-            let lines = try? ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
-        else { return nil }
-        let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
-        return line.flatMap { try? ValueParsers.headerText($0.value) }
+    /// The option in a configuration file, nil if it is not there; or why it cannot be told.
+    private static func agent(in path: String) -> Result<String?, any Error> {
+        Result {
+            let bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest)
+            let lines = try ConfigurationFile.parse(String(decoding: bytes, as: UTF8.self), path: path)
+            let line = lines.last { OptionTable.normalised($0.name) == "user_agent" }
+            return try line.map { try ValueParsers.headerText($0.value) }
+        }
     }
 }
