@@ -243,7 +243,7 @@ extension Core {
         }
         budget.park(key, bytes: download.received)
         effects.append(
-            .park(entry.file, total: download.total, validator: download.validator, present: download.present))
+            .park(entry.file, total: download.total, validator: download.validator, present: download.proven))
         account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
     }
 
@@ -333,7 +333,7 @@ extension Core {
         var state: (total: Int64?, validator: String?, present: RangeSet)?
         if entry.unnoted >= PartialState.interval, entry.download.phase == .running {
             downloads[key]?.unnoted = 0
-            state = (entry.download.total, entry.download.validator, entry.download.present)
+            state = (entry.download.total, entry.download.validator, entry.download.proven)
         }
         return Written(
             goesOn: acceptance.goesOn && isWanted(segment, of: key), window: window(of: segment, key), state: state,

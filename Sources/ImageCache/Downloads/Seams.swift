@@ -28,12 +28,12 @@ struct UnprovenPart: Equatable, Sendable {
     let range: Range<Int64>
     let seams: SeamLengths
 
-    /// Whether what it is compared with is there: then nobody is given it before.
+    /// Whether what its first bytes are compared with is there: then nobody is given it before.
     ///
-    /// Who reads far ahead of all that is there does not wait for what lies between.
+    /// Who reads far ahead of all that is there does not wait for what lies between, and who reads backwards not for the whole part,
+    /// whose end alone touches what is there.
     func isProvenSoon(by present: RangeSet) -> Bool {
         seams.before > 0 && present.contains(range.lowerBound - seams.before..<range.lowerBound)
-            || seams.behind > 0 && present.contains(range.upperBound..<range.upperBound + seams.behind)
     }
 }
 
@@ -72,6 +72,13 @@ extension Download {
     /// A request has ended: what has come of it without a seam is taken as it is.
     mutating func ended(_ id: UInt64) {
         if !meetings.contains(where: { $0.part == id }) { unproven[id] = nil }
+    }
+
+    /// What is there but for parts that are still to be compared: what another process may go on with.
+    var proven: RangeSet {
+        var doubted = RangeSet()
+        for part in unproven.values { doubted.insert(part.range) }
+        return RangeSet(present.ranges.flatMap(doubted.gaps))
     }
 
     /// Whether all that came in parts has been found to belong together.

@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import TestSupport
 import Testing
@@ -117,6 +118,42 @@ import Testing
         #expect(download.comparable == [seam])
         #expect(download.compared(seam, agrees: true).outcome == nil)
         #expect(download.canRelease(150_000..<150_100))
+    }
+
+    /// Of a walk backwards only the end of a part meets what is there: its reader does not wait for that, and a kill before that
+    /// leaves nothing that would be taken for compared.
+    @Test func aPartWhoseEndAloneIsComparedIsReadAtOnceAndKeptOnlyThen() async throws {
+        let scratch = Scratch()
+        let (bytes, border) = (Sample.jpeg(3 << 20), 2 << 20)
+        let picture = Sample.picture(1, size: Int64(bytes.count))
+        let first = try Bench(scratch)
+        let open = try first.open(picture)
+        async let middle = open.bytes(offset: Int64(border), count: 4096)
+        await first.transport.waitForRequest(at: 0).answer(bytes)
+        _ = try await middle
+        async let before = open.bytes(offset: Int64(border) - 4096, count: 4096)
+        let back = await first.transport.waitForRequest(at: 1)
+        let range = try #require(back.request.range)
+        #expect(range.last == Int64(border) + 63)
+        let told = "bytes \(range.first)-\(border + 63)/\(bytes.count)"
+        back.head(206, Bench.imageHeaders + [(name: "content-range", value: told)])
+        back.body(Array(bytes[Int(range.first)..<border]))
+        #expect(try await before.content == Array(bytes[border - 4096..<border]))
+        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
+        await first.cache.close()
+        for directory in [scratch.path + "/copy", scratch.cache] {
+            let second = try Bench(scratch, directory: directory)
+            let again = try second.open(picture)
+            let there = try await again.bytes(offset: Int64(border), count: 4096)
+            #expect(there.content == Array(bytes[border..<border + 4096]))
+            #expect(second.transport.requests.isEmpty)
+            async let part = again.bytes(offset: Int64(border) - 4096, count: 4096)
+            await second.transport.waitForRequest(at: 0).answer(bytes)
+            #expect(try await part.content == Array(bytes[border - 4096..<border]))
+            again.close()
+            await second.cache.close()
+        }
+        open.close()
     }
 
     /// Whoever seeks into a part takes its end over, also before its answer has come.
