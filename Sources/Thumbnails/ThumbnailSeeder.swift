@@ -220,7 +220,7 @@ package actor ThumbnailSeeder {
 
     /// Begins what may be under way now, in order; gives a directory up if the network is in trouble or not to be asked.
     private func pump() {
-        while underWay < Self.atOnce, pause == nil, let place = works.lastIndex(where: \.isWaiting) {
+        while underWay < Self.atOnce, let place = works.lastIndex(where: \.isWaiting) {
             guard works[place].failures < Self.mostFailures, mayAsk() else {
                 turns.passed(works[place].jobs[works[place].begun...])
                 works[place].begun = works[place].jobs.count
@@ -230,6 +230,7 @@ package actor ThumbnailSeeder {
             let isShown = works[place].begun < Self.screenful
             // The sizes of a directory, which its window waits for as well, go in between.
             if works[place].begun == Self.screenful, works[place].underWay > Self.stragglers { return }
+            if !isShown, pause != nil { return }
             if !isShown, let wait = pace.wait(now: time.now()) { return rest(wait) }
             let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
             works[place].begun += 1

@@ -388,6 +388,21 @@ import Testing
         #expect(transport.requests.isEmpty)
     }
 
+    /// What a window shows does not wait for the pace of what nobody sees.
+    @Test func aPauseHoldsUpNoNewWindow() async {
+        let seeder = seeder()
+        let shown = ThumbnailSeeder.screenful
+        await seeder.add("day", jobs(shown + 1))
+        // As large as previews may be: the burst is spent before the last of them are there.
+        let large = preview + [UInt8](repeating: 0, count: (1 << 20) - preview.count)
+        for index in 0..<shown { await transport.waitForRequest(at: index).respond(body: large) }
+        await clock.waitForSleepers(1)
+        await seeder.add("another", jobs(5, from: 5000))
+        await refuse(shown + 5, from: shown)
+        #expect(transport.urls.count == shown + 5)
+        await seeder.close()
+    }
+
     @Test func bytesAreBoundAfterABurst() {
         let start = ContinuousClock.now
         var pace = BytePace(now: start)
