@@ -110,25 +110,30 @@ package struct AnswerRecording: Sendable {
     }
 
     private mutating func redacted(_ members: [JSON.Member], of field: String, isTop: Bool) -> [JSON.Member] {
-        // The kinds of tags by name: a list, whatever it looks like.
-        let isList = field == Self.list && members.allSatisfy { $0.value.text != nil }
+        // The kinds of tags by name, and what tags are called elsewhere: lists, whatever they look like.
+        let isKinds = field == Self.list && members.allSatisfy { $0.value.text != nil }
+        let isList = isKinds || field == Self.translations
         return members.map { member in
             let name =
-                if let number = Int64(member.name) {
-                    Self.isPersons(field) ? String(person(number)) : member.name
-                } else if isList || !Self.isField(member.name) { masked(member.name) } else { member.name }
+                if isList || !Self.isField(member.name) {
+                    masked(member.name)
+                } else if Self.isPersons(field), let number = Int64(member.name) {
+                    String(person(number))
+                } else { member.name }
             // The number in a person's own record is the person's.
             let isOwnNumber = member.name == "id" && Self.isPersons(field)
             return JSON.Member(
                 name: name,
                 value: redacted(
-                    member.value, of: isList ? "type" : isOwnNumber ? field : member.name,
+                    member.value, of: isKinds ? "type" : isList ? "" : isOwnNumber ? field : member.name,
                     isTop: isTop && member.value.members.isEmpty))
         }
     }
 
     /// The field that some services list by name.
     private static let list = "tags"
+    /// The field that has what tags are called in other languages.
+    private static let translations = "tagTranslation"
     /// Fields whose number is a person's, by a part of their name.
     private static let persons = ["user", "author", "creator", "uploader", "approver", "updater", "artist", "account"]
     /// Fields whose one word is the service's own.
@@ -145,15 +150,34 @@ package struct AnswerRecording: Sendable {
         name.utf8.count <= 40 && name.utf8.allSatisfy { isWordByte($0) }
     }
 
+    /// The ends of names of fields whose texts are numbers of the service's own.
+    private static let numbers = [
+        "id", "ids", "count", "width", "height", "size", "page", "rank", "order", "level", "type", "style", "date",
+        "total",
+    ]
+
+    private static func isNumber(_ field: String) -> Bool {
+        let field = field.lowercased()
+        return numbers.contains { field.hasSuffix($0) }
+    }
+
+    /// Whether a field says when something was, or how large it is.
+    private static func isMoment(_ field: String) -> Bool {
+        let name = field.lowercased()
+        return name.hasSuffix("_at") || ["date", "time", "size"].contains { name.contains($0) }
+    }
+
     private static func isPersons(_ field: String) -> Bool {
         let field = field.lowercased()
         return persons.contains { field.contains($0) } && !field.hasSuffix("count")
     }
 
     private mutating func text(_ text: String, of field: String, isTop: Bool) -> String {
-        if let number = Int64(text) { return Self.isPersons(field) ? String(person(number)) : text }
+        if Self.isNumber(field), let number = Int64(text) {
+            return Self.isPersons(field) ? String(person(number)) : text
+        }
         if text.hasPrefix("https://") || text.hasPrefix("http://") { return address(text) }
-        if Self.isMoment(text) || Self.isDigest(text) { return text }
+        if Self.isMoment(field) && Self.isNumeric(text) || Self.isDigest(text) { return text }
         let isWord = text.utf8.count <= 24 && text.utf8.allSatisfy { Self.isWordByte($0) || "/-".utf8.contains($0) }
         if isWord, Self.enumerations.contains(field) || isTop && Self.topEnumerations.contains(field) { return text }
         if isTop, Self.refusals.contains(field), !text.contains("@") {
@@ -163,7 +187,7 @@ package struct AnswerRecording: Sendable {
     }
 
     /// Digits with what stands between them in dates, times and sizes.
-    private static func isMoment(_ text: String) -> Bool {
+    private static func isNumeric(_ text: String) -> Bool {
         text.utf8.count <= 40
             && text.unicodeScalars.allSatisfy { ("0"..."9").contains($0) || "-:+./ TZ".unicodeScalars.contains($0) }
     }
