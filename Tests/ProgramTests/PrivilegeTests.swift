@@ -65,6 +65,7 @@ import Testing
     @Test(arguments: [
         [], ["pixiv"], ["nonsense", "/m", "0", "0", "root", "0", "0"], ["pixiv", "m", "0", "0", "root", "0", "0"],
         ["pixiv", "/m", "x", "0", "root", "0", "0"], ["pixiv", "/m", "0", "0", "root", "0", "0", "more"],
+        ["pixiv", "/m", "0", "0", "root", "0", "0", "1:2:x"], ["pixiv", "/m", "0", "0", "root", "0", "0", "1::2"],
     ])
     func theGuardRefusesOtherArguments(_ words: [String]) {
         #expect(throws: ProgramError.self) { try GuardedMount(words: words) }

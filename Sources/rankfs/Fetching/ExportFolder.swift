@@ -50,10 +50,14 @@ final class ExportFolder: Sendable {
     /// FAT keeps times in steps of two seconds, in seconds.
     private static let coarsestStep = 2
 
+    /// UTIME_OMIT of utimensat(2), in place of a time that is not to be set.
+    private static let omitted = (1 << 30) - 2
+
     /// Whether a file's time is all that its file system keeps of another file's, as setting it shows.
     private static func keeps(_ there: stat, of source: stat, at path: String) -> Bool {
         func set(_ time: timespec) -> Bool {
-            let times = [time, time]
+            // When it was read last is its user's to know.
+            let times = [timespec(tv_sec: 0, tv_nsec: omitted), time]
             return unsafe times.withUnsafeBufferPointer {
                 unsafe utimensat(AT_FDCWD, path, $0.baseAddress, AT_SYMLINK_NOFOLLOW) == 0
             }

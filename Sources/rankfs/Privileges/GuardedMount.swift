@@ -56,7 +56,8 @@ struct GuardedMount: Hashable, Sendable {
         allowsOthers = words[5] == "1"
         self.longestRead = longestRead
         mounted = words.count == 8 ? words[7] : nil
-        guard mounted.map({ $0.split(separator: ":").map { UInt32($0) }.count { $0 != nil } == 2 }) ?? true else {
+        let numbers = mounted?.split(separator: ":", omittingEmptySubsequences: false).map { UInt32($0) }
+        guard numbers.map({ $0.count == 2 && !$0.contains(nil) }) ?? true else {
             throw ProgramError(.usage, "\(Self.command) is for rankfs itself; use `rankfs mount -o setuid=USER`.")
         }
     }
