@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -180,10 +181,9 @@ class Words(unittest.TestCase):
             self.assertEqual(said[0][0], "Saving 2 paths")
             self.assertEqual(said[-1], ("That did not work", "1 path could not be fetched.", 7))
             # Whoever closes the dialog wants nothing.
-            os.environ["XDG_CURRENT_DESKTOP"] = "KDE"
-            self.addCleanup(os.environ.pop, "XDG_CURRENT_DESKTOP")
             os.unlink(folder + "/words")
-            self.assertEqual(action.run("save", places), 1)
+            with unittest.mock.patch.dict(os.environ, XDG_CURRENT_DESKTOP="KDE"):
+                self.assertEqual(action.run("save", places), 1)
             self.assertFalse(os.path.exists(folder + "/words"))
 
     def test_artists_have_names(self):

@@ -21,6 +21,8 @@ final class FakeSource: RankingSource {
         var calls: [Call] = []
         var isHeld = false
         var held: [(id: Int, call: Call, continuation: CheckedContinuation<Bool, Never>)] = []
+        /// Released before they were held.
+        var released: [Call] = []
         var lastID = 0
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var failure: SourceError?
@@ -61,10 +63,13 @@ final class FakeSource: RankingSource {
         state.withLock { change(&$0) }
     }
 
-    /// Lets one held question be answered.
+    /// Lets one held question be answered, also one that is still to come.
     func release(_ call: Call) {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard let index = state.held.firstIndex(where: { $0.call == call }) else { return nil }
+            guard let index = state.held.firstIndex(where: { $0.call == call }) else {
+                state.released.append(call)
+                return nil
+            }
             return state.held.remove(at: index).continuation
         }
         continuation?.resume(returning: true)
@@ -153,6 +158,10 @@ final class FakeSource: RankingSource {
             let isReleased = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let isHeld = state.withLock { state in
+                        if let index = state.released.firstIndex(of: call) {
+                            state.released.remove(at: index)
+                            return false
+                        }
                         if state.isHeld { state.held.append((id, call, continuation)) }
                         return state.isHeld
                     }

@@ -17,9 +17,10 @@ import Testing
         init(_ value: Value) { self.value = Mutex(value) }
     }
 
-    /// Runs a test with three days of five pictures, in whose parent a file manager's window is.
-    private func withWindow(_ body: (Workbench) async throws -> Void) async throws {
+    /// Runs a test with three days of five pictures, of which so many are shown, in whose parent a file manager's window is.
+    private func withWindow(top: Int? = nil, _ body: (Workbench) async throws -> Void) async throws {
         var wishes = Workbench.Wishes()
+        wishes.view.top = top
         let (clock, watched) = (clock, watched)
         wishes.monotonicNow = { clock.now }
         wishes.processes = Processes(
@@ -49,6 +50,13 @@ import Testing
         return (inode, handle)
     }
 
+    private func read(
+        _ inode: UInt64, _ handle: UInt64, from offset: Int64, _ bench: Workbench
+    ) async throws -> [DirectoryEntry] {
+        guard case .directory(let entries) = await bench.readDirectory(inode, handle, offset) else { throw Missing() }
+        return entries
+    }
+
     private struct Missing: Error {}
 
     @Test func aCountAsksForASizeAtATime() async throws {
@@ -60,6 +68,26 @@ import Testing
             for rank in 1...2 { #expect(await bench.lookup(inode, Array(Workbench.name(rank).utf8)).isTold) }
             #expect(bench.host.heads == ["HEAD 1001", "HEAD 1002"])
             bench.fileSystem.releaseDirectory(ReleaseRequest(inode: inode, handle: handle))
+        }
+    }
+
+    /// GIO closes what it has counted some time later: the next count begins before that, also where the rest is hidden.
+    @Test func aCountThatIsNeverClosedMakesNoReadingOfTheNext() async throws {
+        try await withWindow(top: 2) { bench in
+            for day in days {
+                let (inode, handle) = try await open(day, bench)
+                var entries = try await read(inode, handle, from: 0, bench)
+                #expect(entries.count == 2 + 2)
+                let end = entries.last?.nextOffset ?? 0
+                let first = Int64(1001 + 100 * (days.firstIndex(of: day) ?? 0))
+                #expect(await bench.lookup(inode, Array(Workbench.name(1, from: first).utf8)).isTold)
+                // It comes to the end twice.
+                for _ in 1...2 {
+                    entries = try await read(inode, handle, from: end, bench)
+                    #expect(entries.isEmpty)
+                }
+            }
+            #expect(bench.host.heads == [1001, 1101, 1201].map { "HEAD \($0)" }, "a reading asks for both")
         }
     }
 
