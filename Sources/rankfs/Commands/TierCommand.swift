@@ -133,7 +133,8 @@ enum TierCommand {
             uploads = max(0, after.uploads - before.uploads)
             hits = max(0, after.hits - before.hits)
             dropped = max(0, (after.dropped ?? 0) - (before.dropped ?? 0))
-            unasked = files.skipped + max(0, files.fetched - uploads - hits - dropped)
+            // What this fetch itself had preloaded is there already when its turn comes.
+            unasked = max(0, files.skipped + files.fetched - uploads - hits - dropped)
         }
     }
 

@@ -23,6 +23,8 @@ extension MountSuite {
                 let run = ModelRun()
                 let begun = Date()
                 let origin = try OriginProcess(workplace, ["--no-chunked"], wire: wire, service: service)
+                // Its first answer takes long, as it draws: that is not what the short time-out is for.
+                _ = try origin.ranking()
                 var mount = try Mount(workplace, of: origin, options: Self.options)
                 let world = try ModelWorld(origin, mount, workplace, pictures: 60, works: 5)
                 var random = Random(seed: ModelAmount.seed)

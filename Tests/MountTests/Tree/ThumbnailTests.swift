@@ -39,6 +39,8 @@ extension MountSuite {
                 for size in ["normal", "large"] {
                     #expect(poll(upTo: 60) { thumbnails(workplace, size).count == entries.count }, "\(size)")
                 }
+                // A request is logged after its answer has gone.
+                #expect(poll { origin.pictureRequests.count >= entries.count })
                 #expect(origin.pictureRequests.count == entries.count)
                 #expect(origin.pictureRequests.allSatisfy { $0.path.contains(service.previews) })
                 // The names, and what the thumbnails tell of their files.
