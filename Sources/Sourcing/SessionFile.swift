@@ -65,15 +65,15 @@ package enum SessionFile {
     /// Stores a session in one step: a crash leaves the old file or the new.
     ///
     /// - Parameters:
-    ///   - session: Its line and a newline are all that the file holds.
+    ///   - secrets: All that the file holds, as one line.
     ///   - path: In a directory that exists and is private.
     /// - Throws: why it could not be stored.
-    package static func store(_ session: any SourceSession, at path: String) throws(SessionProblem) {
+    package static func store(_ secrets: [String], at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw unwritable() }
-        let line = Array((session.line + "\n").utf8)
+        let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
         let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
         // The mode again, since a umask may have taken from it.
         let written = count == line.count && fchmod(descriptor, 0o600) == 0 && fsync(descriptor) == 0

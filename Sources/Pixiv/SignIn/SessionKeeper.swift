@@ -96,18 +96,6 @@ package final class SessionKeeper: Sendable {
         }
     }
 
-    /// What proves a check in front of the service without the session; nil for nothing.
-    var clearanceHeader: String? { withFiles { $0.cookie?.clearanceHeader } }
-
-    /// What was asked with met a check in front of the service: whatever cookies should have let it pass do so no longer.
-    func forgetClearance(of header: String) {
-        guarded.withLock { state in
-            if state.cookie.map({ $0.header == header || $0.clearanceHeader == header }) == true {
-                state.cookie = state.cookie?.withoutClearance
-            }
-        }
-    }
-
     /// Whether the service has refused this session, or it is no longer the present one.
     func isGone(_ cookie: SessionCookie) -> Bool {
         withFiles { $0.cookie != cookie || $0.isExpired }

@@ -57,8 +57,8 @@ struct SessionFileTests {
         let old = umask(0)
         defer { umask(old) }
         for text in [first, second] {
-            try SessionFile.store(try #require(SessionCookie(text)), at: file)
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == text + "\n")
+            try SessionFile.store([try #require(SessionCookie(text)).line], at: file)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "PHPSESSID=\(text)\n")
             #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["session"])
         }
@@ -70,7 +70,7 @@ struct SessionFileTests {
         #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
         #expect(try !SessionFile.remove(file))
         #expect(throws: SessionProblem.self) {
-            try SessionFile.store(try #require(SessionCookie(first)), at: "\(folder.path)/none/session")
+            try SessionFile.store([first], at: "\(folder.path)/none/session")
         }
     }
 
