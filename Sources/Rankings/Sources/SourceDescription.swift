@@ -208,7 +208,7 @@ package struct SourceAccess: Sendable {
     package let imageURL: String
     /// The `User-Agent` that the service wants to see.
     package let userAgent: String
-    /// The same in a word or two: `a browser's`.
+    /// The same in a word or two: `its own name`.
     package let userAgentText: String
     /// API requests a second once the burst is spent.
     package let rate: Double
