@@ -12,7 +12,7 @@ package struct MoebooruSite: Sendable {
 
     private init(
         name: String, title: String, webHosts: [String], pictureHosts: [String], imageURL: String, firstDay: Day?,
-        tagKinds: [Int64: TagKind]
+        tagKinds: [Int64: TagKind], takesClearance: Bool = false
     ) {
         self.webHosts = webHosts
         self.tagKinds = tagKinds
@@ -33,7 +33,7 @@ package struct MoebooruSite: Sendable {
                 // From five on the site says that one is "accessing too quickly", and ends downloads.
                 connections: 4,
                 // 421 is the engine's own; that it is one too many is said with 503.
-                tooOften: [421, 429, 503]),
+                tooOften: [421, 429, 503], takesClearance: takesClearance),
             choices: [Self.scale.choice], work: { Self.work(webPage: $0, hosts: webHosts) })
     }
 
@@ -50,7 +50,8 @@ package struct MoebooruSite: Sendable {
     /// browsers alone.
     package static let konachan = MoebooruSite(
         name: "konachan", title: "Konachan", webHosts: ["konachan.net", "konachan.com"], pictureHosts: [],
-        imageURL: "https://konachan.net", firstDay: Day(year: 2008, month: 1, day: 1), tagKinds: [:])
+        imageURL: "https://konachan.net", firstDay: Day(year: 2008, month: 1, day: 1), tagKinds: [:],
+        takesClearance: true)
 
     /// Posts of a page; the help pages allow a hundred, the engine more.
     static let postsPerPage = 100

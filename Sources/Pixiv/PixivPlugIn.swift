@@ -55,11 +55,11 @@ extension PixivSource {
         paging: RankingPaging(entries: PixivLimits.entriesPerPage, atOnce: 10, most: 40),
         access: SourceAccess(
             hosts: [apiHost, "i.pximg.net", "s.pximg.net"], apiURL: apiURL, imageURL: imageURL,
-            // A browser's, as every client of the service sends it.
-            userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
-            userAgentText: "a browser's",
+            // The service answers programs by their own names (sixty requests on 2026-10-08); a browser's name with another
+            // program's handshake is what fronts look for.
+            userAgent: OwnAgent.text, userAgentText: OwnAgent.description,
             // The pace that PixivBatchDownloader advises after measuring the limit: the service refuses after 80 to 100 within two minutes.
-            rate: 1 / 1.2, burst: 40,
+            rate: 1 / 1.2, burst: 40, takesClearance: true,
             // The service names its stand-ins for withheld pictures so.
             isPlaceholder: { $0.hasPrefix("limit_") }),
         work: { PixivRoutes.work(webPage: $0) })

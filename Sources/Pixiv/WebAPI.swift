@@ -127,18 +127,11 @@ struct WebAPI: Sendable {
         // As on the service's own pages: without it accounts that are set to English get 400 (PixivUtil2 #1513).
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
-        let cookies = cookie?.header ?? session.clearanceHeader
-        let headers = [Self.referer] + (cookies.map { [$0] } ?? [])
+        let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
         var api = PacedAPI(send: send, gate: gate, service: "pixiv", time: time, wallClock: wallClock)
         api.priority = priority
-        let (response, verdict): (HTTPResponse, GateVerdict)
-        do throws(SourceError) {
-            (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
-                self.verdict(on: $0, forMembers: forMembers)
-            }
-        } catch {
-            if case .turnedAway = error, let cookies { session.forgetClearance(of: cookies) }
-            throw error
+        let (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
+            self.verdict(on: $0, forMembers: forMembers)
         }
         if verdict == .unknown, response.head.status >= 500 {
             throw .troubled("pixiv is in trouble (status \(response.head.status)); try again later.")

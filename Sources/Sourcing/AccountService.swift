@@ -53,7 +53,7 @@ package struct AccountHelp: Hashable, Sendable {
 package protocol SourceSession: Sendable {
     var user: UserID { get }
 
-    /// The line that its file holds; for nothing else.
+    /// What its file holds of it; for nothing else.
     var line: String { get }
 }
 

@@ -9,7 +9,7 @@ package enum SessionFile {
 
     /// What changes when a file does.
     package struct Stamp: Equatable, Sendable {
-        package let path: String
+        let path: String
         let device: UInt64
         let inode: UInt64
         let size: Int64
@@ -23,9 +23,6 @@ package enum SessionFile {
             size = Int64(status.st_size)
             times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
         }
-
-        /// Tells one login from another: also from the same one of which something was dropped (`replace`).
-        package var login: String { "\(path) \(times[0]).\(times[1])" }
     }
 
     /// The present stamp of a file, or the errno.
@@ -68,23 +65,16 @@ package enum SessionFile {
     /// Stores a session in one step: a crash leaves the old file or the new.
     ///
     /// - Parameters:
-    ///   - session: Its line and a newline are all that the file holds.
+    ///   - secrets: All that the file holds, as one line.
     ///   - path: In a directory that exists and is private.
-    ///   - stamp: Whose login it is; nil for a new one.
     /// - Throws: why it could not be stored.
-    package static func store(
-        _ session: any SourceSession, at path: String, of stamp: Stamp? = nil
-    ) throws(SessionProblem) {
+    package static func store(_ secrets: [String], at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw unwritable() }
-        let line = Array((session.line + "\n").utf8)
+        let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
         let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        if let stamp {
-            let times = [timespec](repeating: timespec(tv_sec: stamp.times[0], tv_nsec: stamp.times[1]), count: 2)
-            unsafe _ = times.withUnsafeBufferPointer { unsafe futimens(descriptor, $0.baseAddress) }
-        }
         // The mode again, since a umask may have taken from it.
         let written = count == line.count && fchmod(descriptor, 0o600) == 0 && fsync(descriptor) == 0
         guard written, unsafe rename(temporary, path) == 0 else {
@@ -95,25 +85,6 @@ package enum SessionFile {
         }
         close(descriptor)
         syncDirectory(of: path)
-    }
-
-    /// Stores a session in place of the one that `store` wrote, as the same login.
-    ///
-    /// - Parameters:
-    ///   - old: What the file holds.
-    ///   - new: What it is to hold.
-    ///   - stamp: Of the file when it was read.
-    /// - Returns: Its new stamp; nil if it has changed, or is of its user's making, and is left alone.
-    /// - Throws: why it could not be stored.
-    package static func replace(
-        _ old: any SourceSession, with new: any SourceSession, at stamp: Stamp
-    ) throws(SessionProblem) -> Stamp? {
-        let path = stamp.path
-        guard try content(of: SessionPlace(path, takesBare: true)) == Array((old.line + "\n").utf8),
-            case .success(stamp) = self.stamp(of: path)
-        else { return nil }
-        try store(new, at: path, of: stamp)
-        return try? self.stamp(of: path).get()
     }
 
     /// Looks at a file as a mount would, without keeping what is in it.

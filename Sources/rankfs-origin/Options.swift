@@ -94,6 +94,9 @@ struct Options {
           --faults FILE  scripted faults, one JSON object a line; read again when the file changes, and replaced by
                          what is posted to /_control; POST /_control/expire-sessions and
                          /_control/renew-sessions make all sessions invalid and valid
+                         {"action":"challenge","path":"/ranking.php?"} is a front that lets in browsers only; "status":
+                         403 (the default), 429, 503; "kind": cloudflare, old, ddos-guard, blocked; "lets": the text of
+                         a cookie, or a User-Agent, that passes
           --now SECONDS  start the clock at this moment (Unix time); rankings appear at noon in Japan
           --parent FD    tell it on this descriptor, not on standard output, and end when its other end is closed
           --no-chunked   tell the length of every picture (else one in ten comes without)

@@ -74,12 +74,13 @@ struct FrontStopTests {
     }
 
     private func ask(
-        _ door: CoolDownTransport, _ host: String = "api.example", purpose: RequestPurpose = .api, seconds: Int64 = 15
+        _ door: CoolDownTransport, _ host: String = "api.example", purpose: RequestPurpose = .api, seconds: Int64 = 15,
+        headers: [String] = []
     ) -> Recorder {
         let recorder = Recorder()
         _ = door.start(
             HTTPRequest(
-                url: "https://\(host)/x", transferClass: .metadata,
+                url: "https://\(host)/x", headers: headers, transferClass: .metadata,
                 deadline: clock.now.advanced(by: .seconds(seconds)), bodyLimit: 1 << 20, purpose: purpose),
             sink: recorder)
         return recorder
@@ -145,6 +146,26 @@ struct FrontStopTests {
         #expect(await isTurnedAway(waiting) != nil)
         #expect(inner.requests.count == 1)
         #expect(told.pauses.withLock { $0["api.example"]?.front } == FrontStop(refusal: .challenge, step: 2, mark: "b"))
+    }
+
+    /// What proves a check goes to its host only, in one header with the session, and until the check comes again.
+    @Test func aClearanceGoesToItsHostUntilTheNextCheck() async {
+        told.means.withLock { $0 = AskingMeans(mark: "b", clearance: "c=1", site: "api.example") }
+        let door = door()
+        let first = ask(door, headers: ["Cookie: s=2", "A: b"])
+        let held = await inner.waitForRequest(at: 0)
+        #expect(held.request.headers == ["Cookie: s=2; c=1", "A: b"])
+        _ = ask(door, "pictures.example", purpose: .picture)
+        #expect(await inner.waitForRequest(at: 1).request.headers.isEmpty)
+        held.respond(status: 403, headers: challenge)
+        #expect(await isTurnedAway(first) != nil)
+        clock.advance(by: .seconds(1800))
+        _ = ask(door)
+        #expect(await inner.waitForRequest(at: 2).request.headers.isEmpty, "forgotten")
+        inner.requests[2].respond()
+        told.means.withLock { ($0.mark, $0.clearance) = ("c", "c=3") }
+        _ = ask(door)
+        #expect(await inner.waitForRequest(at: 3).request.headers == ["Cookie: c=3"])
     }
 
     /// What an answer turns out to be only by its text is shown to nobody before that.

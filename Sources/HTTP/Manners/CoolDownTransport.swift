@@ -60,6 +60,8 @@ package final class CoolDownTransport: Transport {
         var hosts: [String: HostCoolDown] = [:]
         var ways: [String: Way] = [:]
         var means = AskingMeans()
+        /// The mark of means whose clearance has not helped.
+        var spent: String?
         let explain: @Sendable (String, HostPause) -> String
         var requests: [Int: Request] = [:]
         var nextID = 0
@@ -95,7 +97,18 @@ package final class CoolDownTransport: Transport {
             var request = entry.request
             request.family = ways[entry.host]?.family
             if let agent = means.userAgent { request.headers.append("User-Agent: \(agent)") }
+            if let clearance = clearance(for: entry.host) {
+                let session = request.headers.firstIndex { $0.hasPrefix("Cookie: ") }
+                // RFC 6265, 5.4: one header for all.
+                if let session { request.headers[session] += "; \(clearance)" }
+                if session == nil { request.headers.append("Cookie: \(clearance)") }
+            }
             return request
+        }
+
+        /// What proves a check to a host, unless that has come again.
+        private func clearance(for host: String) -> String? {
+            host == means.site && means.mark != spent && means.mark != hosts[host]?.front?.mark ? means.clearance : nil
         }
 
         mutating func end(_ id: Int, _ error: HTTPError) {
@@ -246,6 +259,7 @@ package final class CoolDownTransport: Transport {
             state.take(means)
             guard let (host, mark) = state.requests[id].map({ ($0.host, $0.mark) }) else { return (nil, []) }
             state.requests[id]?.isStopped = true
+            if host == state.means.site { state.spent = mark }
             let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
             // One family of addresses may be let in where the other is not; of which of them a check is no question.
             let other = refusal == .block && state.ways[host] == nil && !isKnown ? family?.other : nil

@@ -91,10 +91,16 @@ package struct AskingMeans: Hashable, Sendable {
     package var userAgent: String?
     /// Tells it from other means; nothing secret.
     package var mark: String
+    /// Cookies that prove a browser's check, which go to `site` until the next check; nil for none.
+    package var clearance: String?
+    /// A host with its port, as in `CoolDownTransport.host(of:)`.
+    package var site: String
 
-    package init(userAgent: String? = nil, mark: String = "") {
+    package init(userAgent: String? = nil, mark: String = "", clearance: String? = nil, site: String = "") {
         self.userAgent = userAgent
         self.mark = mark
+        self.clearance = clearance
+        self.site = site
     }
 }
 

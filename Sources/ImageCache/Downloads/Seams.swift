@@ -11,6 +11,10 @@ struct SeamLengths: Equatable, Sendable {
 ///
 /// A server, or what stands before it, may send the bytes of another place under the right `Content-Range`; in one answer they
 /// are one after the other, in several nothing else shows it where no digest was told.
+///
+/// A part that touches nothing, as a read far ahead of all others brings it, has no seam until its neighbours come: unless it is
+/// the picture's beginning, its reader is given it unproven. A second part beside it would not tell either, since a source that
+/// shifts all of them by one distance agrees with itself wherever two meet apart from bytes that are known.
 struct Seam: Equatable, Sendable {
     /// Where the parts of the two meet.
     let border: Int64

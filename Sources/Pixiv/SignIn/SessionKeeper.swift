@@ -96,31 +96,6 @@ package final class SessionKeeper: Sendable {
         }
     }
 
-    /// What proves a check in front of the service without the session; nil for nothing.
-    var clearanceHeader: String? { withFiles { $0.cookie?.clearanceHeader } }
-
-    /// What was asked with met a check in front of the service: whatever cookies should have let it pass do so no longer.
-    ///
-    /// They go from the file too, if it is the one that `rankfs login` wrote.
-    func forgetClearance(of header: String) {
-        let problem: String? = guarded.withLock { state in
-            guard let cookie = state.cookie, !cookie.clearance.isEmpty,
-                cookie.header == header || cookie.clearanceHeader == header
-            else { return nil }
-            state.cookie = cookie.withoutClearance
-            guard let stamp = state.stamp else { return nil }
-            do throws(SessionProblem) {
-                let now = try SessionFile.replace(cookie, with: cookie.withoutClearance, at: stamp)
-                state.stamp = now ?? stamp
-                return nil
-            } catch {
-                return "the session file \(stamp.path) keeps a cf_clearance that was refused: it \(error.reason); "
-                    + "sign in again with `rankfs login`"
-            }
-        }
-        if let problem { report(problem) }
-    }
-
     /// Whether the service has refused this session, or it is no longer the present one.
     func isGone(_ cookie: SessionCookie) -> Bool {
         withFiles { $0.cookie != cookie || $0.isExpired }

@@ -14,16 +14,10 @@ package enum SessionText {
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64
     ) throws(SessionProblem) -> SessionCookie {
-        guard bytes.count <= SessionFile.longest, !bytes.contains(0),
-            let text = String(validating: bytes, as: UTF8.self)
-        else {
+        guard let lines = CookieText.lines(of: bytes) else {
             throw SessionProblem("is no cookie file; export the browser's cookies as cookies.txt")
         }
-        let lines = text.unicodeScalars.split { $0 == "\n" || $0 == "\r" }
-            .map { trimmed(String(String.UnicodeScalarView($0))) }
-            .map { $0.hasPrefix(httpOnly) ? String($0.dropFirst(httpOnly.count)) : $0 }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-        if lines.contains(where: { $0.utf8.contains(9) }) { return try inJar(lines, host: host, now: now) }
+        if let jar = CookieText.jar(lines, host: host, now: now) { return try session(in: jar, host: host) }
         guard lines.count == 1 else {
             throw SessionProblem(
                 lines.isEmpty
@@ -39,23 +33,9 @@ package enum SessionText {
 
     /// `PHPSESSID=…` or the value alone, as a person copies it, or all cookies of a request.
     package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
-        var value = trimmed(text)[...]
-        if value.lowercased().hasPrefix("cookie: ") { value = value.dropFirst("cookie: ".count) }
-        // A whole line of cookies as a browser sends it, three of which are of use.
-        let fields = value.split(separator: ";").map { trimmed(String($0)) }
-        var others = fields
-        if let place = fields.firstIndex(where: { $0.hasPrefix("\(SessionCookie.name)=") }) {
-            value = others.remove(at: place).dropFirst(SessionCookie.name.count + 1)
-        } else if fields.count == 1 {
-            value = fields[0][...]
-            others = []
-        }
-        let found = SessionCookie(value).map { cookie in
-            others.reduce(cookie) { cookie, field in
-                let name = field.prefix { $0 != "=" }
-                return cookie.adding(name, field.dropFirst(name.count + 1))
-            }
-        }
+        let fields = CookieText.fields(of: text)
+        let named = fields.first { $0.hasPrefix("\(SessionCookie.name)=") }?.dropFirst(SessionCookie.name.count + 1)
+        let found = (named ?? (fields.count == 1 ? fields[0][...] : nil)).flatMap { SessionCookie($0) }
         guard let cookie = found else {
             throw SessionProblem(
                 "is no session cookie: the \(SessionCookie.name) of a signed-in browser is a number, an underscore and "
@@ -70,57 +50,19 @@ package enum SessionText {
             || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { SessionCookie($0) != nil }
     }
 
-    /// Written before lines of cookies that scripts may not see; everything else behind `#` is a comment.
-    private static let httpOnly = "#HttpOnly_"
-
-    private static func trimmed(_ text: String) -> String {
-        // Tabs at an end are an empty field: only blanks and a byte order mark go.
-        let scalars = text.unicodeScalars
-        let blank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\u{FEFF}" }
-        let front = scalars.drop(while: blank)
-        return String(String.UnicodeScalarView(front.reversed().drop(while: blank).reversed()))
-    }
-
-    /// Domain, whether hosts below it too, path, secure, expiry, name, value; broken lines are passed over.
-    private static func inJar(_ lines: [String], host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
-        var foundOtherHost = false
-        var foundOld = false
-        var foundVisitor = false
-        let rows = lines.map { $0.split(separator: "\t", omittingEmptySubsequences: false) }.filter { $0.count == 7 }
-        let clearance = rows.filter { fields in
-            let expiry = Int64(fields[4].prefix { $0 != "." }) ?? 0
-            return covers(host, domain: fields[0].lowercased()) && (expiry <= 0 || expiry > now)
-        }
-        for fields in rows where fields[5] == SessionCookie.name {
-            guard covers(host, domain: fields[0].lowercased()) else {
-                foundOtherHost = true
-                continue
-            }
-            // Some exporters write fractions; 0 and less is a cookie of the browser's own session.
-            let expiry = Int64(fields[4].prefix { $0 != "." }) ?? 0
-            if expiry > 0, expiry <= now {
-                foundOld = true
-            } else if let cookie = SessionCookie(fields[6]) {
-                return clearance.reduce(cookie) { $0.adding($1[5], $1[6]) }
-            } else {
-                foundVisitor = true
-            }
-        }
+    /// The first session of a host that is still good.
+    private static func session(in jar: [CookieText.Cookie], host: String) throws(SessionProblem) -> SessionCookie {
+        let sessions = jar.filter { $0.name == SessionCookie.name }
+        let own = sessions.filter(\.isOfHost)
+        let present = own.filter { !$0.hasExpired }
+        if let cookie = present.lazy.compactMap({ SessionCookie($0.value) }).first { return cookie }
         throw SessionProblem(
-            foundVisitor
+            !present.isEmpty
                 ? "holds the cookie of a visitor who is not signed in; sign in with the browser and export again"
-                : foundOld
+                : !own.isEmpty
                     ? "holds a session that has run out; sign in with the browser and export again"
-                    : foundOtherHost
+                    : !sessions.isEmpty
                         ? "holds no cookie of \(host), only of other hosts; export the cookies of \(host)"
                         : "holds no \(SessionCookie.name) cookie; export the cookies of \(host)")
-    }
-
-    /// Whether a cookie of a domain goes to a host (RFC 6265, 5.1.3); exporters do not agree on the leading dot.
-    private static func covers(_ host: String, domain: String) -> Bool {
-        let domain = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
-        if host == domain { return true }
-        let isAddress = host.contains(":") || host.allSatisfy { $0.isNumber || $0 == "." }
-        return !isAddress && domain.contains(".") && host.hasSuffix("." + domain)
     }
 }

@@ -208,7 +208,7 @@ package struct SourceAccess: Sendable {
     package let imageURL: String
     /// The `User-Agent` that the service wants to see.
     package let userAgent: String
-    /// The same in a word or two: `a browser's`.
+    /// The same in a word or two: `its own name`.
     package let userAgentText: String
     /// API requests a second once the burst is spent.
     package let rate: Double
@@ -218,12 +218,15 @@ package struct SourceAccess: Sendable {
     package let connections: Int?
     /// Statuses by which the service says that it is asked too often, with or without a time; a 503 with one always does.
     package let tooOften: Set<Int>
+    /// Whether what stands in front of it lets in who brings the cookies and the name of a browser that passed its check; elsewhere
+    /// a name of one's own does.
+    package let takesClearance: Bool
     /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
     package let isPlaceholder: @Sendable (_ name: Substring) -> Bool
 
     package init(
         hosts: Set<String>, apiURL: String, imageURL: String, userAgent: String, userAgentText: String, rate: Double,
-        burst: Int, connections: Int? = nil, tooOften: Set<Int> = [429],
+        burst: Int, connections: Int? = nil, tooOften: Set<Int> = [429], takesClearance: Bool = false,
         isPlaceholder: @escaping @Sendable (_ name: Substring) -> Bool = { _ in false }
     ) {
         self.hosts = hosts
@@ -235,6 +238,7 @@ package struct SourceAccess: Sendable {
         self.burst = burst
         self.connections = connections
         self.tooOften = tooOften
+        self.takesClearance = takesClearance
         self.isPlaceholder = isPlaceholder
     }
 }

@@ -95,7 +95,8 @@ enum CommandDetails {
         cookies.txt as browsers' extensions export it; - is the standard input; without either, \(accounts.secret) is
         asked for and not shown. One request checks it; then it is stored, readable by you alone, in
         $XDG_STATE_HOME/rankfs/session (~/.local/state/rankfs/session), and every mount uses it at once. It goes to
-        \(host) only; an origin of your own (-o api_url=) has a session of its own.
+        \(host) only; an origin of your own (-o api_url=) has a session of its own. With it go the cookies of a browser's
+        check (cf_clearance, __cf_bm); of a SOURCE without accounts they are all that is taken.
         logout overwrites and removes it.
         Exit status: 0 done, 64 usage, 69 the service cannot be asked, 73 the file cannot be written, 77 the service
         refuses the session, 78 configuration.

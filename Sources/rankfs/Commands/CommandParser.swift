@@ -134,18 +134,27 @@ struct CommandParser {
 extension CommandParser {
     mutating func login() throws(ProgramError) -> Command {
         if try readMountWords() { return .help(topic: name) }
+        takeSource()
         guard positions.count <= 1, positions.first != "" else {
-            throw ProgramError(.usage, "name at most one file: rankfs login [FILE] [-o OPTIONS].")
+            throw ProgramError(.usage, "name at most one file: rankfs login [SOURCE] [FILE] [-o OPTIONS].")
         }
         return .login(request, file: positions.first)
     }
 
     mutating func logout() throws(ProgramError) -> Command {
         if try readMountWords() { return .help(topic: name) }
+        takeSource()
         guard positions.isEmpty else {
-            throw ProgramError(.usage, "logout takes no names: rankfs logout [-o OPTIONS].")
+            throw ProgramError(.usage, "name a source at most: rankfs logout [SOURCE] [-o OPTIONS].")
         }
         return .logout(request)
+    }
+
+    /// A source in front of what else is named; a file of a source's name is written ./NAME.
+    private mutating func takeSource() {
+        guard let source = positions.first.flatMap({ try? SourceName(argument: $0) }) else { return }
+        request.source = source
+        positions.removeFirst()
     }
 
     mutating func mount() throws(ProgramError) -> Command {

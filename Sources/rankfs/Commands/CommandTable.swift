@@ -66,11 +66,11 @@ enum CommandTable {
             summary: "what machines share: look at, check or fill it", details: CommandDetails.tier
         ) { parser throws(ProgramError) in try parser.tier() },
         CommandDefinition(
-            "login", "[FILE | -] [-o OPTION,…]", brief: "[FILE]",
+            "login", "[SOURCE] [FILE | -] [-o OPTION,…]", brief: "[FILE]",
             summary: "sign in, with a cookies.txt or by asking", details: CommandDetails.session
         ) { parser throws(ProgramError) in try parser.login() },
         CommandDefinition(
-            "logout", "[-o OPTION,…]", brief: "", summary: "sign out: removes the session",
+            "logout", "[SOURCE] [-o OPTION,…]", brief: "", summary: "sign out: removes the session",
             details: CommandDetails.session
         ) { parser throws(ProgramError) in try parser.logout() },
         CommandDefinition(

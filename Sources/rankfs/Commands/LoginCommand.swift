@@ -14,20 +14,26 @@ enum LoginCommand {
     static func run(
         file: String?, source: SourceName, settings: Settings, home: Home
     ) throws(ProgramError) {
-        guard let accounts = source.plugIn.accounts else {
+        let accounts = source.plugIn.accounts
+        guard accounts != nil || source.description.access.takesClearance else {
             throw ProgramError(.usage, "\(source.rawValue) has no accounts to sign in to.")
         }
         let files = SessionFiles(settings, source: source, home: home)
         let own = try files.ownFile()
-        let session = try session(from: file, accounts, host: files.host)
-        let user = try check(session, accounts, source: source, settings: settings, home: home)
+        let (session, clearance) = try secrets(from: file, accounts, host: files.host)
+        var user: UserID?
+        if let session, let accounts {
+            user = try check(
+                session, accounts, clearance, source: source, settings: settings, home: home)
+        }
         try SessionFiles.prepare(own)
         do throws(SessionProblem) {
-            try SessionFile.store(session, at: own)
+            try SessionFile.store((session.map { [$0.line] } ?? []) + (clearance?.cookies ?? []), at: own)
         } catch {
             throw ProgramError(.cannotCreate, "the session file \(LogText.escaped(own)) \(error.reason).")
         }
-        Output.print("signed in as user \(user.rawValue); mounts that are running notice it by themselves")
+        let done = user.map { "signed in as user \($0.rawValue)" } ?? "the cookies of the check are stored"
+        Output.print("\(done); mounts that are running notice it by themselves")
         for path in files.others {
             Output.complain(
                 "\(LogText.escaped(path)) is used before what was stored now; remove it if that is not meant.",
@@ -37,10 +43,13 @@ enum LoginCommand {
 
     // MARK: Taking
 
-    private static func session(
-        from file: String?, _ accounts: any AccountService, host: String
-    ) throws(ProgramError) -> any SourceSession {
-        guard let file else { return try asked(accounts) }
+    /// What a text of cookies holds: a session where the source has accounts, and the cookies of a browser's check.
+    private typealias Secrets = (session: (any SourceSession)?, clearance: Clearance?)
+
+    private static func secrets(
+        from file: String?, _ accounts: (any AccountService)?, host: String
+    ) throws(ProgramError) -> Secrets {
+        guard let file else { return try asked(accounts, host: host) }
         // Its name is not repeated: somebody may have given the cookie in its place.
         let name = file == "-" ? "the standard input" : "the file"
         let descriptor = file == "-" ? 0 : unsafe open(file, O_RDONLY | O_CLOEXEC)
@@ -51,10 +60,16 @@ enum LoginCommand {
         }
         defer { if descriptor > 0 { close(descriptor) } }
         do throws(SessionProblem) {
-            let session = try accounts.session(
-                in: try SessionFile.content(of: descriptor), host: host, now: WallClock.now())
+            let (bytes, now) = (try SessionFile.content(of: descriptor), WallClock.now())
+            let session = try accounts?.session(in: bytes, host: host, now: now)
+            let clearance = Clearance(in: bytes, host: host, now: now)
+            guard session != nil || clearance != nil else {
+                throw SessionProblem(
+                    "holds no cookie of a browser's check (cf_clearance) of \(host); open the site in a browser, pass its "
+                        + "check and export its cookies again")
+            }
             warnIfOpen(descriptor)
-            return session
+            return (session, clearance)
         } catch {
             throw ProgramError(.usage, "\(name) \(error.reason).")
         }
@@ -68,7 +83,10 @@ enum LoginCommand {
         Output.complain("the file can be read by others; remove it, or protect it with `chmod 600`.", as: "rankfs")
     }
 
-    private static func asked(_ accounts: any AccountService) throws(ProgramError) -> any SourceSession {
+    private static func asked(_ accounts: (any AccountService)?, host: String) throws(ProgramError) -> Secrets {
+        guard let accounts else {
+            throw ProgramError(.usage, "there is nothing to ask for; name a cookies.txt with the cookies of \(host).")
+        }
         guard isatty(0) == 1 else {
             throw ProgramError(
                 .usage,
@@ -83,7 +101,8 @@ enum LoginCommand {
         }
         guard let line, !line.isEmpty else { throw ProgramError(.usage, "nothing was given; nothing was changed.") }
         do throws(SessionProblem) {
-            return try accounts.session(typed: String(decoding: line, as: UTF8.self))
+            let session = try accounts.session(typed: String(decoding: line, as: UTF8.self))
+            return (session, Clearance(in: line, host: host, now: WallClock.now()))
         } catch {
             throw ProgramError(.usage, "what was given \(error.reason).")
         }
@@ -92,14 +111,19 @@ enum LoginCommand {
     // MARK: Checking
 
     private static func check(
-        _ session: any SourceSession, _ accounts: any AccountService, source: SourceName, settings: Settings, home: Home
+        _ session: any SourceSession, _ accounts: any AccountService, _ clearance: Clearance?, source: SourceName,
+        settings: Settings, home: Home
     ) throws(ProgramError) -> UserID {
         let place = try CachePlace(settings, source: source, home: home)
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: patience)
         defer { transport.shutdown() }
         let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
+        let asking = AskingMeans(
+            mark: "login", clearance: clearance?.header,
+            site: CoolDownTransport.host(of: settings.apiURL?.text ?? source.description.access.apiURL))
         let means = SourceMeans(
-            client: HTTPClient(transport: Parts.makeDoor(transport, settings, source: source)),
+            client: HTTPClient(
+                transport: Parts.makeDoor(transport, settings, source: source, means: { asking })),
             gate: settings.isOffline ? OfflineNetwork() : gate,
             apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
             wallClock: WallClock.now)

@@ -115,9 +115,13 @@ enum StatusCommand {
 
     /// `2 d 3 h`, `4 min 5 s`: the two largest units.
     static func duration(_ seconds: Int64) -> String {
-        if seconds >= 86400 { return "\(seconds / 86400) d \(seconds % 86400 / 3600) h" }
-        if seconds >= 3600 { return "\(seconds / 3600) h \(seconds % 3600 / 60) min" }
-        if seconds >= 60 { return "\(seconds / 60) min \(seconds % 60) s" }
-        return "\(seconds) s"
+        func text(_ unit: (Int64, String), _ next: (Int64, String)) -> String {
+            let rest = seconds % unit.0 / next.0
+            return "\(seconds / unit.0) \(unit.1)" + (rest == 0 ? "" : " \(rest) \(next.1)")
+        }
+        let (day, hour, minute) = ((Int64(86400), "d"), (Int64(3600), "h"), (Int64(60), "min"))
+        if seconds >= day.0 { return text(day, hour) }
+        if seconds >= hour.0 { return text(hour, minute) }
+        return seconds >= minute.0 ? text(minute, (1, "s")) : "\(seconds) s"
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// What the user is told on the desktop, whether or not anybody looks at the log.
 enum DesktopNotice: Sendable {
     case sessionExpired(service: String)
-    /// Something in front of the service turns programs away: why and what helps.
+    /// Something in front of the service turns programs away: why, and behind a semicolon what helps.
     case turnedAway(service: String, sentence: String)
     /// The service is in trouble: as a sentence.
     case troubled(service: String, sentence: String)
@@ -24,9 +24,19 @@ enum DesktopNotice: Sendable {
         switch self {
         case .sessionExpired:
             "Sign in again with `rankfs login`. What is stored, and what needs no account, works on."
-        case .turnedAway(_, let sentence), .troubled(_, let sentence):
-            sentence.prefix(1).uppercased() + sentence.dropFirst() + (sentence.hasSuffix(".") ? "" : ".")
+        case .turnedAway(_, let sentence): Self.remedyFirst(sentence)
+        case .troubled(_, let sentence): Self.whole(sentence)
         }
+    }
+
+    /// Desktops show the beginning only (xfce4-notifyd 0.6: six lines), and the summary has said what is the matter.
+    private static func remedyFirst(_ sentence: String) -> String {
+        guard let border = sentence.firstRange(of: "; ") else { return whole(sentence) }
+        return whole(String(sentence[border.upperBound...])) + " " + sentence[..<border.lowerBound] + "."
+    }
+
+    private static func whole(_ sentence: String) -> String {
+        sentence.prefix(1).uppercased() + sentence.dropFirst() + (sentence.hasSuffix(".") ? "" : ".")
     }
 }
 

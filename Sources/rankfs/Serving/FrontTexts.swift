@@ -17,7 +17,7 @@ enum FrontTexts {
     ///   - now: Unix seconds.
     /// - Returns: A sentence without its stop.
     static func sentence(_ host: String, _ pause: HostPause, source: SourceName, page: String, now: Int64) -> String {
-        let host = LogText.escaped(host)
+        let (host, access) = (LogText.escaped(host), source.description.access)
         let left =
             pause.end > now
             ? "is not asked for another \(StatusCommand.duration(pause.end - now))" : "is asked once as a trial"
@@ -27,12 +27,15 @@ enum FrontTexts {
             return
                 "what stands in front of \(host) refuses this network, by every family of addresses, \(meanwhile); no "
                 + "cookie helps: try another network, or do without a VPN or proxy"
-        case .challenge where source.plugIn.accounts != nil:
+        case .challenge where access.takesClearance:
+            let name = source == .standard ? "" : " \(source.rawValue)"
+            let options = page == access.apiURL ? "" : " -o api_url=\(page)"
+            let other = page != access.apiURL && access.hosts.contains(host) ? ", or \(access.apiURL)" : ""
             return
                 "\(host) lets nobody in without a check that only browsers pass, \(meanwhile); open \(page) in a browser "
                 + "on this machine, and if it shows a check, pass it, set the option user_agent to exactly that browser's "
-                + "and give its cookies to `rankfs login cookies.txt` (they last for half an hour, and may not help); if it "
-                + "shows none, try another network"
+                + "and give its cookies to `rankfs login\(name) cookies.txt\(options)` (they last for half an hour, and may "
+                + "not help); if it shows none, try another network\(other)"
         default:
             return
                 "\(host) takes this program for one that it lets in only after a browser's check, \(meanwhile); set the "
@@ -53,10 +56,14 @@ final class FollowedMeans: Sendable {
     private struct State {
         var stamp: SessionFile.Stamp?
         var agent: String?
+        var session: SessionFile.Stamp?
+        var clearance: Clearance?
     }
 
     private let path: String?
-    private let places: [SessionPlace]
+    private let sessions: SessionMeans?
+    /// Where clearances are for, as `AskingMeans` has it.
+    private let site: String
     /// Whether a command line or a variable sets the option, which counts before any file.
     private let isFixed: Bool
     /// What the transport names itself anyway.
@@ -68,30 +75,40 @@ final class FollowedMeans: Sendable {
     ///   - agent: The option as the mount was made with it.
     ///   - standard: What holds without the option.
     ///   - path: The configuration file.
-    ///   - places: Where a session may be.
-    init(agent: String?, standard: String, path: String?, places: [SessionPlace]) {
+    ///   - sessions: Where a session may be, and a clearance; nil for a source that takes neither.
+    ///   - site: Scheme and host of the API.
+    init(agent: String?, standard: String, path: String?, sessions: SessionMeans?, site: String) {
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
         isFixed = agent != nil && agent != path.flatMap { try? Self.agent(in: $0).get() }
         initial = agent
         self.standard = standard
         self.path = path
-        self.places = places
+        self.sessions = sessions
+        self.site = CoolDownTransport.host(of: site)
         state = Mutex(State(stamp: stamp, agent: agent))
     }
 
     func look() -> AskingMeans {
-        let session = places.lazy.compactMap { try? SessionFile.stamp(of: $0.path).get() }.first
+        let session = sessions?.places.lazy.compactMap { place in
+            (try? SessionFile.stamp(of: place.path).get()).map { (place: place, stamp: $0) }
+        }.first
         let stamp = path.flatMap { try? SessionFile.stamp(of: $0).get() }
-        let agent = state.withLock { state in
+        let (agent, clearance) = state.withLock { state in
             if !isFixed, let path, stamp != state.stamp {
                 state.stamp = stamp
                 // An editor may be in the middle of it, or its user has made a mistake.
                 if case .success(let agent) = Self.agent(in: path) { state.agent = agent }
             }
-            return state.agent
+            if state.session != session?.stamp, let sessions {
+                state.session = session?.stamp
+                state.clearance = session.flatMap { Clearance(at: $0.place, host: sessions.host, now: sessions.now()) }
+            }
+            return (state.agent, state.clearance)
         }
-        let mark = XXH3.hash128("\(agent ?? "")\n\(session?.login ?? "")")
-        return AskingMeans(userAgent: agent == initial ? nil : agent ?? standard, mark: XXH3.hex(mark.high))
+        let mark = XXH3.hash128("\(agent ?? "")\n\(session.map { "\($0.stamp)" } ?? "")")
+        return AskingMeans(
+            userAgent: agent == initial ? nil : agent ?? standard, mark: XXH3.hex(mark.high),
+            clearance: clearance?.header, site: site)
     }
 
     /// The option in a configuration file, nil if it is not there; or why it cannot be told.

@@ -81,7 +81,7 @@ final class Parts: Sendable {
             origin == nil ? Self.sessions(settings, source: name, home: home, notices: notices, log: log) : nil
         let means = FollowedMeans(
             agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
-            places: sessions?.places ?? [])
+            sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
         hosts = Self.makeDoor(
             transport, settings, source: name, pauses: place.storedHostPauses(), means: { means.look() },
             tell: { news, pauses in
@@ -193,11 +193,11 @@ final class Parts: Sendable {
             })
     }
 
-    /// Where the user's session may be; nil for a source without accounts.
+    /// Where the user's session and clearance may be; nil for a source that takes neither.
     private static func sessions(
         _ settings: Settings, source: SourceName, home: Home, notices: DesktopNotices, log: Log
     ) -> SessionMeans? {
-        guard source.plugIn.accounts != nil else { return nil }
+        guard source.plugIn.accounts != nil || source.description.access.takesClearance else { return nil }
         let files = SessionFiles(settings, source: source, home: home)
         return SessionMeans(
             places: files.places, host: files.host, now: WallClock.now, report: { log.warning($0) },

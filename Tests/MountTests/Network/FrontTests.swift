@@ -7,13 +7,13 @@ extension MountSuite {
     @Suite struct FrontTests {
         /// The origin by two names, so that the API and the pictures have a host each.
         private func twoHosts(
-            _ workplace: Workplace, _ origin: OriginProcess, environment: [String: String]? = nil
+            _ workplace: Workplace, _ origin: OriginProcess, environment: [String: String]? = nil, source: String? = nil
         ) throws -> Mount {
-            try Mount(workplace, of: origin, options: [api(of: origin)], environment: environment)
+            try Mount(workplace, of: origin, options: [api(of: origin)], environment: environment, source: source)
         }
 
         private func api(of origin: OriginProcess) -> String {
-            "api_url=" + origin.direct.replacing("127.0.0.1", with: "localhost")
+            "api_url=" + origin.url.replacing("127.0.0.1", with: "localhost")
         }
 
         /// How often the service was asked, besides what the test told the origin.
@@ -25,11 +25,18 @@ extension MountSuite {
             #"{"action":"challenge","path":"\#(service.lists)",\#(fields)}"#
         }
 
-        @Test(arguments: Service.allCases, [403, 503, 429])
-        func aCheckForBrowsersInTheMiddleOfADayEndsAllRequests(service: Service, status: Int) async throws {
+        /// Each status on each service as it is reached for good, and one on pixiv without TLS.
+        private static let challenges =
+            Service.allCases.flatMap { service in [403, 503, 429].map { (Wire.tls, service, $0) } }
+            + [(Wire.plain, Service.pixiv, 403)]
+
+        @Test(arguments: challenges)
+        func aCheckForBrowsersInTheMiddleOfADayEndsAllRequests(
+            wire: Wire, service: Service, status: Int
+        ) async throws {
             try await withWorkplace { workplace in
-                // As far away as the service is: what is under way when the first check comes was sent before.
-                let origin = try OriginProcess(workplace, ["--latency", "60"], wire: .plain, service: service)
+                // So far away that what is under way when the first check comes was sent long before, whatever else runs here.
+                let origin = try OriginProcess(workplace, ["--latency", "400"], wire: wire, service: service)
                 var mount = try twoHosts(workplace, origin)
                 let stored = mount.day()
                 let names = try mount.readable(stored)
@@ -44,8 +51,11 @@ extension MountSuite {
                 let first = try #require(challenged.map(\.end).min(), "nobody was asked for a check")
                 #expect(origin.apiRequests.count { $0.t > first } <= 2)
 
-                // Then nobody asks, whatever is looked at.
-                let count = origin.apiRequests.count
+                // Then nobody asks, whatever is looked at: what was cancelled began before this.
+                try origin.spoil([challenge(service, #""status":\#(status)"#)], in: workplace)
+                // A line is written once its answer has gone.
+                #expect(poll { origin.apiRequests.count { $0.path == "/_control" } == 2 })
+                let mark = try #require(origin.apiRequests.last { $0.path == "/_control" }).t
                 for day in ["2024-04-03", "2024-04-04"] {
                     let again = try workplace.run("ls", mount.day(nil, day))
                     #expect(again.errors.contains("Input/output error"), "\(again.output)\(again.errors)")
@@ -70,7 +80,7 @@ extension MountSuite {
                 mount = try twoHosts(workplace, origin)
                 #expect(try workplace.run("ls", day).status != 0)
                 #expect(try mount.readable(stored) == names)
-                #expect(origin.apiRequests.count == count, "kept over a restart")
+                #expect(origin.apiRequests.allSatisfy { $0.t <= mark }, "kept over a restart")
                 #expect(mount.unmount())
             }
         }
@@ -79,7 +89,7 @@ extension MountSuite {
         @Test(arguments: ["old", "ddos-guard", "blocked"])
         func otherFrontsAreToldByTheirPages(kind: String) async throws {
             try await withWorkplace { workplace in
-                let origin = try OriginProcess(workplace, wire: .plain)
+                let origin = try OriginProcess(workplace)
                 let mount = try twoHosts(workplace, origin)
                 try origin.spoil([challenge(.pixiv, #""kind":"\#(kind)""#)], in: workplace)
                 for _ in 0..<3 {
@@ -93,16 +103,18 @@ extension MountSuite {
         }
 
         /// A login ends the pause in the running mount, with one request first; so does another User-Agent.
-        @Test(arguments: [true, false]) func whatMayHelpIsTriedAtOnce(byLogin: Bool) async throws {
+        @Test(arguments: ["pixiv", "konachan", "danbooru"]) func whatMayHelpIsTriedAtOnce(source: String) async throws {
             try await withWorkplace { workplace in
                 let (clearance, agent) = ("Cl3arance.of-1", "Mine/1.0 (+mailto:me@example.org)")
-                let service = byLogin ? Service.pixiv : .danbooru
-                let origin = try OriginProcess(workplace, wire: .plain, service: service)
+                let byLogin = source != "danbooru"
+                // Konachan's engine is that of yande.re.
+                let service = Service(rawValue: source) ?? .yandere
+                let origin = try OriginProcess(workplace, ["--service", source], service: service)
                 var environment = ProcessInfo.processInfo.environment
                 for (name, folder) in [("STATE", "state"), ("CACHE", "xdg"), ("CONFIG", "config")] {
                     environment["XDG_\(name)_HOME"] = try workplace.folder(folder)
                 }
-                let mount = try twoHosts(workplace, origin, environment: environment)
+                let mount = try twoHosts(workplace, origin, environment: environment, source: source)
                 let key = byLogin ? clearance : agent
                 try origin.spoil([challenge(service, #""lets":"\#(key)""#)], in: workplace)
                 for _ in 0..<3 { #expect(try workplace.run("ls", mount.day()).status != 0) }
@@ -114,7 +126,7 @@ extension MountSuite {
                         .write(to: jar, atomically: true, encoding: .utf8)
                     let login = try workplace.run([
                         "env", "XDG_STATE_HOME=\(workplace.directory.path)/state", "\(Workplace.programs)/rankfs",
-                        "login", jar.path, "-o", "\(origin.mountOptions),\(api(of: origin))",
+                        "login", source, jar.path, "-o", "\(origin.mountOptions),\(api(of: origin))",
                     ])
                     #expect(login.status == 0, "\(login.errors)")
                     try FileManager.default.removeItem(at: jar)
@@ -123,7 +135,7 @@ extension MountSuite {
                     try "user_agent = \(agent)\n".write(toFile: file, atomically: true, encoding: .utf8)
                 }
                 let before = origin.apiRequests.filter { $0.status == 403 }.count
-                #expect(try mount.names(mount.day()).count > 40)
+                #expect(try !mount.names(mount.day()).isEmpty)
                 #expect(origin.apiRequests.filter { $0.status == 403 }.count == before)
                 #expect(mount.unmount())
                 if byLogin {

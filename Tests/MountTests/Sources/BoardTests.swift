@@ -90,6 +90,30 @@ extension MountSuite {
             }
         }
 
+        /// Moebooru takes WebP since 2026-02: the listing's digest proves the bytes, and the post's small JPEG makes the thumbnail.
+        @Test func aWebPIsListedReadAndHasAThumbnail() async throws {
+            try await withWorkplace { workplace in
+                let origin = try OriginProcess(workplace, service: .yandere)
+                let mount = try Mount(workplace, of: origin, options: ["prefetch=0"])
+                // The day of the posts that the origin's help tells of.
+                let day = mount.day(nil, "2024-04-30")
+                let name = try #require(try mount.names(day).first { $0.hasSuffix(".webp") })
+                let post = try #require(try origin.posts("2024-04-30").first { $0.fileExtension == "webp" })
+                let thumbnail = """
+                    import hashlib, sys
+                    name = hashlib.md5(sys.argv[2].encode()).hexdigest()
+                    print(open(f"{sys.argv[1]}/.sh_thumbnails/large/{name}.png", "rb").read()[1:4].decode())
+                    """
+                let made = try workplace.run("python3", "-c", thumbnail, day, name)
+                #expect(made.lines == ["PNG"], "\(made.errors)")
+                #expect(!origin.downloads.contains { $0.path.contains(Service.yandere.pictures) })
+                let bytes = try read("\(day)/\(name)").get()
+                #expect(bytes.starts(with: Array("RIFF".utf8)) && Int64(bytes.count) == post.size)
+                #expect(try Self.md5("\(day)/\(name)", workplace) == post.md5)
+                #expect(mount.unmount())
+            }
+        }
+
         /// A wallpaper is a picture.
         @Test(arguments: Service.boards) func noFilmIsARandomPicture(service: Service) async throws {
             try await withWorkplace { workplace in

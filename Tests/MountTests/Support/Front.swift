@@ -97,8 +97,9 @@ final class Front {
                     # Silence stays silence.
                     proxy_read_timeout 1h;
                     send_timeout 1h;
-                    # The origin's own clock.
+                    # The origin's own clock, and what it says that it is.
                     proxy_pass_header Date;
+                    proxy_pass_header Server;
                 }
             }
         }

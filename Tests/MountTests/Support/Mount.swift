@@ -12,7 +12,7 @@ final class Mount: @unchecked Sendable {
 
     init(
         _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",
-        environment: [String: String]? = nil
+        environment: [String: String]? = nil, source: String? = nil
     ) throws {
         self.workplace = workplace
         service = origin.service
@@ -26,7 +26,7 @@ final class Mount: @unchecked Sendable {
         var variables = environment ?? ProcessInfo.processInfo.environment
         if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }
         child = try workplace.start(
-            "rankfs", ["mount", "-f", origin.service.rawValue, path, "-o", all.joined(separator: ",")],
+            "rankfs", ["mount", "-f", source ?? origin.service.rawValue, path, "-o", all.joined(separator: ",")],
             environment: variables)
         let (mounted, started) = (path, child)
         // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.

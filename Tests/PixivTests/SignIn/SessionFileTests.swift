@@ -57,8 +57,8 @@ struct SessionFileTests {
         let old = umask(0)
         defer { umask(old) }
         for text in [first, second] {
-            try SessionFile.store(try #require(SessionCookie(text)), at: file)
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == text + "\n")
+            try SessionFile.store([try #require(SessionCookie(text)).line], at: file)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "PHPSESSID=\(text)\n")
             #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["session"])
         }
@@ -70,7 +70,7 @@ struct SessionFileTests {
         #expect(try Data(contentsOf: URL(filePath: "\(folder.path)/twin")).allSatisfy { $0 == 0 })
         #expect(try !SessionFile.remove(file))
         #expect(throws: SessionProblem.self) {
-            try SessionFile.store(try #require(SessionCookie(first)), at: "\(folder.path)/none/session")
+            try SessionFile.store([first], at: "\(folder.path)/none/session")
         }
     }
 
@@ -96,38 +96,6 @@ struct SessionFileTests {
         try folder.remove("session")
         #expect(keeper.cookie == nil && keeper.cookieForAccount() == nil && keeper.signIn == .signedOut)
         #expect(folder.told.isEmpty)
-    }
-
-    /// Semantics: "Polite": what a check refused is not sent again, not even after a restart.
-    @Test func whatACheckRefusedGoesFromTheFileOfALoginToo() throws {
-        let folder = try Folder()
-        let (own, jar) = ("\(folder.path)/session", "PHPSESSID=\(second); cf_clearance=b")
-        let session = try #require(SessionCookie(first)).adding("cf_clearance", "a")
-        try SessionFile.store(session, at: own)
-        try folder.write(jar, to: "cookies.txt")
-        let keeper = folder.keeper([folder.place("session")])
-        let asked = try #require(keeper.cookie)
-        #expect(asked.clearanceHeader == "Cookie: cf_clearance=a")
-        keeper.expire(asked)
-        let before = try SessionFile.stamp(of: own).get()
-        keeper.forgetClearance(of: asked.header)
-        let after = try SessionFile.stamp(of: own).get()
-        #expect(try String(contentsOfFile: own, encoding: .utf8) == first + "\n")
-        #expect(try FileManager.default.attributesOfItem(atPath: own)[.posixPermissions] as? Int == 0o600)
-        #expect(before != after && before.login == after.login, "no login, which a host is asked for")
-        #expect(keeper.signIn == .expired(UserID(rawValue: 123)), "and still the session that was refused")
-        #expect(folder.keeper([folder.place("session")]).clearanceHeader == nil)
-        // What its user wrote, or what was stored meanwhile, is left alone.
-        let other = folder.keeper([folder.place("cookies.txt")])
-        other.forgetClearance(of: try #require(other.cookie?.header))
-        #expect(other.clearanceHeader == nil)
-        #expect(try String(contentsOfFile: "\(folder.path)/cookies.txt", encoding: .utf8) == jar)
-        let late = folder.keeper([folder.place("session")])
-        try SessionFile.store(session, at: own)
-        let header = try #require(late.cookie?.header)
-        try SessionFile.store(try #require(SessionCookie(second)).adding("cf_clearance", "c"), at: own)
-        late.forgetClearance(of: header)
-        #expect(late.cookie?.clearanceHeader == "Cookie: cf_clearance=c")
     }
 
     @Test("the first place that exists counts")

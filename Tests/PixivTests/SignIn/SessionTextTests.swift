@@ -38,33 +38,28 @@ struct SessionTextTests {
     }
 
     /// `rankfs login` takes what a browser's check left beside the session, and nothing else.
-    @Test func whatACheckLeftGoesWithTheSession() throws {
+    @Test func whatACheckLeftIsTakenBesideTheSession() throws {
+        func clearance(_ text: String, takesBare: Bool = true) -> Clearance? {
+            Clearance(in: Array(text.utf8), host: "www.pixiv.net", takesBare: takesBare, now: 1000)
+        }
         let jar = [
             line(name: "cf_clearance", value: "AbC.1-2_3"), line("www.pixiv.net", name: "__cf_bm", value: "q=="),
             line(name: "other", value: "x"), line(), line("example.com", name: "cf_clearance", value: "no"),
         ].joined(separator: "\n")
         let whole = "PHPSESSID=\(value); cf_clearance=AbC.1-2_3; __cf_bm=q=="
         for text in [jar, whole, "Cookie: a=b; \(whole); c=d"] {
-            let cookie = try find(text).get()
-            #expect(cookie.header == "Cookie: \(whole)")
-            #expect(cookie.clearanceHeader == "Cookie: cf_clearance=AbC.1-2_3; __cf_bm=q==")
-            #expect(try find(cookie.line).get().header == cookie.header, "as it is stored")
-            #expect(cookie.withoutClearance.line == value && cookie.withoutClearance == cookie)
-            #expect(!"\(cookie)".contains("AbC") && !String(reflecting: cookie).contains("AbC"))
+            let (cookie, found) = (try find(text).get(), try #require(clearance(text)))
+            #expect(cookie.header == "Cookie: PHPSESSID=\(value)")
+            #expect(found.header == "cf_clearance=AbC.1-2_3; __cf_bm=q==")
+            let stored = ([cookie.line] + found.cookies).joined(separator: "; ")
+            #expect(try find(stored).get() == cookie && clearance(stored) == found)
+            #expect(!"\(found)".contains("AbC") && !String(reflecting: found).contains("AbC"))
         }
+        #expect(clearance(whole, takesBare: false) == nil)
         let old = [line(expiry: "900", name: "cf_clearance", value: "old"), line()].joined(separator: "\n")
-        #expect(try find(old).get().clearance.isEmpty)
-        #expect(try find("\(whole); cf_clearance=a\u{1}b").get().header == "Cookie: \(whole)")
-        #expect(try find("PHPSESSID=\(value); cf_clearance=a b").get().clearance.isEmpty)
-    }
-
-    /// The next challenge ends its life, not the session's.
-    @Test func whatACheckLeftIsForgottenAtTheNextChallenge() throws {
-        let keeper = SessionKeeper(try find("PHPSESSID=\(value); cf_clearance=a").get())
-        keeper.forgetClearance(of: "Cookie: cf_clearance=other")
-        #expect(keeper.clearanceHeader == "Cookie: cf_clearance=a")
-        keeper.forgetClearance(of: "Cookie: PHPSESSID=\(value); cf_clearance=a")
-        #expect(keeper.clearanceHeader == nil && keeper.cookie?.header == "Cookie: PHPSESSID=\(value)")
+        for text in [old, "PHPSESSID=\(value); cf_clearance=a\u{1}b", "cf_clearance=a b", "cf_clearance=", ""] {
+            #expect(clearance(text) == nil)
+        }
     }
 
     @Test(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Pixiv
 import Sourcing
 import Testing
@@ -23,6 +24,13 @@ private let cookie = "123_" + secret
             return
         }
         #expect(request.options.assignments.map(\.name) == ["api_url"])
+        guard case .login(let other, "c.txt") = try CommandParser.parse(["login", "konachan", "c.txt"]),
+            case .logout(let same) = try CommandParser.parse(["logout", "konachan"])
+        else {
+            Issue.record("source of login")
+            return
+        }
+        #expect(other.source.rawValue == "konachan" && same.source == other.source)
         for words in [
             ["login", "a", "b"], ["login", ""], ["logout", "a"], ["login", "-o", "nonsense=1"], ["logout", "-x"],
         ] {
@@ -132,5 +140,23 @@ private let cookie = "123_" + secret
         }
         try "".write(toFile: directory + "/file", atomically: true, encoding: .utf8)
         #expect(throws: ProgramError.self) { try SessionFiles.prepare(directory + "/file/session") }
+    }
+
+    /// Each host has its own remedy: a browser's cookies, or another name.
+    @Test func whatHelpsAgainstACheckIsSaidForEachHost() throws {
+        func sentence(_ source: String, _ host: String, page: String) throws -> String {
+            FrontTexts.sentence(
+                host, HostPause(end: 1800, front: FrontStop(refusal: .challenge, step: 0, mark: "")),
+                source: try SourceName(argument: source), page: page, now: 0)
+        }
+        let pixiv = try sentence("pixiv", "www.pixiv.net", page: "https://www.pixiv.net")
+        #expect(pixiv.contains("`rankfs login cookies.txt` (") && pixiv.hasSuffix("try another network"))
+        let konachan = try sentence("konachan", "konachan.com", page: "https://konachan.com")
+        #expect(konachan.contains("`rankfs login konachan cookies.txt -o api_url=https://konachan.com`"), "\(konachan)")
+        #expect(konachan.contains("exactly that browser's") && konachan.hasSuffix(", or https://konachan.net"))
+        for (source, host) in [("danbooru", "danbooru.donmai.us"), ("yandere", "yande.re")] {
+            let text = try sentence(source, host, page: "https://\(host)")
+            #expect(text.contains("never a browser's") && !text.contains("login"))
+        }
     }
 }

@@ -111,7 +111,7 @@ import Testing
         estimate.requests = 290
         #expect(
             estimate.lines(tokens: 40, rate: 1 / 1.2)
-                == ["to ask     29 listings, about 290 requests, about 5 min 0 s"])
+                == ["to ask     29 listings, about 290 requests, about 5 min"])
         estimate.files = 40
         estimate.bytes = 20 << 20
         estimate.knownListings = 2
