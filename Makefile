@@ -87,7 +87,7 @@ clients: setup-test build
 
 # Each prints its figures and fails if one is not as promised. RUNS, MINUTES, ASLEEP, RENDER_SECONDS, SEEDS and SEED change their bounds.
 wire: setup-test build
-	@status=0; for script in copies silence resolver limited; do \
+	@status=0; for script in copies silence resolver limited descriptors; do \
 	    timeout -k 10 1500 Tests/Wire/$$script.py || status=1; \
 	done; exit $$status
 

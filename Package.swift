@@ -76,7 +76,7 @@ let package = Package(
         library("Rankings", []),
         library("Posix", ["CLinux"]),
         library("Digests", ["CCrypto", "CXXHash"]),
-        library("HTTP", ["CCurl"]),
+        library("HTTP", ["Posix", "CCurl"]),
         library("ObjectStore", ["Digests", "HTTP", "CExpat"]),
         library("SQLite", ["CSQLite"]),
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
@@ -89,7 +89,8 @@ let package = Package(
         library(
             "ImageCache", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "SQLite", "CLinux"]),
         library(
-            "Tier", ["Rankings", "Digests", "HTTP", "ObjectStore", "SQLite", "ImageHost", "Catalog", "ImageCache"]),
+            "Tier",
+            ["Posix", "Rankings", "Digests", "HTTP", "ObjectStore", "SQLite", "ImageHost", "Catalog", "ImageCache"]),
         library("Render", ["Posix"]),
         library("Media", ["Render", "CTurboJPEG", "CWebP", "CPNG"]),
         library("Thumbnails", ["Posix", "Rankings", "Digests", "HTTP", "ImageHost", "Render"]),
@@ -151,7 +152,9 @@ let package = Package(
             "TierTests", ["Tier", "ObjectStore", "HTTP", "Rankings", "Digests", "SQLite", "TestSupport"]),
         tests("ImageHostTests", ["ImageHost", "Rankings", "HTTP", "TestSupport"]),
         tests("CatalogTests", ["Catalog", "Rankings", "HTTP", "ImageHost", "SQLite", "TestSupport"]),
-        tests("ImageCacheTests", ["ImageCache", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),
+        tests(
+            "ImageCacheTests",
+            ["ImageCache", "Posix", "Rankings", "Digests", "HTTP", "ImageHost", "CLinux", "TestSupport"]),
         tests("RenderTests", ["Render", "Posix", "Media", "rankfs-render", "CLinux", "TestSupport"]),
         tests("MediaTests", ["Media", "Render"]),
         tests(

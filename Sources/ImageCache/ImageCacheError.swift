@@ -25,6 +25,8 @@ package enum ImageCacheError: Error, Hashable, Sendable {
     case limited(retryAfter: Int64?)
     /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
     case turnedAway(String)
+    /// There are too many open files: why and what helps, as a sentence.
+    case exhausted(String)
     case cancelled
     /// Another rankfs uses this cache directory.
     case busy(directory: String)
@@ -67,7 +69,7 @@ extension ImageCacheError {
         case .offline: "the picture is not stored, and no request may leave"
         case .gone: "the service has removed the picture"
         case .refused(let reason), .damaged(let reason), .broken(let reason), .untrusted(let reason),
-            .turnedAway(let reason), .unusable(let reason):
+            .turnedAway(let reason), .exhausted(let reason), .unusable(let reason):
             reason
         case .lengthContradicts(let told?, let shown): "the picture has \(told) bytes where \(shown) were promised"
         case .lengthContradicts(nil, let shown): "the picture does not end after the \(shown) bytes that were promised"

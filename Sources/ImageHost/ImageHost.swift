@@ -178,6 +178,7 @@ extension SourceError {
         case .tooLarge: self = .unreadable("the answer is larger than it may be")
         case .limited(let seconds): self = .limited(retryAfter: seconds)
         case .turnedAway(let reason): self = .turnedAway(reason)
+        case .exhausted(let reason): self = .exhausted(reason)
         case .offline: self = .offline
         case .cancelled: self = .cancelled
         }

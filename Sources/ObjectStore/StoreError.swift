@@ -30,7 +30,7 @@ package enum StoreError: Error, Hashable, Sendable {
         case .invalidAnswer(let reason), .refused(let reason), .redirectRefused(let reason): self = .nonsense(reason)
         case .tooLarge: self = .nonsense("an object is larger than it may be")
         case .limited: self = .troubled(status: 429)
-        case .turnedAway(let reason): self = .unreachable(reason)
+        case .turnedAway(let reason), .exhausted(let reason): self = .unreachable(reason)
         case .offline: self = .unreachable("requests are switched off")
         }
     }

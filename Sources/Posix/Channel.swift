@@ -32,6 +32,11 @@ package struct Channel: Sendable {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .last() }
+        ends = ends.map { end in Descriptors.own.take { end } }
+        guard !ends.contains(where: { $0 < 0 }) else {
+            for end in ends where end >= 0 { Glibc.close(end) }
+            throw SystemError(code: EMFILE)
+        }
         return (Channel(ends[0]), Channel(ends[1]))
     }
 

@@ -20,10 +20,9 @@ package struct ListedFile: Hashable, Sendable {
 package enum Directory {
     /// The entries of a directory.
     ///
-    /// - Throws: The error of opendir(3) or readdir(3).
+    /// - Throws: The error of open(2) or readdir(3).
     package static func entries(at path: String) throws(SystemError) -> [ListedFile] {
-        guard let stream = unsafe opendir(path) else { throw .last() }
-        return try unsafe entries(of: stream)
+        try entries(owning: Descriptors.own.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK))
     }
 
     /// The entries of an open directory, whose own place stays as it is.
@@ -31,7 +30,10 @@ package enum Directory {
     /// - Throws: The error of openat(2) or readdir(3).
     package static func entries(of descriptor: Int32) throws(SystemError) -> [ListedFile] {
         // A descriptor of its own: reading a directory moves its place, and closedir(3) closes it.
-        let own = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        try entries(owning: Descriptors.own.take { unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    }
+
+    private static func entries(owning own: Int32) throws(SystemError) -> [ListedFile] {
         guard own >= 0 else { throw .last() }
         guard let stream = unsafe fdopendir(own) else {
             let failure = SystemError.last()

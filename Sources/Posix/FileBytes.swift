@@ -27,7 +27,7 @@ package enum FileBytes {
     ///
     /// - Throws: The error of open(2) or read(2).
     package static func read(_ path: String, upTo limit: Int) throws(SystemError) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Descriptors.own.open(path, O_RDONLY)
         guard descriptor >= 0 else { throw .last() }
         defer { close(descriptor) }
         return try read(descriptor, upTo: limit)

@@ -84,6 +84,7 @@ extension Failure {
         case .refused: EINVAL
         case .unreachable, .offline: EHOSTUNREACH
         case .timedOut: ETIMEDOUT
+        case .exhausted: EMFILE
         case .cancelled: EINTR
         }
     }
@@ -95,6 +96,7 @@ extension Failure {
         case .gone: ENOENT
         case .refused: EACCES
         case .damaged, .lengthContradicts, .broken, .untrusted, .troubled, .limited, .turnedAway, .unusable: EIO
+        case .exhausted: EMFILE
         case .cancelled: EINTR
         case .busy: EBUSY
         }
@@ -144,7 +146,7 @@ extension Failure {
         case .needsSignIn: "the service shows this to signed-in users only; sign in with `rankfs login`"
         case .withheld(let reason): "the service withholds this work (\(Reporter.printable(reason))); \(members)"
         case .limited(let wait): limited(wait)
-        case .turnedAway(let reason), .troubled(let reason): Reporter.printable(reason)
+        case .turnedAway(let reason), .troubled(let reason), .exhausted(let reason): Reporter.printable(reason)
         case .unreachable(let reason): unreachable(reason)
         case .timedOut: timedOut
         case .offline: offline
@@ -173,7 +175,7 @@ extension Failure {
                 + "check whether the network wants a sign-in or a proxy stands in between, then read it again"
         case .troubled(let status): "the image host answered \(status); it is in trouble, try again later"
         case .limited(let wait): limited(wait)
-        case .turnedAway(let reason): Reporter.printable(reason)
+        case .turnedAway(let reason), .exhausted(let reason): Reporter.printable(reason)
         case .busy(let directory):
             "another rankfs uses the cache directory \(Reporter.printable(directory)); choose another `cache_dir`"
         case .unusable(let reason): Reporter.printable(reason)

@@ -25,7 +25,7 @@ final class RenderProcess: Sendable {
         } catch { throw .unavailable("no socket can be made: \(error.text)") }
         do throws(SystemError) {
             defer { other.close() }
-            let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+            let null = Descriptors.own.open("/dev/null", O_RDWR)
             defer { close(null) }
             process = try ChildProcess.start(
                 path, [Self.program], inheriting: [other.descriptor], errors: null, environment: [])

@@ -56,6 +56,7 @@ extension HTTPError {
         case .refused: "the request was not sent"
         case .limited: "it asks to be left alone"
         case .turnedAway: "what stands in front of it turns programs away"
+        case .exhausted: "too many files are open here"
         case .offline: "no request may leave"
         case .cancelled: "the request was ended"
         }
@@ -71,6 +72,7 @@ extension SourceError {
         case .withheld: "it withholds what was asked for"
         case .limited: "it asks to be left alone"
         case .turnedAway: "what stands in front of it turns programs away"
+        case .exhausted: "too many files are open here"
         case .troubled: "it is in trouble"
         case .unreachable: "it cannot be reached"
         case .timedOut: "it did not answer in time"
@@ -85,7 +87,7 @@ extension SourceError {
     package var isAnswer: Bool {
         switch self {
         case .notPublished, .pastTheEnd, .notFound, .needsSignIn, .withheld, .unreadable, .refused: true
-        case .limited, .turnedAway, .troubled, .unreachable, .timedOut, .offline, .cancelled: false
+        case .limited, .turnedAway, .troubled, .unreachable, .timedOut, .exhausted, .offline, .cancelled: false
         }
     }
 }

@@ -115,6 +115,7 @@ extension SourceError {
             case .tooLarge: .unreadable("\(service)'s answer is larger than \(PacedAPI.answerBytes >> 20) MiB.")
             case .limited(let seconds): .limited(retryAfter: seconds)
             case .turnedAway(let reason): .turnedAway(reason)
+            case .exhausted(let reason): .exhausted(reason)
             case .offline: .offline
             case .cancelled: .cancelled
             }

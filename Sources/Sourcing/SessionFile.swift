@@ -35,7 +35,7 @@ package enum SessionFile {
     /// The content of a file that may hold a session.
     package static func content(of place: SessionPlace) throws(SessionProblem) -> [UInt8] {
         // Without O_NONBLOCK a pipe in place of the file would hold up whoever asks.
-        let descriptor = unsafe open(place.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = Descriptors.own.open(place.path, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable() }
         defer { close(descriptor) }
         var status = stat()
@@ -71,7 +71,7 @@ package enum SessionFile {
     package static func store(_ secrets: [String], at path: String) throws(SessionProblem) {
         let temporary = temporaryName(path)
         unsafe _ = unlink(temporary)
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw unwritable() }
         let line = Array((secrets.joined(separator: "; ") + "\n").utf8)
         let count = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
@@ -111,7 +111,7 @@ package enum SessionFile {
     }
 
     private static func erase(_ path: String) throws(SessionProblem) -> Bool {
-        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        let descriptor = Descriptors.own.open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW)
         if descriptor >= 0 {
             var status = stat()
             if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
@@ -140,7 +140,7 @@ package enum SessionFile {
 
     private static func syncDirectory(of path: String) {
         guard let slash = path.lastIndex(of: "/") else { return }
-        let descriptor = unsafe open(String(path[...slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Descriptors.own.open(String(path[...slash]), O_RDONLY | O_DIRECTORY)
         guard descriptor >= 0 else { return }
         _ = fsync(descriptor)
         close(descriptor)

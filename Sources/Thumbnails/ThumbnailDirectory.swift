@@ -59,7 +59,7 @@ package final class ThumbnailDirectory: Sendable {
         guard makeDirectories(directory), isOwn(directory), ledger.note(file(thumbnail)) else { return false }
         let name = Self.nextName.wrappingAdd(1, ordering: .relaxed).newValue
         let temporary = "\(directory)/\(Self.temporaryPrefix)\(getpid())-\(name).png"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, Self.fileMode)
+        let descriptor = Descriptors.own.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, Self.fileMode)
         guard descriptor >= 0 else { return false }
         let isWritten = FileBytes.write(bytes, to: descriptor)
         let isClosed = close(descriptor) == 0
@@ -98,7 +98,7 @@ package final class ThumbnailDirectory: Sendable {
     }
 
     private func read(_ file: String) -> [UInt8]? {
-        let descriptor = unsafe open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = Descriptors.own.open(file, O_RDONLY | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()

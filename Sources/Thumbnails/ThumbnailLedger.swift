@@ -87,7 +87,7 @@ package struct ThumbnailLedger: Sendable {
         }
         _ = tally(files.dropLast(kept.count)) { unsafe unlink($0) == 0 }
         let new = path + ".new"
-        let target = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let target = Descriptors.own.open(new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
         guard target >= 0 else { return false }
         let notes = kept.reversed().flatMap { [0] + Array($0.utf8) + [0] } + line
         let isWritten = FileBytes.write(notes, to: target)
@@ -116,7 +116,7 @@ package struct ThumbnailLedger: Sendable {
 
     /// The bytes of a thumbnail that rankfs wrote; nil for any other file, whatever the notes say.
     private static func ownLength(_ file: String) -> Int64? {
-        let descriptor = unsafe open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        let descriptor = Descriptors.own.open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
@@ -130,7 +130,7 @@ package struct ThumbnailLedger: Sendable {
     /// Runs `body` with the file's descriptor and length while nobody else writes; nil if it cannot be opened.
     private func withLockedFile<Value>(_ flags: Int32, _ body: (Int32, Int) -> Value) -> Value? {
         while true {
-            let descriptor = unsafe open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let descriptor = Descriptors.own.open(path, flags | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else { return nil }
             defer { close(descriptor) }
             while flock(descriptor, LOCK_EX) != 0 { guard errno == EINTR else { return nil } }

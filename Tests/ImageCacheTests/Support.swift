@@ -166,7 +166,10 @@ extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {
         guard case .file(let file, let offset, let count) = self else { return [] }
-        return (try? CacheFiles.read(file.descriptor, at: offset, count: count)) ?? []
+        let bytes = try? file.use { descriptor throws(FileError) in
+            try CacheFiles.read(descriptor, at: offset, count: count)
+        }
+        return bytes ?? []
     }
 }
 

@@ -45,6 +45,8 @@ import Testing
         Case(failure: .catalog(.source(.troubled("status 500"))), code: EIO, isSaid: true),
         Case(failure: .catalog(.source(.turnedAway("a check"))), code: EIO, isSaid: true),
         Case(failure: .picture(.turnedAway("a check")), code: EIO, isSaid: true),
+        Case(failure: .catalog(.source(.exhausted("too many files"))), code: EMFILE, isSaid: true),
+        Case(failure: .picture(.exhausted("too many files")), code: EMFILE, isSaid: true),
         Case(failure: .catalog(.source(.timedOut)), code: ETIMEDOUT, isSaid: true),
         Case(failure: .catalog(.source(.unreadable("html"))), code: EIO, isSaid: true),
         Case(failure: .catalog(.source(.refused("too many tags"))), code: EINVAL, isSaid: true),

@@ -1,4 +1,5 @@
 internal import CFuse3
+internal import Posix
 
 /// What is agreed with the kernel when the mount begins.
 enum Capabilities {
@@ -27,6 +28,9 @@ enum Capabilities {
     /// mm/readahead.c). Who reads in larger steps is not bounded by it.
     private static let readAhead: UInt32 = 80 * 1024
 
+    /// With fewer file descriptors than this none are spent on pipes.
+    private static let fewDescriptors = 384
+
     /// Chooses, in libfuse's init callback.
     ///
     /// - Parameters:
@@ -35,6 +39,8 @@ enum Capabilities {
     static func choose(_ connection: inout fuse_conn_info, interruptibleReads: Bool) {
         connection.want |= connection.capable & UInt32(wanted)
         connection.want &= ~UInt32(unwanted)
+        // libfuse splices through a pipe for each thread that answers, which it makes by itself and keeps.
+        if Descriptors.own.usable < fewDescriptors { connection.want &= ~UInt32(FUSE_CAP_SPLICE_WRITE) }
         if interruptibleReads {
             connection.want &= ~UInt32(FUSE_CAP_ASYNC_READ)
         } else {

@@ -124,7 +124,7 @@ package struct MountTable: Sendable {
 
     /// The whole table at one moment: what is read in pieces while others mount and unmount may lack lines.
     private static func contents(of path: String) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = Descriptors.own.open(path, O_RDONLY)
         guard descriptor >= 0 else { return [] }
         defer { close(descriptor) }
         var result: [UInt8] = []

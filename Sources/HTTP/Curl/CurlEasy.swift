@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Posix
 
 /// One libcurl easy handle, used again and again, so that its buffers are made once.
 ///
@@ -289,8 +290,13 @@ func curlOpenSocket(
     let flight = unsafe Unmanaged<CurlExchange>.fromOpaque(context).takeUnretainedValue()
     guard unsafe flight.mayConnect(to: rankfs_curl_sockaddr_address(address)) else { return CURL_SOCKET_BAD }
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
-    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    let descriptor = Descriptors.own.take {
+        unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    }
+    guard descriptor >= 0 else {
+        flight.lackOfDescriptors = SystemError.last().lackOfDescriptors
+        return CURL_SOCKET_BAD
+    }
     limitSilence(descriptor)
     flight.pool?.loopGuard.opened(descriptor)
     return descriptor

@@ -52,6 +52,8 @@ final class CurlExchange {
     private(set) var location: String?
     /// An address that was refused; the reason if no other one could be reached.
     private var addressRefused = false
+    /// Why there was no socket for it, if there are too many open files.
+    var lackOfDescriptors: String?
     /// Whether the sink has seen the head, after which nothing can be begun again unseen.
     private(set) var headDelivered = false
     /// Whether libcurl ever worked for it: what never left the queue was never sent.
@@ -104,6 +106,7 @@ final class CurlExchange {
         failure = nil
         location = nil
         addressRefused = false
+        lackOfDescriptors = nil
         sink.begun()
     }
 
@@ -253,6 +256,7 @@ final class CurlExchange {
         if let failure { return .failure(failure) }
         if isCutShort { return .success(()) }
         guard code == CURLE_OK else {
+            if let lackOfDescriptors, code == CURLE_COULDNT_CONNECT { return .failure(.exhausted(lackOfDescriptors)) }
             if addressRefused, code == CURLE_COULDNT_CONNECT {
                 let reason = "\(target.host): the name leads to a private address, which is never asked."
                 return .failure(hops > 0 ? .redirectRefused(reason) : .refused(reason))

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Posix
 import Synchronization
 
 /// The transport over libcurl: two threads, each with multi handles of its own.
@@ -52,11 +53,12 @@ package final class CurlTransport: Transport {
         }
 
         /// What may be under way at once.
-        var slots: TransferSlots { TransferSlots(all: min(connections, Self.mostConnections)) }
+        var slots: TransferSlots { TransferSlots(all: min(connections, mostConnections)) }
 
         /// The same of one host, by class.
         var limits: TransferQueue.Limits {
             var limits = TransferQueue.Limits(bulk: slots.all)
+            limits.metadata = min(limits.metadata, mostConnections)
             if let smallAnswers {
                 limits.metadata = min(limits.metadata, max(1, smallAnswers))
                 limits.multiplexed = limits.metadata
@@ -64,8 +66,8 @@ package final class CurlTransport: Transport {
             return limits
         }
 
-        /// Bulk connections to one host: more than any server allows one client.
-        private static let mostConnections = 256
+        /// More than any server allows one client; of few descriptors both classes together take a quarter.
+        private var mostConnections: Int { max(1, min(256, Descriptors.own.usable / 8)) }
     }
 
     package let slots: TransferSlots

@@ -62,7 +62,7 @@ package struct RequestCounts: Hashable, Sendable {
         case .broken: broken += 1
         case .invalidAnswer, .tooLarge, .redirectRefused, .refused: invalid += 1
         // Never sent, so there is nothing to count.
-        case .limited, .turnedAway: break
+        case .limited, .turnedAway, .exhausted: break
         case .cancelled: cancelled += 1
         }
     }

@@ -277,6 +277,8 @@ package enum HTTPError: Error, Hashable, Sendable {
     case limited(retryAfter: Int64)
     /// What stands in front of the host turns programs away: why it is not asked and what helps, as a sentence.
     case turnedAway(String)
+    /// There are too many open files for another connection: why and what helps, as a sentence.
+    case exhausted(String)
     /// Requests are switched off.
     case offline
     case cancelled

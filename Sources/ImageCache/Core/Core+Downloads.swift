@@ -98,9 +98,19 @@ extension Core {
     }
 
     /// All bytes of a picture have been looked at.
-    mutating func checked(_ key: FileKey, _ file: PartialFile, isProven: Bool, now: ContinuousClock.Instant) {
+    mutating func checked(
+        _ key: FileKey, _ file: PartialFile, isProven: Result<Bool, FileError>, now: ContinuousClock.Instant
+    ) {
         guard let entry = downloads[key], entry.file === file else { return }
-        apply(downloads[key]?.download.checked(isProven: isProven), to: key, now: now)
+        switch isProven {
+        case .success(let isProven): apply(downloads[key]?.download.checked(isProven: isProven), to: key, now: now)
+        case .failure(let error):
+            fail(
+                key,
+                error.lackOfDescriptors.map { .exhausted($0) }
+                    ?? .unusable("the picture cannot be read (\(error.text)); check the disk"),
+                keepsPartial: true, now: now)
+        }
         release(key, now: now)
     }
 
@@ -193,7 +203,8 @@ extension Core {
             if error != .gone { failures.remember(error, of: key, for: Failures.preloadFor, now: now) }
         }
         switch error {
-        case .unreachable, .timedOut, .limited, .turnedAway: scheduler.rest(until: now + Self.preloadsRestFor)
+        case .unreachable, .timedOut, .limited, .turnedAway, .exhausted:
+            scheduler.rest(until: now + Self.preloadsRestFor)
         default: break
         }
         pump(now: now)
@@ -361,6 +372,7 @@ extension Core {
     ) {
         // A download that is over concerns nobody, least of all the next one of the same picture.
         guard downloads[key]?.download.segments[segment] != nil else { return }
+        if let lack = error.lackOfDescriptors { return fail(key, .exhausted(lack), keepsPartial: false, now: now) }
         refused(error.text)
         fail(
             key,

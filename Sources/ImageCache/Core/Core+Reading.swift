@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Posix
 internal import Rankings
 
 /// What readers do, and what they get.
@@ -268,7 +269,8 @@ extension Core {
             forgetStored(handle.key)
             effects.append(.report(.removedBroken(handle.picture.id, reason: reason)))
         case .failed(let error):
-            // It may be good: what is wrong may be the number of open files.
+            if let lack = error.lackOfDescriptors { return .exhausted(lack) }
+            // It may be good.
             pictures[id]?.avoidsStore = true
             refused("a stored picture cannot be opened (\(error.text))")
         }

@@ -116,7 +116,9 @@ extension ImageCache {
 
     private func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
         disk.async { [self] in
-            let isProven = file.current.map { proof.holds(for: $0.descriptor, length: length) } ?? false
+            let isProven = Result { () throws(FileError) in
+                try file.current?.use { proof.holds(for: $0, length: length) } ?? false
+            }
             let now = configuration.monotonicNow()
             run { core in core.checked(key, file, isProven: isProven, now: now) }
         }

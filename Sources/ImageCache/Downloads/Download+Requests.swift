@@ -246,6 +246,7 @@ extension Download {
         case .cancelled: return again(.unreachable("the download was ended"))
         case .limited(let seconds): return fail(.limited(retryAfter: seconds), keepsPartial: validator != nil)
         case .turnedAway(let reason): return fail(.turnedAway(reason), keepsPartial: validator != nil)
+        case .exhausted(let reason): return fail(.exhausted(reason), keepsPartial: validator != nil)
         case .offline: return fail(.offline, keepsPartial: validator != nil)
         case .invalidAnswer(let reason): return changed(.broken("the answer contradicts itself: \(reason)"))
         case .tooLarge: return fail(.broken("the answer is longer than any picture may be"))

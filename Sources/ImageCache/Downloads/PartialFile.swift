@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Posix
 internal import Synchronization
 
 /// Memory that pictures may take while the disk refuses them; shared by all downloads of a cache.
@@ -55,18 +56,22 @@ final class PartialFile: Sendable {
     /// The file with the bytes so far; nil before the first one.
     var current: StoredFile? { state.withLock { $0.data } }
 
+    /// Some of the bytes so far; nil before the first one.
+    func read(at offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
+        guard let current else { return nil }
+        return try Self.read(current, at: offset, count: count)
+    }
+
     /// Whether the bytes are in memory and will never be stored.
     var isInMemory: Bool { state.withLock { $0.memory > 0 } }
 
     /// What an earlier download left, with the picture's edges read from it; nil if nothing can be trusted.
     func resume() -> (PartialState, PictureEdges)? {
-        let partial = store.root.partial
-        guard let file = try? CacheFiles.open("\(name.name).state", in: partial, O_RDWR) else { return nil }
-        let stateFile = StoredFile(owning: file)
-        guard let data = try? StoredFile(owning: CacheFiles.open(name.name, in: partial, O_RDWR)),
-            let bytes = try? CacheFiles.read(stateFile.descriptor, at: 0, count: PartialState.size),
+        guard let stateFile = try? file(".state"), let data = try? file(""),
+            let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
             let known = PartialState(bytes), known.key == key, known.boot == store.boot, !known.boot.isEmpty,
-            let size = try? CacheFiles.size(data.descriptor), size >= known.present.ranges.last?.upperBound ?? 0
+            let size = try? data.use({ descriptor throws(FileError) in try CacheFiles.size(descriptor) }),
+            size >= known.present.ranges.last?.upperBound ?? 0
         else { return nil }
         var edges = PictureEdges()
         for range in known.present.ranges {
@@ -75,7 +80,7 @@ final class PartialFile: Sendable {
             for part in [0..<Int64(PictureFormat.headLength), max(0, end - Int64(PictureFormat.tailLength))..<end] {
                 let wanted = part.clamped(to: range)
                 guard !wanted.isEmpty,
-                    let bytes = try? CacheFiles.read(data.descriptor, at: wanted.lowerBound, count: wanted.count)
+                    let bytes = try? Self.read(data, at: wanted.lowerBound, count: wanted.count)
                 else { continue }
                 unsafe bytes.withUnsafeBytes { unsafe edges.note($0, at: wanted.lowerBound, total: known.total) }
             }
@@ -85,6 +90,18 @@ final class PartialFile: Sendable {
             $0.state = stateFile
         }
         return (known, edges)
+    }
+
+    /// Opens one of the download's two files.
+    private func file(_ suffix: String, _ flags: Int32 = 0) throws(FileError) -> StoredFile {
+        let name = name.name + suffix
+        let descriptor = try CacheFiles.open(name, in: store.root.partial, O_RDWR | flags)
+        let path = "\(PictureStore.partialName)/\(name)"
+        return StoredFile(owning: descriptor, reopen: store.reopening(path, O_RDWR))
+    }
+
+    private static func read(_ file: StoredFile, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
+        try file.use { descriptor throws(FileError) in try CacheFiles.read(descriptor, at: offset, count: count) }
     }
 
     /// The file to write to, made on first use.
@@ -101,13 +118,10 @@ final class PartialFile: Sendable {
     }
 
     private func make() throws(FileError) -> StoredFile {
-        let partial = store.root.partial
         // Exclusively: an older download that still writes keeps its own file.
-        CacheFiles.remove(name.name, in: partial)
-        CacheFiles.remove("\(name.name).state", in: partial)
-        let data = StoredFile(owning: try CacheFiles.open(name.name, in: partial, O_RDWR | O_CREAT | O_EXCL))
-        let stateFile = StoredFile(
-            owning: try CacheFiles.open("\(name.name).state", in: partial, O_RDWR | O_CREAT | O_EXCL))
+        store.removePartial(name)
+        let data = try file("", O_CREAT | O_EXCL)
+        let stateFile = try file(".state", O_CREAT | O_EXCL)
         state.withLock {
             $0.data = data
             $0.state = stateFile
@@ -129,29 +143,33 @@ final class PartialFile: Sendable {
     ) throws(FileError) -> FileError? {
         do throws(FileError) {
             try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
-                unsafe try CacheFiles.write(bytes, to: opened().descriptor, at: offset)
+                unsafe try Self.write(bytes, to: opened(), at: offset)
             }
             return nil
         } catch {
             let refusal = error
-            guard error.code != ECANCELED else { throw refusal }
+            guard error.code != ECANCELED, error.lackOfDescriptors == nil else { throw refusal }
             guard let memory = try moveToMemory(total: total) else { throw refusal }
-            unsafe try CacheFiles.write(bytes, to: memory.descriptor, at: offset)
+            unsafe try Self.write(bytes, to: memory, at: offset)
             return refusal
         }
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to file: StoredFile, at offset: Int64
+    ) throws(FileError) {
+        try file.use { descriptor throws(FileError) in unsafe try CacheFiles.write(bytes, to: descriptor, at: offset) }
     }
 
     /// Moves what is there to memory (memfd_create(2)) and removes the partial file.
     private func moveToMemory(total: Int64) throws(FileError) -> StoredFile? {
         guard !isInMemory, spare.take(max(1, total)) else { return nil }
-        let descriptor = unsafe rankfs_memory_file("rankfs-picture")
-        guard descriptor >= 0 else {
-            spare.giveBack(max(1, total))
-            return nil
-        }
-        let memory = StoredFile(owning: descriptor)
+        let memory: StoredFile
         do throws(FileError) {
-            if let old = current { try Self.copy(old.descriptor, to: descriptor) }
+            let descriptor = Descriptors.own.take { unsafe rankfs_memory_file("rankfs-picture") }
+            guard descriptor >= 0 else { throw FileError("making a file in memory") }
+            memory = StoredFile(owning: descriptor)
+            try current?.use { source throws(FileError) in try Self.copy(source, to: descriptor) }
         } catch {
             spare.giveBack(max(1, total))
             throw error
@@ -180,7 +198,7 @@ final class PartialFile: Sendable {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
         let known = PartialState(key: key, total: total, validator: validator, boot: store.boot, present: present)
         // A state that cannot be written costs a resume, nothing else.
-        try? CacheFiles.write(known.encoded, to: file.descriptor, at: 0)
+        try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }
 
     /// Removes the partial file; those who have it open keep it.
@@ -198,7 +216,10 @@ final class PartialFile: Sendable {
 
     /// Removes the partial file's names and keeps its bytes for those who read it now.
     func unlink() {
-        state.withLock { $0.isRemoved = true }
+        state.withLock { state in
+            state.isRemoved = true
+            return state.data
+        }?.keepOpen()
         store.removePartial(name)
     }
 }

@@ -49,22 +49,30 @@ final class SegmentSink: ResponseSink {
     /// Holds bytes of seams against those that are there.
     private func compare(_ seams: [Seam], in file: PartialFile) {
         for seam in seams {
-            let there = file.current.flatMap {
-                try? CacheFiles.read($0.descriptor, at: seam.place, count: seam.bytes.count)
-            }
+            guard let agrees = holds(seam.bytes, at: seam.place, in: file) else { return }
             let now = cache.configuration.monotonicNow()
-            cache.run { core in core.compared(seam, agrees: there == seam.bytes, of: key, now: now) }
+            cache.run { core in core.compared(seam, agrees: agrees, of: key, now: now) }
         }
     }
 
-    /// Whether what came of bytes that are there is the same.
-    private func repeats(_ accepted: Acceptance, _ bytes: UnsafeRawBufferPointer, in file: PartialFile) -> Bool {
-        accepted.repeats.allSatisfy { range in
-            let there = file.current.flatMap {
-                try? CacheFiles.read($0.descriptor, at: range.lowerBound, count: range.count)
-            }
+    /// Whether what came of bytes that are there is the same; nil if the download has ended.
+    private func repeats(_ accepted: Acceptance, _ bytes: UnsafeRawBufferPointer, in file: PartialFile) -> Bool? {
+        for range in accepted.repeats {
             let first = Int(range.lowerBound - accepted.offset)
-            return unsafe there?.elementsEqual(bytes[first..<first + range.count]) == true
+            let came = unsafe Array(bytes[first..<first + range.count])
+            guard let agrees = holds(came, at: range.lowerBound, in: file) else { return nil }
+            if !agrees { return false }
+        }
+        return true
+    }
+
+    /// Whether these bytes are there; nil if there is no descriptor left to look, with which the download has ended.
+    private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
+        do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
+            guard error.lackOfDescriptors != nil else { return false }
+            let now = cache.configuration.monotonicNow()
+            cache.run { core in core.cannotWrite(error, from: segment, of: key, now: now) }
+            return nil
         }
     }
 
@@ -82,7 +90,8 @@ final class SegmentSink: ResponseSink {
         guard let (accepted, room) = cache.core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
             return false
         }
-        guard unsafe repeats(accepted, bytes, in: file) else {
+        guard let agrees = unsafe repeats(accepted, bytes, in: file) else { return false }
+        guard agrees else {
             let now = cache.configuration.monotonicNow()
             cache.run { core in core.change(key, now: now) { $0.contradicted() } }
             return false

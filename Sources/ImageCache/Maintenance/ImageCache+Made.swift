@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import Posix
 package import Rankings
 internal import Synchronization
 
@@ -34,7 +35,9 @@ extension ImageCache {
             guard case .file(let file, let place, let count) = try await opened.bytes(offset: 0, count: Int(size)),
                 count == Int(size)
             else { return nil }
-            return try? CacheFiles.read(file.descriptor, at: place, count: count)
+            return try? file.use { descriptor throws(FileError) in
+                try CacheFiles.read(descriptor, at: place, count: count)
+            }
         } catch { return nil }
     }
 
@@ -57,7 +60,7 @@ extension ImageCache {
                     self.run { core in core.giveWay(length, sparesUnread: false) })
             }
             try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
-                try CacheFiles.write(bytes, to: file.descriptor, at: 0)
+                try file.use { descriptor throws(FileError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
                 _ = try store.commit(file, as: name, key: picture.key, length: length)
             }
         } catch {

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Dispatch
 internal import Glibc
+internal import Posix
 internal import SQLite
 
 /// What `rankfs cache verify` found in a cache directory.
@@ -184,13 +185,14 @@ extension CacheVerification {
     }
 
     private static func length(ofPicture key: FileKey, in directory: Int32) throws(PictureStore.BrokenFile) -> Int64 {
-        let file: StoredFile
+        let file: OpenFile
         do throws(FileError) {
             // A pipe in a picture's place must not hold up the walk.
-            file = StoredFile(owning: try CacheFiles.open(key.name, in: directory, O_RDONLY | O_NONBLOCK))
+            file = OpenFile(owning: try CacheFiles.open(key.name, in: directory, O_RDONLY | O_NONBLOCK))
         } catch {
             throw PictureStore.BrokenFile(reason: error.code == ELOOP ? "a link lies in its place" : error.text)
         }
+        defer { withExtendedLifetime(file) {} }
         var status = stat()
         guard unsafe fstat(file.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw PictureStore.BrokenFile(reason: "it is no file")

@@ -1,4 +1,5 @@
 internal import Glibc
+package import Posix
 package import Rankings
 internal import Synchronization
 
@@ -12,13 +13,13 @@ package final class OpenPicture: Sendable {
         var isClosed = false
         /// That of the first bytes which it got: it gets no others.
         var version: PictureVersion?
-        var settled: Settled?
     }
 
     let cache: ImageCache
     private let id: UInt64
     private let key: String
     private let state = Mutex(State())
+    private let settled = AtomicLazyReference<Settled>()
     package let picture: PictureID
     /// Whether its length is known by what names its digest, whatever the image host says.
     package let hasDigest: Bool
@@ -120,7 +121,7 @@ package final class OpenPicture: Sendable {
     /// The file that has the bytes, at the same offset, and their version, if reading them decides nothing; no lock of others is taken.
     package func settledBytes(offset: Int64, count: Int) -> (file: StoredFile, version: PictureVersion)? {
         // The last bytes tell that the reader is done with the picture.
-        guard let settled = state.withLock({ $0.settled }), offset >= 0, count > 0,
+        guard let settled = settled.load(), offset >= 0, count > 0,
             offset < settled.length - Int64(count)
         else { return nil }
         return (settled.file, settled.version)
@@ -134,12 +135,10 @@ package final class OpenPicture: Sendable {
     /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
     /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
     private func settle(_ whole: Settled, readTo end: Int64) {
-        let isFirst = state.withLock { state in
-            defer { state.settled = whole }
-            return state.settled == nil
+        guard settled.load() == nil, settled.storeIfNil(whole) === whole, end < whole.length else { return }
+        try? whole.file.use { descriptor in
+            _ = posix_fadvise(descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
         }
-        guard isFirst, end < whole.length else { return }
-        _ = posix_fadvise(whole.file.descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
     }
 
     /// Looks at the disk for one read.
@@ -147,12 +146,8 @@ package final class OpenPicture: Sendable {
 
     /// Gives the picture up; must be called once.
     package func close() {
-        // The descriptor is not to outlive the use, whoever still holds this object.
         let isFirst = state.withLock { state in
-            defer {
-                state.isClosed = true
-                state.settled = nil
-            }
+            defer { state.isClosed = true }
             return !state.isClosed
         }
         guard isFirst else { return }

@@ -1,4 +1,5 @@
 internal import HTTP
+internal import Posix
 internal import Rankings
 
 /// What is open, and which version of its picture each has bytes of: no other one may follow.

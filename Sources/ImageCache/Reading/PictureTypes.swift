@@ -1,4 +1,4 @@
-internal import Glibc
+package import Posix
 package import Rankings
 
 /// A picture to open or preload.
@@ -90,21 +90,19 @@ package enum PictureState: Sendable, Equatable {
 
 /// Bytes that can be handed out without copying, or the need to wait.
 package enum PictureBytes: Sendable {
-    /// `count` bytes at `offset` of the file; `file` keeps the descriptor open while it is referred to.
+    /// `count` bytes at `offset` of the file.
     case file(StoredFile, offset: Int64, count: Int)
     /// The end of the picture: no bytes.
     case end
 }
 
-/// A descriptor that closes itself when the last reference goes.
-package final class StoredFile: Sendable {
-    package let descriptor: Int32
-
-    package init(owning descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        Glibc.close(descriptor)
+extension StoredFile {
+    /// The file of a picture, opened if need be.
+    package func picture() throws(ImageCacheError) -> OpenFile {
+        do throws(SystemError) { return try opened() } catch {
+            if let lack = error.lackOfDescriptors { throw .exhausted(lack) }
+            throw .unusable(
+                "the file of an open picture cannot be opened again (\(error.text)); open the picture again")
+        }
     }
 }

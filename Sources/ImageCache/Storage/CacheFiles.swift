@@ -22,6 +22,21 @@ struct FileError: Error, Hashable, Sendable {
         guard let text = unsafe strerror(code) else { return "\(call): error \(code)" }
         return unsafe "\(call): \(String(cString: text))"
     }
+
+    /// Why there are too many open files, if that is it.
+    var lackOfDescriptors: String? { SystemError(code: code).lackOfDescriptors }
+}
+
+extension StoredFile {
+    /// Works with the descriptor of the file, which is opened if need be.
+    func use<Value>(_ work: (Int32) throws(FileError) -> Value) throws(FileError) -> Value {
+        let file: OpenFile
+        do throws(SystemError) { file = try opened() } catch {
+            throw FileError("opening a file of the cache again", error.code)
+        }
+        defer { withExtendedLifetime(file) {} }
+        return try work(file.descriptor)
+    }
 }
 
 /// System calls on files, each with EINTR handled and failures as `FileError`.
@@ -32,7 +47,9 @@ enum CacheFiles {
         _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
     ) throws(FileError) -> Int32 {
         while true {
-            let descriptor = unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+            let descriptor = Descriptors.own.take {
+                unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+            }
             if descriptor >= 0 { return descriptor }
             guard errno == EINTR else { throw FileError("opening \(path)") }
         }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Digests
 internal import Glibc
+internal import Posix
 internal import Synchronization
 
 /// The cache directory: locked, marked, and everything in it reached by descriptors.
@@ -67,7 +68,9 @@ final class PictureStore: Sendable {
         do throws(FileError) {
             let (version, partial) = try Self.openFolders(in: old.top)
             _ = Marks.setInherited(on: version) + Marks.setInherited(on: partial)
-            let root = Root(top: dup(old.top), version: version, partial: partial, lock: dup(old.lock))
+            let copies = [old.top, old.lock].map { old in Descriptors.own.take { fcntl(old, F_DUPFD_CLOEXEC, 0) } }
+            let root = Root(top: copies[0], version: version, partial: partial, lock: copies[1])
+            guard !copies.contains(where: { $0 < 0 }) else { throw FileError("copying a descriptor", EMFILE) }
             current.withLock { $0 = root }
         } catch {
             throw .unusable("the cache directory \(directory) cannot be mended (\(error.text)); restart rankfs")
@@ -167,10 +170,11 @@ final class PictureStore: Sendable {
         let root = root
         let path = "\(name.fan)/\(name.name)"
         do throws(FileError) {
-            let file = StoredFile(owning: try CacheFiles.open(path, in: root.version, O_RDONLY))
+            let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY)
+            let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
             let reason: String
             do throws(BrokenFile) {
-                return .file(file, length: try Self.check(file.descriptor, key: key, verify: verify))
+                return .file(file, length: try Self.check(descriptor, key: key, verify: verify))
             } catch { reason = error.reason }
             CacheFiles.remove(path, in: root.version)
             return .broken(reason: reason)
@@ -181,6 +185,15 @@ final class PictureStore: Sendable {
                 return .broken(reason: "a link lies in its place")
             }
             return .failed(error)
+        }
+    }
+
+    /// How a file is opened again, by its path in the directory of pictures.
+    func reopening(_ path: String, _ flags: Int32) -> StoredFile.Reopening {
+        { [self] in
+            let root = root
+            defer { withExtendedLifetime(root) {} }
+            return unsafe openat(root.version, path, flags | O_CLOEXEC | O_NOFOLLOW)
         }
     }
 
@@ -286,16 +299,19 @@ final class PictureStore: Sendable {
         _ file: StoredFile, as name: FileKey, key: String, length: Int64
     ) throws(FileError) -> UInt64 {
         let root = root
-        let hash = try Self.hash(file.descriptor, length: length)
-        try CacheFiles.truncate(file.descriptor, to: length)
-        try CacheFiles.write(Footer(key: key, length: length, hash: hash).encoded, to: file.descriptor, at: length)
-        try CacheFiles.sync(file.descriptor)
-        let (fan, isNew) = try CacheFiles.openDirectory(name.fan, in: root.version)
-        defer { close(fan) }
-        if isNew { _ = Marks.setInherited(on: fan) }
-        try CacheFiles.rename(name.name, in: root.partial, to: name.name, in: fan)
-        CacheFiles.remove("\(name.name).state", in: root.partial)
-        return hash
+        return try file.use { descriptor throws(FileError) in
+            let hash = try Self.hash(descriptor, length: length)
+            try CacheFiles.truncate(descriptor, to: length)
+            try CacheFiles.write(Footer(key: key, length: length, hash: hash).encoded, to: descriptor, at: length)
+            try CacheFiles.sync(descriptor)
+            let (fan, isNew) = try CacheFiles.openDirectory(name.fan, in: root.version)
+            defer { close(fan) }
+            if isNew { _ = Marks.setInherited(on: fan) }
+            try CacheFiles.rename(name.name, in: root.partial, to: name.name, in: fan)
+            file.move(reopening("\(name.fan)/\(name.name)", O_RDONLY))
+            CacheFiles.remove("\(name.name).state", in: root.partial)
+            return hash
+        }
     }
 
     /// Where a stored picture's file is, for those who outlive this run.

@@ -1,5 +1,6 @@
 import Glibc
 import ImageCache
+import Posix
 import Rankings
 import Render
 
@@ -55,7 +56,7 @@ final class AnimationFile: Sendable {
     }
 
     /// The whole archive, once it is there: a file that can be read and nothing else, and where the archive lies in it.
-    func wholeArchive() async throws(Failure) -> (file: StoredFile, place: Range<Int64>) {
+    func wholeArchive() async throws(Failure) -> (file: OpenFile, place: Range<Int64>) {
         let found: PictureBytes
         do throws(ImageCacheError) {
             found = try await archive.bytes(offset: 0, count: Int(length))
@@ -63,10 +64,16 @@ final class AnimationFile: Sendable {
         guard case .file(let file, let place, let count) = found, count == length else {
             throw .picture(.damaged("the archive ends before its announced length"))
         }
+        let open = try Self.open(file)
         // The cache may have opened it to write to it.
-        let descriptor = unsafe open("/proc/self/fd/\(file.descriptor)", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .picture(.unusable("a stored archive cannot be opened; check the disk")) }
-        return (StoredFile(owning: descriptor), place..<place + length)
+        let descriptor = withExtendedLifetime(open) {
+            Descriptors.own.open("/proc/self/fd/\(open.descriptor)", O_RDONLY)
+        }
+        guard descriptor >= 0 else {
+            if let lack = SystemError.last().lackOfDescriptors { throw .picture(.exhausted(lack)) }
+            throw .picture(.unusable("a stored archive cannot be opened; check the disk"))
+        }
+        return (OpenFile(owning: descriptor), place..<place + length)
     }
 
     func close() {
@@ -117,7 +124,13 @@ final class AnimationFile: Sendable {
         return bytes
     }
 
+    private static func open(_ file: StoredFile) throws(Failure) -> OpenFile {
+        do throws(ImageCacheError) { return try file.picture() } catch { throw .picture(error) }
+    }
+
     private static func copy(_ file: StoredFile, _ place: Int64, _ count: Int) throws(Failure) -> [UInt8] {
+        let file = try open(file)
+        defer { withExtendedLifetime(file) {} }
         var done = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while done < count {

@@ -1,5 +1,6 @@
 import Catalog
 import ImageCache
+import Posix
 import Rankings
 import Render
 import Synchronization

@@ -3,6 +3,7 @@ import Dispatch
 package import Fuse
 import Glibc
 import ImageCache
+import Posix
 import Rankings
 import Render
 
@@ -194,9 +195,9 @@ extension RankFileSystem {
             let count = handle.count(at: request.offset, wanted: request.size)
         else { return nil }
         guard let (file, version) = handle.picture.settledBytes(offset: request.offset, count: count),
-            handle.isAdmitted(version, for: request, by: pages)
+            handle.isAdmitted(version, for: request, by: pages), let open = try? file.opened()
         else { return nil }
-        return FilePart(of: file, descriptor: file.descriptor, offset: request.offset, count: count)
+        return FilePart(of: open, descriptor: open.descriptor, offset: request.offset, count: count)
     }
 
     package func read(_ request: ReadRequest, reply: DataReply) {
@@ -274,8 +275,10 @@ extension RankFileSystem {
         guard goesPastPages || handle.picture.version.map({ pages.admits($0, to: request.inode) }) ?? false else {
             throw .picture(.damaged("the picture changed at the source while others had it open"))
         }
+        let open: OpenFile
+        do throws(ImageCacheError) { open = try file.picture() } catch { throw .picture(error) }
         handle.noteRead()
-        withExtendedLifetime(file) { reply.file(file.descriptor, offset: place, count: given) }
+        withExtendedLifetime(open) { reply.file(open.descriptor, offset: place, count: given) }
     }
 
     /// What the kernel keeps of a size that turned out wrong is asked again, and of bytes it is dropped at the next open.

@@ -101,6 +101,8 @@ package enum SourceError: Error, Hashable, Sendable {
     case unreadable(String)
     /// The service does not take what was asked: why, and what it takes, as a sentence.
     case refused(String)
+    /// There are too many open files to ask: why and what helps, as a sentence.
+    case exhausted(String)
     /// Requests are switched off.
     case offline
     /// The asking task was cancelled.

@@ -2,6 +2,7 @@ internal import Digests
 internal import Glibc
 internal import HTTP
 internal import ObjectStore
+internal import Posix
 internal import Synchronization
 
 /// Brings pictures to the store: a few at once, not faster than a bound, not on networks that cost, and again after a failure.
@@ -241,7 +242,7 @@ final class Uploads: Sendable {
 
     /// The bytes of a picture that is still stored as it was; nil if it has gone or is damaged.
     private static func content(of upload: Upload) -> RequestContent? {
-        let descriptor = unsafe open(upload.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        let descriptor = Descriptors.own.open(upload.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         let file = OpenFile(owning: descriptor)
         guard file.hash(of: upload.length) == upload.hash else { return nil }
@@ -252,16 +253,9 @@ final class Uploads: Sendable {
     }
 }
 
-/// A descriptor that closes itself when the last reference goes.
-private final class OpenFile: Sendable {
-    let descriptor: Int32
-
-    init(owning descriptor: Int32) { self.descriptor = descriptor }
-
-    deinit { close(descriptor) }
-
+extension OpenFile {
     /// XXH3 of its first bytes; nil if there are fewer.
-    func hash(of length: Int64) -> UInt64? {
+    fileprivate func hash(of length: Int64) -> UInt64? {
         let hash = XXH3()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 64)
         defer { unsafe buffer.deallocate() }

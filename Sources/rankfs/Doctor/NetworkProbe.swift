@@ -95,7 +95,7 @@ struct NetworkProbe {
             return .unresolved
         case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
             return .unreachable(Finding.HostLook.clause(reason, of: Self.host(of: url)))
-        case .failure(.turnedAway(let reason)): return .turnedAway(reason)
+        case .failure(.turnedAway(let reason)), .failure(.exhausted(let reason)): return .turnedAway(reason)
         case .failure(.timedOut), .failure(.cancelled), .failure(.offline), .failure(.limited): return .timedOut
         case .failure(.untrusted(let reason)):
             return .untrusted(Finding.HostLook.clause(reason, of: Self.host(of: url)))

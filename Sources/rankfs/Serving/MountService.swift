@@ -1,6 +1,7 @@
 import Catalog
 import Fuse
 import Glibc
+import Posix
 import RankFS
 import Rankings
 import Thumbnails
@@ -20,8 +21,6 @@ struct MountService {
 
     /// How long a look at the folder to mount on may take.
     private static let lookPatience: Duration = .seconds(5)
-    /// Sockets, open pictures and databases: a few hundred are in use at most, the rest is room.
-    private static let descriptorBound: UInt64 = 16384
 
     /// Mounts, serves until unmounted or stopped, and closes everything.
     ///
@@ -45,7 +44,7 @@ struct MountService {
                     + "mount ends; make room, then mount again.")
         }
         let logFile = try openLogFile(log, place: place, mountPoint: mountPoint)
-        raiseDescriptorLimit()
+        Descriptors.raiseLimit()
         FuseLog.send { log.info("libfuse: \($0)") }
         // The first task ever needs descriptors and threads: better now than in the middle of a full table.
         BlockingCall.wait {}
@@ -189,14 +188,5 @@ struct MountService {
             log.warning("there will be no log, for \(place.log) cannot be written: \(error.reason)")
             return try? LogFile(opening: LogFile.nowhere)
         }
-    }
-
-    private func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        let wanted = min(limit.rlim_max, rlim_t(Self.descriptorBound))
-        guard limit.rlim_cur < wanted else { return }
-        limit.rlim_cur = wanted
-        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }

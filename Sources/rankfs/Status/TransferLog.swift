@@ -73,7 +73,7 @@ struct TransferLog: TransferObserver {
         case .untrusted(let reason): "untrusted (\(reason))"
         case .refused(let reason): "refused (\(reason))"
         case .limited(let seconds): "not sent, the host asked for a pause of \(seconds) s"
-        case .turnedAway(let reason): "not sent (\(reason))"
+        case .turnedAway(let reason), .exhausted(let reason): "not sent (\(reason))"
         case .offline: "offline"
         case .cancelled: "not wanted any more"
         }

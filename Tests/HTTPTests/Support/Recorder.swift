@@ -79,7 +79,7 @@ final class Recorder: ResponseSink {
 /// The kind of an outcome, without its sentence.
 enum Kind: String, Sendable {
     case success, unreachable, timedOut, broken, invalidAnswer, tooLarge, redirectRefused, untrusted, refused, limited,
-        turnedAway, offline, cancelled
+        turnedAway, exhausted, offline, cancelled
 
     init(_ result: Result<Void, HTTPError>?) {
         switch result {
@@ -95,6 +95,7 @@ enum Kind: String, Sendable {
         case .failure(.refused): self = .refused
         case .failure(.limited): self = .limited
         case .failure(.turnedAway): self = .turnedAway
+        case .failure(.exhausted): self = .exhausted
         case .failure(.offline): self = .offline
         case .failure(.cancelled): self = .cancelled
         }

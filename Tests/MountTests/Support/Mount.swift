@@ -12,7 +12,7 @@ final class Mount: @unchecked Sendable {
 
     init(
         _ workplace: Workplace, of origin: OriginProcess, options: [String] = [], named name: String = "mount",
-        environment: [String: String]? = nil, source: String? = nil
+        environment: [String: String]? = nil, source: String? = nil, before: [String] = []
     ) throws {
         self.workplace = workplace
         service = origin.service
@@ -25,9 +25,9 @@ final class Mount: @unchecked Sendable {
         // No test writes into the home of whoever runs it.
         var variables = environment ?? ProcessInfo.processInfo.environment
         if environment == nil { variables["XDG_CACHE_HOME"] = workplace.directory.appending(path: "xdg").path }
+        let words = before + ["\(Workplace.programs)/rankfs", "mount", "-f", source ?? origin.service.rawValue, path]
         child = try workplace.start(
-            "rankfs", ["mount", "-f", source ?? origin.service.rawValue, path, "-o", all.joined(separator: ",")],
-            environment: variables)
+            words[0], words.dropFirst() + ["-o", all.joined(separator: ",")], environment: variables)
         let (mounted, started) = (path, child)
         // A stale mount is in the table too, and its cached attributes still answer: only the process itself tells.
         guard poll({ Self.servingProcess(of: mounted) == started.pid || !started.process.isRunning }),
