@@ -65,9 +65,7 @@ package struct PacedAPI: Sendable {
         let verdict: GateVerdict
         do throws(HTTPError) {
             let asked = time.now()
-            let ticket = try await gate.pass(
-                RequestUrgency.isBackground ? .unasked : priority,
-                deadline: RequestUrgency.isBackground ? deadline.advanced(by: Self.unaskedPatience) : deadline)
+            let ticket = try await passGate(by: deadline)
             var outcome = GateVerdict.unknown
             defer { gate.settle(ticket, outcome) }
             // What waited for others to go first has its time from now on.
@@ -91,6 +89,25 @@ package struct PacedAPI: Sendable {
         }
         if case .limited(let seconds, let told) = verdict { throw .limited(retryAfter: told ? seconds : nil) }
         return (response, verdict)
+    }
+
+    /// Waits for the gate: last of all with what nobody waits for, until somebody does.
+    private func passGate(by deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
+        let urgency = Urgency.current
+        guard RequestUrgency.isBackground, urgency?.priority != .reader else {
+            return try await gate.pass(priority, deadline: deadline)
+        }
+        let asked = time.now()
+        let pass = { @Sendable [gate] () async throws(HTTPError) in
+            try await gate.pass(.unasked, deadline: deadline.advanced(by: Self.unaskedPatience))
+        }
+        guard let urgency else { return try await pass() }
+        do throws(HTTPError) {
+            return try await urgency.untilRaised(pass)
+        } catch {
+            guard error == .cancelled, urgency.priority == .reader, !Task.isCancelled else { throw error }
+            return try await gate.pass(priority, deadline: time.now().advanced(by: asked.duration(to: deadline)))
+        }
     }
 
     /// The pause that an answer asks for, or the usual one.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Rankings
+import TestSupport
 import Testing
 
 @testable import Pixiv
@@ -31,6 +32,24 @@ struct RankingRequestTests {
         let turns = service.events.filter { if case .passed = $0 { true } else { false } }
         #expect(turns == [.passed(.continuation, deadline), .passed(.unasked, deadline.advanced(by: .seconds(120)))])
         #expect(service.requests.allSatisfy { $0.deadline >= deadline })
+    }
+
+    @Test("what a person comes to wait for does not wait for its turn any more")
+    func raised() async throws {
+        let (clock, urgency) = (ManualClock(), Urgency())
+        let gate = TokenBucketGate(
+            burst: 2, perSecond: 1, closedUntil: nil, now: { 0 }, onClose: { _ in }, time: TimeSource(clock))
+        let source = FakeService(ranking(), ranking()).source(gate: gate)
+        let pages = Task {
+            try await RequestUrgency.$isBackground.withValue(true) {
+                try await Urgency.$current.withValue(urgency) {
+                    for _ in 1...2 { _ = try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline) }
+                }
+            }
+        }
+        await clock.waitForSleepers(1)
+        urgency.raise()
+        try await pages.value
     }
 
     @Test("a ranking of one content is asked by mode and content, and no other content is taken for it")

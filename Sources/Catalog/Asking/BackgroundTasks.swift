@@ -1,3 +1,4 @@
+import HTTP
 internal import Synchronization
 
 /// What nobody waits for: pages and batches, which are only ended at the close.
@@ -20,7 +21,8 @@ final class BackgroundTasks: Sendable {
             return begun
         }
         return tasks.start(number) {
-            await body()
+            // Whoever comes to wait for what began this does not wait for it.
+            await Urgency.$current.withValue(nil) { await body() }
             return .success(())
         }
     }

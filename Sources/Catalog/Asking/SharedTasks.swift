@@ -1,3 +1,5 @@
+import HTTP
+import Rankings
 internal import Synchronization
 
 /// One task per key, however many wait for it; the last waiter out cancels it unless it is to be kept.
@@ -13,7 +15,7 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let id: UInt64
         /// Whether it goes on without waiters.
         var isKept: Bool
-        /// Told when somebody begins to wait.
+        /// Told when a person begins to wait.
         var hurry: (@Sendable () -> Void)?
         var task: Task<Void, Never>?
         var waiters: [UInt64: CheckedContinuation<Outcome, Never>] = [:]
@@ -43,22 +45,29 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Waits for the value under a key, starting `work` unless it is under way.
     ///
+    /// What is begun on nobody's behalf has the present task's `Urgency`, or one of its own, which is raised when a person begins to
+    /// wait, too.
+    ///
     /// - Throws: What the work failed with, or `.source(.cancelled)` if the waiting task was cancelled.
     func value(for key: Key, work: @escaping Work) async throws(CatalogError) -> Value {
+        let urgency = RequestUrgency.isBackground ? Urgency.current ?? Urgency() : nil
+        return try await Urgency.$current.withValue(urgency) { await outcome(of: key, urgency, work) }.get()
+    }
+
+    private func outcome(of key: Key, _ urgency: Urgency?, _ work: @escaping Work) async -> Outcome {
         let waiter = state.withLock { $0.newID() }
-        let outcome = await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                join(key, waiter: waiter, continuation, work)
+                join(key, waiter: waiter, continuation, urgency?.raise, work)
                 // Cancelled before it joined: the handler below found nothing to remove.
                 if Task.isCancelled { leave(key, waiter: waiter) }
             }
         } onCancel: {
             leave(key, waiter: waiter)
         }
-        return try outcome.get()
     }
 
-    /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever somebody begins to.
+    /// Starts the work for a key that nobody waits for yet; `hurry` is called whenever a person begins to.
     ///
     /// - Returns: Whether the work is under way; false once this is closed.
     @discardableResult
@@ -93,7 +102,8 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // MARK: -
 
     private func join(
-        _ key: Key, waiter: UInt64, _ continuation: CheckedContinuation<Outcome, Never>, _ work: @escaping Work
+        _ key: Key, waiter: UInt64, _ continuation: CheckedContinuation<Outcome, Never>,
+        _ hurry: (@Sendable () -> Void)?, _ work: @escaping Work
     ) {
         let joined: Joined = state.withLock { state in
             guard !state.isClosed else { return .closed }
@@ -102,12 +112,12 @@ final class SharedTasks<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 return .running(hurry: flight.hurry)
             }
             let id = state.newID()
-            state.flights[key] = Flight(id: id, isKept: false, waiters: [waiter: continuation])
+            state.flights[key] = Flight(id: id, isKept: false, hurry: hurry, waiters: [waiter: continuation])
             return .new(id)
         }
         switch joined {
         case .closed: continuation.resume(returning: .failure(.cancelled))
-        case .running(let hurry): hurry?()
+        case .running(let hurry): if !RequestUrgency.isBackground { hurry?() }
         case .new(let id): launch(key, id, work)
         }
     }

@@ -1,7 +1,13 @@
+import HTTP
 import Rankings
 internal import Synchronization
 
 extension Listing {
+    /// A person opens it: the pages and sizes that programs asked for, and that wait for their turn, go in a person's order.
+    package func hurry() {
+        state.withLock { $0.open() }?.raise()
+    }
+
     /// Waits until the entry at `index` is there or the end is known, then returns all entries known.
     ///
     /// Asks for one page ahead; a reader that goes on behind the first page gets all remaining pages asked at once.
@@ -12,6 +18,7 @@ extension Listing {
             return (index < known || state.paging.isComplete ? state.table.entries : nil, pages)
         }
         ask(pages)
+        if !RequestUrgency.isBackground { hurry() }
         if let entries { return entries }
         let waiter = state.withLock { state in
             state.lastWaiter += 1
@@ -147,8 +154,16 @@ extension Listing {
         return state.paging.ask(reaching: index, known: state.table.entries.count)
     }
 
+    /// Asks for pages: on a person's behalf if one waits for them, whoever it is whose page led to them.
     private func ask(_ pages: [Int]) {
-        for page in pages { owner.ask(page: page, of: self) }
+        guard !pages.isEmpty else { return }
+        let urgency = state.withLock { state in
+            let isPersons = !RequestUrgency.isBackground || state.waiters.values.contains(where: \.isPerson)
+            return isPersons ? nil : state.untilOpened()
+        }
+        RequestUrgency.$isBackground.withValue(urgency != nil) {
+            for page in pages { owner.ask(page: page, of: self, urgency) }
+        }
     }
 
     // MARK: - Waiters
@@ -161,11 +176,14 @@ extension Listing {
             let known = state.table.entries.count
             // The page may have come, or failed, since the first look.
             if index < known || state.paging.isComplete { return (state.table.entries, []) }
-            state.waiters[waiter] = ListingState.Waiter(index: index, continuation: continuation)
+            state.waiters[waiter] = ListingState.Waiter(
+                index: index, isPerson: !RequestUrgency.isBackground, continuation: continuation)
             return (nil, state.paging.ask(reaching: index, known: known))
         }
         if let entries { continuation.resume(returning: .success(entries)) }
         ask(pages)
+        // A program may have asked for them since.
+        if !RequestUrgency.isBackground { hurry() }
     }
 
     private func leave(_ waiter: UInt64) {

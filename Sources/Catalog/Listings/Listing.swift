@@ -1,3 +1,4 @@
+import HTTP
 package import Rankings
 internal import Synchronization
 
@@ -104,7 +105,12 @@ protocol ListingOwner: AnyObject, Sendable {
     func newestPossible(of mode: RankingMode) -> Day
 
     /// Asks for a page in the background and hands the outcome to `Listing.arrived`.
-    func ask(page: Int, of listing: Listing)
+    ///
+    /// - Parameters:
+    ///   - page: Its number.
+    ///   - listing: Whose.
+    ///   - urgency: Tells when a person waits for it; nil if one does.
+    func ask(page: Int, of listing: Listing, _ urgency: Urgency?)
 
     /// Stores what was appended, and learns the sizes of it that are known.
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing)
@@ -117,6 +123,8 @@ struct ListingState: Sendable {
     struct Waiter: Sendable {
         /// The entry waited for.
         let index: Int
+        /// Whether it is a person.
+        let isPerson: Bool
         let continuation: CheckedContinuation<Result<[ListingEntry], CatalogError>, Never>
     }
 
@@ -147,6 +155,8 @@ struct ListingState: Sendable {
     var walked: Int64?
     /// How many entries the walk has asked the sizes of.
     var walkedCount = 0
+    /// Of all that is asked for on nobody's behalf, until a person opens the listing; nil where nothing was since.
+    private var unhurried: Urgency?
     /// The orders of the first so many entries; nil before anybody opened one.
     var orders: BrowsingOrders?
 
@@ -154,6 +164,19 @@ struct ListingState: Sendable {
         self.table = table
         self.paging = paging
         self.fetched = fetched
+    }
+
+    /// What is raised when a person opens the listing.
+    mutating func untilOpened() -> Urgency {
+        let urgency = unhurried ?? Urgency()
+        unhurried = urgency
+        return urgency
+    }
+
+    /// A person opens the listing: what is to be raised.
+    mutating func open() -> Urgency? {
+        defer { unhurried = nil }
+        return unhurried
     }
 
     /// Takes the next thing to hand on.

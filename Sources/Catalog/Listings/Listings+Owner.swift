@@ -1,3 +1,4 @@
+import HTTP
 import Rankings
 
 extension Listings: ListingOwner {
@@ -7,11 +8,16 @@ extension Listings: ListingOwner {
 
     func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
-    func ask(page: Int, of listing: Listing) {
+    func ask(page: Int, of listing: Listing, _ urgency: Urgency?) {
         let isAsked = context.background.run { [self] in
             let outcome: Result<PageContent, CatalogError>
             do throws(SourceError) {
-                let content = try await listing.pages.page(page)
+                let content = try await Urgency.$current.withValue(urgency) {
+                    // Typed errors do not pass through.
+                    do throws(SourceError) {
+                        return Result<PageContent, SourceError>.success(try await listing.pages.page(page))
+                    } catch { return .failure(error) }
+                }.get()
                 reportUnreadable(content, listing.key, page: page)
                 outcome = .success(content)
             } catch { outcome = .failure(Self.pageError(error)) }

@@ -1,15 +1,20 @@
 import Synchronization
 
-/// Whether somebody waits for a request that was made for nobody yet: a reader's priority from then on.
+/// Whether somebody waits for what was asked for nobody yet: a reader's priority from then on.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call any method at any time. Transfers are told outside the lock.
+/// Any thread may call any method at any time. Transfers and followers are told outside the lock.
 package final class Urgency: Sendable {
     private struct State {
         var priority = TransferPriority.preload
         var transfer: (any Transfer)?
+        var lastFollower = 0
+        var followers: [Int: @Sendable () -> Void] = [:]
     }
+
+    /// That of what the present task asks for on nobody's behalf; nil where nobody can come to wait for it.
+    @TaskLocal package static var current: Urgency?
 
     private let state = Mutex(State())
 
@@ -20,11 +25,13 @@ package final class Urgency: Sendable {
 
     /// Somebody waits.
     package func raise() {
-        let transfer = state.withLock { state in
+        let (transfer, followers) = state.withLock { state in
             state.priority = .reader
-            return state.transfer
+            defer { state.followers = [:] }
+            return (state.transfer, state.followers.values)
         }
         transfer?.setPriority(.reader)
+        for hurry in followers { hurry() }
     }
 
     /// Takes the transfer of the newest try, which may have begun before the priority was raised.
@@ -34,5 +41,39 @@ package final class Urgency: Sendable {
             return state.priority
         }
         if priority == .reader { transfer.setPriority(.reader) }
+    }
+
+    /// Does something meanwhile, and calls `hurry` when somebody waits: at once if somebody does already.
+    package func whileFollowed<Value: Sendable>(
+        by hurry: @escaping @Sendable () -> Void, _ body: @Sendable () async -> Value
+    ) async -> Value {
+        let follower = state.withLock { state -> Int? in
+            guard state.priority != .reader else { return nil }
+            state.lastFollower += 1
+            state.followers[state.lastFollower] = hurry
+            return state.lastFollower
+        }
+        guard let follower else {
+            hurry()
+            return await body()
+        }
+        defer { state.withLock { _ = $0.followers.removeValue(forKey: follower) } }
+        return await body()
+    }
+
+    /// Waits for something until somebody waits for this: then it is cancelled, and throws that unless it is over.
+    package func untilRaised<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws(HTTPError) -> Value
+    ) async throws(HTTPError) -> Value {
+        let task = Task { () async -> Result<Value, HTTPError> in
+            do throws(HTTPError) { return .success(try await body()) } catch { return .failure(error) }
+        }
+        return try await whileFollowed(by: { task.cancel() }) {
+            await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }.get()
     }
 }

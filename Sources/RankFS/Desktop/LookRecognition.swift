@@ -160,7 +160,8 @@ struct LookRecognition: Sendable {
             known.glanced.remove(path)
             known.place = (path, isVisit)
         }
-        if known.isDesktop {
+        // What it does not watch it does not show: it copies or searches what is below.
+        if isVisit {
             begin(at: path, program, now)
             // Shown anew, it is counted anew.
             rounds[path]?.counted = []

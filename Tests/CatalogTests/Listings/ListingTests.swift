@@ -1,4 +1,5 @@
 import Catalog
+import HTTP
 import Rankings
 import Testing
 
@@ -97,6 +98,57 @@ import Testing
         bench.source.releaseAll()
         #expect(try await listing.entries(reaching: 499).count == 500)
         #expect(bench.source.calls.count == 10)
+        await catalog.close()
+    }
+
+    /// Returns once somebody waits.
+    private func waitUntilRaised(_ urgency: Urgency) async {
+        let (raised, continuation) = AsyncStream<Void>.makeStream()
+        await urgency.whileFollowed(by: { continuation.finish() }) { for await _ in raised {} }
+    }
+
+    @Test func aPersonWhoOpensWhatAWalkAskedForRaisesItsPages() async throws {
+        let catalog = try bench.open()
+        bench.source.set { $0.isHeld = true }
+        let walk = Task {
+            try await RequestUrgency.$isBackground.withValue(true) {
+                try await catalog.listings.open(Bench.key).entries(reaching: .max).count
+            }
+        }
+        await bench.source.waitForCalls(1)
+        let first = try #require(bench.source.urgencies[.page(Bench.day, 1)])
+        #expect(first.priority == .preload)
+        let person = Task { try await catalog.listings.open(Bench.key) }
+        await waitUntilRaised(first)
+        bench.source.release(.page(Bench.day, 1))
+        let listing = try await person.value
+        await bench.source.waitForCalls(10)
+        let pages = try (2...10).map { try #require(bench.source.urgencies[.page(Bench.day, $0)]) }
+        #expect(pages.allSatisfy { $0.priority == .preload })
+        // Its first entries are there, so that it waits for none of the others.
+        _ = try await listing.entries(reaching: 0)
+        #expect(pages.allSatisfy { $0.priority == .reader })
+        bench.source.releaseAll()
+        #expect(try await walk.value == 500)
+        await catalog.close()
+    }
+
+    @Test func whoWaitsIsAPersonWhoeverAskedForThePageBefore() async throws {
+        bench.source.set { $0.total = nil }
+        let catalog = try bench.open()
+        let listing = try await catalog.listings.open(Bench.key)
+        bench.source.set { $0.isHeld = true }
+        let walk = Task {
+            try await RequestUrgency.$isBackground.withValue(true) { try await listing.entries(reaching: 60) }
+        }
+        await bench.source.waitForCalls(2)
+        let second = try #require(bench.source.urgencies[.page(Bench.day, 2)])
+        let person = Task { try await listing.entries(reaching: .max).count }
+        await waitUntilRaised(second)
+        bench.source.releaseAll()
+        #expect(try await person.value == 500)
+        _ = try await walk.value
+        #expect(bench.source.urgencies[.page(Bench.day, 10)] == nil)
         await catalog.close()
     }
 

@@ -1,3 +1,4 @@
+import HTTP
 import Rankings
 import Synchronization
 import TestSupport
@@ -19,6 +20,8 @@ final class FakeSource: RankingSource {
 
     struct State {
         var calls: [Call] = []
+        /// What tells each question that a person waits for it; absent where one does from the beginning.
+        var urgencies: [Call: Urgency] = [:]
         var isHeld = false
         var held: [(id: Int, call: Call, continuation: CheckedContinuation<Bool, Never>)] = []
         /// Released before they were held.
@@ -58,6 +61,7 @@ final class FakeSource: RankingSource {
 
     var modes: [RankingMode] { state.withLock { $0.modes } }
     var calls: [Call] { state.withLock { $0.calls } }
+    var urgencies: [Call: Urgency] { state.withLock { $0.urgencies } }
 
     func set(_ change: (inout State) -> Void) {
         state.withLock { change(&$0) }
@@ -147,6 +151,7 @@ final class FakeSource: RankingSource {
     func record(_ call: Call) async throws(SourceError) {
         let (watchers, mustWait, id) = state.withLock { state in
             state.calls.append(call)
+            state.urgencies[call] = Urgency.current
             state.lastID += 1
             let count = state.calls.count
             let satisfied = state.watchers.filter { $0.count <= count }.map(\.continuation)

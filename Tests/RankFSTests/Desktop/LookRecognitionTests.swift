@@ -113,6 +113,13 @@ import Testing
         #expect(!looks.isGlancing(at: day(1), nautilus))
     }
 
+    @Test func whatIsBelowADirectoryThatIsCopiedIsNoGlance() {
+        let looks = Recognition()
+        _ = go(looks, to: "ranking", below: "", nautilus, at: 0)
+        #expect(looks.opened(parent, below: "ranking", by: nautilus, now: after(3)) == .ordinary)
+        #expect(looks.opened(day(1), below: parent, by: nautilus, now: after(3.1)) == .ordinary)
+    }
+
     @Test func whatIsOpenedAfterAPauseIsNoGlance() {
         let looks = Recognition()
         _ = go(looks, to: parent, below: "ranking", nautilus, at: 0)
