@@ -10,6 +10,12 @@ internal import Synchronization
 ///
 /// Any thread may call. What does not say `async` never waits.
 package final class Sizes: Sendable {
+    /// Sizes that what only counts or previews is given without waiting: a long day, or a window of short ones.
+    ///
+    /// Nautilus begins the properties of a directory only when it has counted those before it: fewer would keep a person waiting.
+    static let glanceBurst = 600
+    /// How many a second after that.
+    static let glanceRate = 2.0
     /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
     static let doubtBound = 4096
 
@@ -20,6 +26,8 @@ package final class Sizes: Sendable {
     /// The listings that show sizes.
     private let memory: LoadedListings
     private let flights = SharedTasks<PictureID, Int64>()
+    /// What sizes of what is only counted or previewed wait for.
+    private let glances: TokenBucketGate
     /// Pictures whose told size a download contradicted: headers may tell it again.
     private let doubted = Mutex<Set<PictureID>>([])
 
@@ -28,6 +36,9 @@ package final class Sizes: Sendable {
         self.host = host
         self.shared = shared
         self.memory = memory
+        glances = TokenBucketGate(
+            burst: Self.glanceBurst, perSecond: Self.glanceRate, closedUntil: nil, now: context.configuration.now,
+            onClose: { _ in }, time: context.configuration.time)
     }
 
     /// Keeps a size that was learnt by downloading.
@@ -97,6 +108,8 @@ package final class Sizes: Sendable {
 
     /// The size of an entry in bytes, asked for once however many want it.
     ///
+    /// What a program asks for on nobody's behalf, and not of the whole listing, is only counted or previewed.
+    ///
     /// - Parameters:
     ///   - listing: The listing.
     ///   - index: The entry.
@@ -110,7 +123,10 @@ package final class Sizes: Sendable {
             ask(listing.continueWalk(now: context.now), in: listing)
             listing.askAllPages()
         }
-        let size = try await flights.value(for: entry.picture) { [self] in await ask(entry, in: listing) }
+        let isGlance = RequestUrgency.isBackground && !wholeListing
+        let size = try await flights.value(for: entry.picture) { [self] in
+            await ask(entry, in: listing, isGlance ? Urgency.current : nil)
+        }
         // Another listing of the same picture may have asked.
         guard let size = show(size, of: entry.picture, in: listing) else { throw .sizeNotTold }
         return size
@@ -165,13 +181,30 @@ package final class Sizes: Sendable {
         }
     }
 
-    private func ask(_ entry: ListingEntry, in listing: Listing) async -> Result<Int64, CatalogError> {
+    private func ask(
+        _ entry: ListingEntry, in listing: Listing, _ glance: Urgency?
+    ) async -> Result<Int64, CatalogError> {
         if context.stored.sizes > 0, let size = try? await context.store.sizes(of: [entry.picture]).first, size > 0,
             let size = show(size, of: entry.picture, in: listing)
         {
             return .success(size)
         }
-        return await probe(entry, in: listing)
+        guard let glance else { return await probe(entry, in: listing) }
+        return await listing.state.withLock { $0.untilOpened() }.whileFollowed(by: { glance.raise() }) {
+            if (try? location(of: entry))?.size == nil { await waitForTurn(glance) }
+            return await probe(entry, in: listing, glance)
+        }
+    }
+
+    /// Waits until the budget of what is only counted or previewed lets a size be asked for, until a person waits for it, or as long
+    /// as leaves time to answer.
+    private func waitForTurn(_ glance: Urgency) async {
+        let time = context.configuration.time
+        let patience = context.configuration.timeout / 2
+        let pass = { @Sendable [glances] () async throws(HTTPError) in
+            glances.settle(try await glances.pass(.opening, deadline: time.now().advanced(by: patience)), .fine)
+        }
+        do throws(HTTPError) { try await glance.untilRaised(pass) } catch {}
     }
 
     private func probe(

@@ -38,8 +38,14 @@ struct WalkRecognition: Sendable {
         return readers[.person] != nil || readers[.walker] != nil
     }
 
-    /// Whether only programs read a directory, for which nobody waits.
-    func isNobodys(_ directory: ListingKey) -> Bool {
-        readers[directory].map { $0[.person] == nil } ?? false
+    /// For whom a size in a directory is asked: for a person, unless only programs read it.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory.
+    ///   - isGlance: Whether who asks was seen to count or preview it: any other program is not among those that do.
+    /// - Returns: For whom.
+    func asker(in directory: ListingKey, isGlance: Bool) -> Reader {
+        guard let readers = readers[directory], readers[.person] == nil else { return .person }
+        return readers[.walker] != nil ? .walker : isGlance ? .glance : .person
     }
 }

@@ -23,8 +23,9 @@ final class PictureSizes: Sendable {
     }
 
     /// A directory handle is read from for the first time.
-    func beganReading(_ directory: ListingKey, by reader: WalkRecognition.Reader) {
-        walks.withLock { $0.beganReading(directory, by: reader) }
+    func beganReading(_ directory: Listing, by reader: WalkRecognition.Reader) {
+        walks.withLock { $0.beganReading(directory.key, by: reader) }
+        if reader == .person { directory.hurry() }
     }
 
     /// A directory handle that was read from is closed.
@@ -67,11 +68,20 @@ final class PictureSizes: Sendable {
     }
 
     /// The size of an entry's picture, asked for if need be: alone, or with its whole directory once a walk is recognised.
-    func asked(_ listing: Listing, _ index: Int) async throws(Failure) -> KnownSize {
+    ///
+    /// - Parameters:
+    ///   - listing: The listing.
+    ///   - index: The entry.
+    ///   - isGlance: Whether who asks only counts or previews, as far as one can tell.
+    /// - Returns: The size.
+    /// - Throws: What the host says, or who downloads.
+    func asked(_ listing: Listing, _ index: Int, isGlance: Bool) async throws(Failure) -> KnownSize {
         if let size = known(listing, index) { return size }
-        let (isWalk, isNobodys) = walks.withLock { ($0.askedSize(in: listing.key), $0.isNobodys(listing.key)) }
+        let (isWalk, asker) = walks.withLock {
+            ($0.askedSize(in: listing.key), $0.asker(in: listing.key, isGlance: isGlance))
+        }
         // A walk over sizes asks for all pages of the listing.
-        let told = await RequestUrgency.$isBackground.withValue(isNobodys) {
+        let told = await RequestUrgency.$isBackground.withValue(asker != .person) {
             // Typed errors do not pass through.
             do throws(Failure) {
                 return Result<Int64, Failure>.success(

@@ -55,13 +55,14 @@ extension RankFileSystem {
             attributesTimeout: lifetime.attributes, announced: announced)
     }
 
-    /// What to show, asked for if need be.
-    func shown(_ node: Node, number: UInt64) async throws(Failure) -> Shown {
+    /// What to show, asked for if need be, also by who only glances at the directory that it is in.
+    func shown(_ node: Node, number: UInt64, isGlance: Bool = false) async throws(Failure) -> Shown {
         if let shown = known(node, number: number) { return shown }
         let asked: Attributes
         switch node {
         case .picture(let listing, let index):
-            asked = attributes(number, listing, Int(index), size: try await sizes.asked(listing, Int(index)).bytes)
+            let size = try await sizes.asked(listing, Int(index), isGlance: isGlance)
+            asked = attributes(number, listing, Int(index), size: size.bytes)
         case .file(let file):
             let size = try await file.size(in: tree)
             asked = attributes(number, .file, size: size.bytes, modified: size.modified)

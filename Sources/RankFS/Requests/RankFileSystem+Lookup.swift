@@ -29,7 +29,8 @@ extension RankFileSystem {
         let subject: @Sendable () -> String = { "\(directory.path.text)/\(String(decoding: name, as: UTF8.self))" }
         if case .refused(let failure) = finding { return refuse(reply, failure, subject: subject()) }
         later(reply, subject: subject) { () async throws(Failure) in
-            try await self.resolve(finding, reply, for: longest)
+            let isGlance = self.tree.desktops.isGlancing(at: directory, request.caller)
+            try await self.resolve(finding, reply, for: longest, isGlance: isGlance)
         }
     }
 
@@ -50,19 +51,20 @@ extension RankFileSystem {
 
     /// Asks until there is an answer, and gives it.
     private func resolve(
-        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration
+        _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, isGlance: Bool = false
     ) async throws(Failure) {
         switch finding {
         case .refused(let failure):
             throw failure
         case .unknown(let ask):
-            try await resolve(ask(), reply, for: longest)
+            try await resolve(ask(), reply, for: longest, isGlance: isGlance)
         case .passing(let node):
-            try await resolve(.node(node), reply, for: .zero)
+            try await resolve(.node(node), reply, for: .zero, isGlance: isGlance)
         case .absent, .node:
             if answer(reply, finding, for: longest) { return }
             guard case .node(let node) = finding else { return }
-            answer(reply, node, try await shown(node, number: InodeTable.none), for: longest)
+            let shown = try await shown(node, number: InodeTable.none, isGlance: isGlance)
+            answer(reply, node, shown, for: longest)
         }
     }
 

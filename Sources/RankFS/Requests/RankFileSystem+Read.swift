@@ -103,7 +103,7 @@ extension RankFileSystem {
     private func openAsking(
         _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
-        let size = try await sizes.asked(listing, index)
+        let size = try await sizes.asked(listing, index, isGlance: false)
         let location = try tree.location(of: listing.entries[index])
         await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
     }

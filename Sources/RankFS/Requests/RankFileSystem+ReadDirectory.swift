@@ -19,7 +19,7 @@ extension RankFileSystem {
         case .listing(let extras, let listing):
             // Whoever opened it may have shown itself as a file manager since.
             view.viewer = thumbnails.viewer(of: view.directory, request.caller)
-            if view.noteRead() { sizes.beganReading(listing.key, by: view.reader) }
+            if view.noteRead() { sizes.beganReading(listing, by: view.reader) }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
                 // Who counts goes on with the next one at once, and closes this one some time later.

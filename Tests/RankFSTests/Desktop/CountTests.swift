@@ -1,4 +1,5 @@
 import Fuse
+import HTTP
 import Rankings
 import Synchronization
 import TestSupport
@@ -17,21 +18,25 @@ import Testing
         init(_ value: Value) { self.value = Mutex(value) }
     }
 
-    /// Runs a test with three days of five pictures, of which so many are shown, in whose parent a file manager's window is.
-    private func withWindow(top: Int? = nil, _ body: (Workbench) async throws -> Void) async throws {
+    /// Runs a test with three days, the newest with so many pictures, of which so many are shown, in whose parent a file manager's
+    /// window is.
+    private func withWindow(
+        pictures: Int = 5, top: Int? = nil, _ body: (Workbench) async throws -> Void
+    ) async throws {
         var wishes = Workbench.Wishes()
         wishes.view.top = top
         let (clock, watched) = (clock, watched)
         wishes.monotonicNow = { clock.now }
+        wishes.time = TimeSource(clock)
         wishes.processes = Processes(
-            program: { _ in CallingProgram(process: 7, name: "filer") },
+            program: { CallingProgram(process: $0, name: "filer") },
             watches: { _, inode in watched.value.withLock { $0.contains(inode) } },
             arguments: { _ in ["filer"] }, starters: { _ in [] })
         try await Workbench.with(wishes) { bench in
             for (number, day) in days.enumerated() {
                 bench.source.setRanking(
                     .daily, Day(ordinal: Workbench.day.ordinal - number),
-                    Workbench.entries(5, from: Int64(1001 + 100 * number)))
+                    Workbench.entries(number == 0 ? pictures : 5, from: Int64(1001 + 100 * number)))
                 _ = try await bench.stat(day)
             }
             let parent = try await bench.stat("ranking/daily").inode
@@ -88,6 +93,37 @@ import Testing
                 }
             }
             #expect(bench.host.heads == [1001, 1101, 1201].map { "HEAD \($0)" }, "a reading asks for both")
+        }
+    }
+
+    private func look(_ inode: UInt64, _ rank: Int, _ bench: Workbench) async -> Bool {
+        await bench.lookup(inode, Array(Workbench.name(rank).utf8)).isTold
+    }
+
+    /// Semantics: "Folder manners".
+    @Test func countsHaveABudgetUntilAPersonOpensTheDay() async throws {
+        try await withWindow(pictures: 604) { bench in
+            let count = try await open(days[0], bench)
+            _ = await bench.readDirectory(count.inode, count.handle, 0)
+            for rank in 1...600 { #expect(await look(count.inode, rank, bench)) }
+            async let waiting = look(count.inode, 601, bench)
+            await clock.waitForSleepers(1)
+            // Another program's look waits for nothing.
+            let other = Caller(user: 1000, group: 1000, process: 2)
+            #expect(await Workbench.$caller.withValue(other) { await look(count.inode, 603, bench) })
+            #expect(bench.host.heads.count == 601)
+            clock.advance(by: .milliseconds(501))
+            #expect(await waiting)
+            async let raised = look(count.inode, 602, bench)
+            await clock.waitForSleepers(1)
+            watched.value.withLock { _ = $0.insert(count.inode) }
+            let visit = try await open(days[0], bench)
+            _ = await bench.readDirectory(visit.inode, visit.handle, 0)
+            #expect(await raised)
+            #expect(await look(count.inode, 604, bench))
+            for handle in [count.handle, visit.handle] {
+                bench.fileSystem.releaseDirectory(ReleaseRequest(inode: count.inode, handle: handle))
+            }
         }
     }
 

@@ -45,20 +45,21 @@ import Testing
         #expect(ask(&walks, [day]) == [true])
     }
 
-    @Test func whatOnlyProgramsReadIsNobodys() {
+    @Test func whatOnlyProgramsReadIsAskedForThem() {
         var walks = WalkRecognition()
-        #expect(!walks.isNobodys(day))
+        #expect(walks.asker(in: day, isGlance: false) == .person)
         walks.beganReading(day, by: .walker)
         walks.beganReading(day, by: .glance)
-        #expect(walks.isNobodys(day) && !walks.isNobodys(author))
+        #expect(walks.asker(in: day, isGlance: true) == .walker && walks.asker(in: author, isGlance: true) == .person)
         #expect(ask(&walks, [day]) == [true], "a walk wants all sizes")
         walks.beganReading(day)
-        #expect(!walks.isNobodys(day))
+        #expect(walks.asker(in: day, isGlance: true) == .person)
         walks.endedReading(day)
         walks.endedReading(day, by: .walker)
-        #expect(walks.isNobodys(day))
+        #expect(walks.asker(in: day, isGlance: true) == .glance)
+        #expect(walks.asker(in: day, isGlance: false) == .person, "another program's name while one counts")
         walks.endedReading(day, by: .glance)
-        #expect(!walks.isNobodys(day))
+        #expect(walks.asker(in: day, isGlance: true) == .person)
     }
 
     @Test func closingMoreOftenThanOpeningIsHarmless() {

@@ -65,6 +65,8 @@ final class Workbench: Sendable {
         var processes: Processes?
         /// By which it is remembered who came when; nil for the machine's.
         var monotonicNow: (@Sendable () -> ContinuousClock.Instant)?
+        /// The clock of the catalog's deadlines and budgets.
+        var time = TimeSource.system
         /// What is mounted in place of `source`, and what its requests and those for pictures go through.
         var other: (source: any RankingSource, transport: any Transport)?
     }
@@ -76,11 +78,12 @@ final class Workbench: Sendable {
         directory = URL(filePath: NSTemporaryDirectory()).appending(path: "rankfs-\(UUID().uuidString)")
         let database = directory.appending(path: "catalog")
         try FileManager.default.createDirectory(at: database, withIntermediateDirectories: true)
+        var catalogConfiguration = Catalog.Configuration(
+            directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10), now: now)
+        catalogConfiguration.time = wishes.time
         catalog = try Catalog(
-            Catalog.Configuration(
-                directory: database.path, days: 7, view: wishes.view, timeout: .seconds(10),
-                now: now),
-            source: wishes.other?.source ?? source, host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
+            catalogConfiguration, source: wishes.other?.source ?? source,
+            host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
         cache = try ImageCache(
             ImageCache.Configuration(
                 directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
