@@ -12,7 +12,8 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: path) }
         func write(_ text: String) throws { try text.write(toFile: path, atomically: true, encoding: .utf8) }
         try write("user_agent = Mine/1.0\n")
-        let means = FollowedMeans(agent: "Mine/1.0", standard: "Standard/1.0", path: path, places: [])
+        let means = FollowedMeans(
+            agent: "Mine/1.0", standard: "Standard/1.0", path: path, sessions: nil, site: "https://service.example")
         let first = means.look()
         #expect(first.userAgent == nil)
         if let text { try write(text) } else { try FileManager.default.removeItem(atPath: path) }
