@@ -123,6 +123,8 @@ import Testing
             // Another one has it open in another version: the second reader must not put this one's bytes into its pages.
             guard case .opened(let second, _, let isDirect, _) = await bench.open(inode) else { return }
             #expect(!isDirect)
+            // All of it comes once more and is not the same, with which the download ends.
+            #expect(await bench.read(inode, first, Int64(other.count - 5000), 4096) == .failure(.EIO))
             #expect(await bench.read(inode, second, 8192, 4096) == .failure(.EIO))
             #expect(await bench.read(inode, first, 8192, 4096) == .failure(.EIO))
             // The next one goes past the pages.
