@@ -72,7 +72,12 @@ extension MountSuite {
                     for path in paths { _ = try read(path).get() }
                     #expect(poll { isIdle(mount) })
                     for path in paths { Self.dropPages(path, from: 8 * Self.block) }
-                    #expect(try workplace.run(["\(Workplace.programs)/rankfs", "evict"] + paths).status == 0)
+                    // The kernel tells of a close after close(2) has returned, and what is open stays.
+                    #expect(
+                        poll {
+                            (try? workplace.run(["\(Workplace.programs)/rankfs", "evict"] + paths).status) == 0
+                                && paths.allSatisfy { extendedAttribute("user.rankfs.state", of: $0) == "absent" }
+                        })
                 }
                 let unnamed = manner.isNamed ? 0 : 1
                 let replaced = #"{"action":"replaced","path":"\#(service.pictures)","unnamed":\#(unnamed)}"#
