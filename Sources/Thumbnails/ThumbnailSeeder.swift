@@ -27,7 +27,8 @@ package actor ThumbnailSeeder {
         var jobs: [ThumbnailJob] = []
         /// How many of them were begun.
         var begun = 0
-        var underWay = 0
+        /// The addresses of the previews of those that are being made.
+        var underWay: Set<String> = []
         var failures = 0
         /// Files written.
         var files = 0
@@ -125,9 +126,9 @@ package actor ThumbnailSeeder {
         expect(jobs)
         var work = Work(directory: directory)
         if let index = works.firstIndex(where: { $0.directory == directory }) { work = works.remove(at: index) }
-        // What was tried is looked at again: who expects it is to hear of it.
-        let waiting = Set(work.jobs[work.begun...].map(\.preview.url))
-        work.jobs += jobs.filter { !waiting.contains($0.preview.url) }
+        // What was tried is looked at again: who expects it is to hear of it. What is on its way would only count twice.
+        let coming = work.underWay.union(work.jobs[work.begun...].map(\.preview.url))
+        work.jobs += jobs.filter { !coming.contains($0.preview.url) }
         works.append(work)
         pump()
     }
@@ -137,6 +138,39 @@ package actor ThumbnailSeeder {
 
     /// Whether a picture is one of those whose thumbnails are still to be made.
     package nonisolated func isExpected(_ job: ThumbnailJob) -> Bool { turns.isExpected(job) }
+
+    /// The same of an entry of a directory, whose page may have come before it was seeded; who asks may wait for its turn then.
+    package nonisolated func isExpected(_ job: ThumbnailJob, at index: Int, of directory: String) -> Bool {
+        if turns.isComing(index, of: directory) { turns.expect([job]) }
+        return turns.isExpected(job)
+    }
+
+    /// Seeds a directory with what is known of it, then with each further page as it comes.
+    ///
+    /// - Parameters:
+    ///   - directory: What the seeder calls it.
+    ///   - count: How many entries are known.
+    ///   - first: Those of them that get thumbnails.
+    ///   - more: Waits for entries behind so many: how many are known then, and which of the new ones get thumbnails; nil if none come.
+    package nonisolated func follow(
+        _ directory: String, _ count: Int, _ first: [ThumbnailJob],
+        more: @escaping @Sendable (_ count: Int) async -> (count: Int, jobs: [ThumbnailJob])?
+    ) {
+        // Before anybody is told of the entries.
+        expect(first)
+        turns.begin(directory, count)
+        Task {
+            await add(directory, first)
+            var count = count
+            while let page = await more(count) {
+                expect(page.jobs)
+                count = page.count
+                turns.goOn(directory, count)
+                await add(directory, page.jobs)
+            }
+            turns.end(directory)
+        }
+    }
 
     /// Returns once a picture's thumbnails were tried, or a time is over; at once if nobody seeds them.
     package nonisolated func waitForTurn(of job: ThumbnailJob, atMost longest: Duration = patience) async {
@@ -229,12 +263,12 @@ package actor ThumbnailSeeder {
             }
             let isShown = works[place].begun < Self.screenful
             // The sizes of a directory, which its window waits for as well, go in between.
-            if works[place].begun == Self.screenful, works[place].underWay > Self.stragglers { return }
+            if works[place].begun == Self.screenful, works[place].underWay.count > Self.stragglers { return }
             if !isShown, pause != nil { return }
             if !isShown, let wait = pace.wait(now: time.now()) { return rest(wait) }
             let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
             works[place].begun += 1
-            works[place].underWay += 1
+            works[place].underWay.insert(job.preview.url)
             underWay += 1
             Task { await self.seed(job, of: directory, isShown ? .shown : .preload) }
         }
@@ -244,7 +278,7 @@ package actor ThumbnailSeeder {
         let outcome = await make(job, priority)
         underWay -= 1
         if let place = works.firstIndex(where: { $0.directory == directory }) {
-            works[place].underWay -= 1
+            works[place].underWay.remove(job.preview.url)
             switch outcome {
             case .made(let made, _): works[place].files += made
             case .failed: works[place].failures += 1
@@ -258,7 +292,7 @@ package actor ThumbnailSeeder {
     /// Forgets a directory of which everything was tried.
     private func settle(_ directory: String) {
         guard let place = works.firstIndex(where: { $0.directory == directory }), !works[place].isWaiting,
-            works[place].underWay == 0
+            works[place].underWay.isEmpty
         else { return }
         let files = works.remove(at: place).files
         if files > 0 { report("made \(files) thumbnails for \(directory)") }
@@ -277,7 +311,10 @@ package actor ThumbnailSeeder {
         // Its length may become known between two looks.
         var key = job
         key.length = nil
-        if let task = own[key] { return await task.value }
+        if let task = own[key] {
+            defer { turns.passed([job]) }
+            return await task.value
+        }
         let task = Task { await maker.make(job, priority: priority) }
         own[key] = task
         let outcome = await task.value

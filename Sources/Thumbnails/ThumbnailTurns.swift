@@ -7,8 +7,17 @@ import Synchronization
 ///
 /// Any thread may call; waiters are resumed outside the lock.
 final class ThumbnailTurns: Sendable {
+    /// A directory that is told of page by page.
+    private struct Pages {
+        /// How many looks see to that.
+        var looks = 0
+        /// How many of its entries were told of.
+        var count = 0
+    }
+
     /// Who waits for each expected picture, by the address of its preview.
     private let waiters = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
+    private let pages = Mutex<[String: Pages]>([:])
 
     /// Pictures whose turn will come.
     func expect(_ jobs: some Sequence<ThumbnailJob>) {
@@ -23,6 +32,32 @@ final class ThumbnailTurns: Sendable {
             jobs.flatMap { waiters.removeValue(forKey: $0.preview.url) ?? [] }
         }
         for waiter in resumed { waiter.resume() }
+    }
+
+    // MARK: - Pages that are still to come
+
+    /// A look begins to tell of a directory's entries, of which so many are known.
+    func begin(_ directory: String, _ count: Int) {
+        pages.withLock { $0[directory, default: Pages()].looks += 1 }
+        goOn(directory, count)
+    }
+
+    /// So many entries of a directory have been told of.
+    func goOn(_ directory: String, _ count: Int) {
+        pages.withLock { pages in pages[directory].map { pages[directory]?.count = max($0.count, count) } }
+    }
+
+    /// A look tells of no more.
+    func end(_ directory: String) {
+        pages.withLock { pages in
+            pages[directory]?.looks -= 1
+            if pages[directory]?.looks == 0 { pages[directory] = nil }
+        }
+    }
+
+    /// Whether an entry of a directory is about to be told of.
+    func isComing(_ index: Int, of directory: String) -> Bool {
+        pages.withLock { $0[directory].map { $0.count <= index } ?? false }
     }
 
     /// None will be tried any more.

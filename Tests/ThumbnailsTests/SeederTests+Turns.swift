@@ -37,6 +37,40 @@ extension SeederTests {
         #expect(Set(transport.urls) == Set(all.map(\.preview.url)) && transport.urls.count == all.count)
     }
 
+    /// A window shows a hundred different pictures, however often its file manager looks.
+    @Test func whatIsOnItsWayCountsOnce() async {
+        let seeder = seeder()
+        let all = jobs(ThumbnailSeeder.screenful + 1)
+        let first = Array(all.prefix(ThumbnailSeeder.screenful / 2))
+        await seeder.add("day", first)
+        await transport.waitForRequests(first.count)
+        await seeder.add("day", first)
+        await seeder.add("day", Array(all.dropFirst(first.count)))
+        await transport.waitForRequests(ThumbnailSeeder.screenful)
+        #expect(transport.requests.allSatisfy { $0.request.priority == .shown })
+        await refuse(all.count)
+        #expect(transport.urls.count == all.count)
+    }
+
+    /// A page may have come, and its entries been listed, a moment before it is seeded.
+    @Test func whatIsAboutToBeSeededIsExpected() async {
+        let seeder = seeder()
+        let all = jobs(2)
+        let (pages, page) = AsyncStream.makeStream(of: (count: Int, jobs: [ThumbnailJob]).self)
+        seeder.follow("day", 1, [all[0]]) { _ in
+            for await page in pages { return page }
+            return nil
+        }
+        #expect(seeder.isExpected(all[0], at: 0, of: "day") && seeder.isExpected(all[1], at: 1, of: "day"))
+        #expect(!seeder.isExpected(jobs(1, from: 900)[0], at: 1, of: "another day"))
+        let turn = Task { await seeder.waitForTurn(of: all[1]) }
+        page.yield((2, [all[1]]))
+        page.finish()
+        await refuse(all.count)
+        await turn.value
+        #expect(!seeder.isExpected(all[1]))
+    }
+
     @Test func nobodyWaitsForWhatIsGivenUp() async {
         let seeder = seeder()
         let all = jobs(ThumbnailSeeder.screenful * 2)

@@ -163,6 +163,12 @@ final class Desktops: Sendable {
         left(visits, directory, caller)
     }
 
+    /// A program that shows a directory has waited for what it was told, and has as long for what it learns next.
+    func prolongVisit(to directory: any TreeDirectory, by caller: Caller) {
+        guard let program = processes.program(caller.process) else { return }
+        visits.withLock { $0.note(directory.path.text, program.process, now: moment, prolongs: true) }
+    }
+
     /// A program that watches a directory is about to read it.
     func noteWatch(of directory: any TreeDirectory, by caller: Caller) {
         guard let program = processes.program(caller.process) else { return }

@@ -10,6 +10,8 @@ struct ThumbnailWish: Sendable {
     let spellings: [FileURI.Spelling]
     /// The paths of the directories in which it looks: a desktop knows a file by the path that it took to it.
     let directories: [String]
+    /// Whether pictures are read whose thumbnails are not there when it is told of them, and it draws while it is still being told.
+    var isEager = false
 }
 
 /// Who is told of the entries of a directory, as far as it matters to thumbnails.
@@ -54,7 +56,8 @@ final class DirectoryThumbnails: Sendable {
         let isDecoding = name.map(KnownPrograms.decodingViewers.contains) ?? false
         return ThumbnailWish(
             seeder: seeder, spellings: isDecoding ? FileURI.Spelling.allCases : [.glib, .qt],
-            directories: tree.desktops.sight(of: directory))
+            directories: tree.desktops.sight(of: directory),
+            isEager: name.map(KnownPrograms.eagerViewers.contains) ?? false)
     }
 
     /// Who a caller is that reads a directory.
@@ -68,13 +71,14 @@ final class DirectoryThumbnails: Sendable {
 
     /// Whether the lookup of a picture waits: for its thumbnails, or for a program to show itself as a file manager.
     ///
-    /// Only those that a window shows first are worth that, and only for a moment after somebody went there.
+    /// Only those that a window shows first are worth that, and only for a moment after somebody went there; all of them to who
+    /// has the others read, as long as it goes on looking.
     func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
         guard case .picture(_, let index) = node else { return false }
         return switch viewer {
         case .none: false
         case .watcher: index >= TreeLimits.toldToWatchers
-        case .visitor(let wish): index < TreeLimits.heldUp && expectedJob(of: node, wish) != nil
+        case .visitor(let wish): (wish.isEager || index < TreeLimits.heldUp) && expectedJob(of: node, wish) != nil
         }
     }
 
@@ -95,12 +99,13 @@ final class DirectoryThumbnails: Sendable {
             let left = desktops.timeOfVisit(to: directory, by: caller)
         else { return }
         await wish.seeder.waitForTurn(of: job, atMost: left)
+        if wish.isEager { desktops.prolongVisit(to: directory, by: caller) }
     }
 
     /// What is made of a picture that is still to get its thumbnails; nil otherwise.
     private func expectedJob(of node: Node, _ wish: ThumbnailWish) -> ThumbnailJob? {
         guard case .picture(let listing, let index) = node, let job = job(listing, Int(index), wish),
-            wish.seeder.isExpected(job)
+            wish.seeder.isExpected(job, at: Int(index), of: Self.name(of: wish))
         else { return nil }
         return job
     }
@@ -126,16 +131,15 @@ final class DirectoryThumbnails: Sendable {
     func seed(_ listing: Listing, _ wish: ThumbnailWish, isWhole: Bool) {
         let known = listing.entries
         let (name, seeder, first) = (Self.name(of: wish), wish.seeder, jobs(known, of: listing, wish))
-        // Before anybody is told of the entries.
-        seeder.expect(first)
-        Task {
-            await seeder.add(name, first)
-            // The file manager reads the whole directory too; what is not told, or not to be had, is left to it.
-            var count = known.count
-            while isWhole, let entries = try? await listing.entries(reaching: count), entries.count > count {
-                await seeder.add(name, self.jobs(Array(entries[count...]), from: count, of: listing, wish))
-                count = entries.count
-            }
+        guard isWhole else {
+            seeder.expect(first)
+            Task { await seeder.add(name, first) }
+            return
+        }
+        // The file manager reads the whole directory too; what is not told, or not to be had, is left to it.
+        seeder.follow(name, known.count, first) { count in
+            guard let entries = try? await listing.entries(reaching: count), entries.count > count else { return nil }
+            return (entries.count, self.jobs(Array(entries[count...]), from: count, of: listing, wish))
         }
     }
 

@@ -7,6 +7,10 @@ package enum KnownPrograms {
     /// What looks into directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
 
+    /// What has KDE's worker read each picture for which it finds no thumbnail: KIO's workers, and Dolphin, which lists in a thread of its
+    /// own since KDE Frameworks 5.96.
+    static let eagerViewers = previewers.union([dolphin.program])
+
     /// Programs that name thumbnails by the decoded address: libgwenview, ThumbnailProvider takes the digest of QUrl::url().
     static let decodingViewers: Set<String> = ["gwenview"]
 

@@ -36,7 +36,8 @@ import Testing
     /// Runs a test with a day of which all sizes are known, and with `isKnown` all names; the caller is one program, which watches all
     /// directories or none.
     private func withDay(
-        watches: Bool = true, isKnown: Bool = false, _ body: (Workbench, UInt64) async throws -> Void
+        watches: Bool = true, isKnown: Bool = false, program: String = "filer",
+        _ body: (Workbench, UInt64) async throws -> Void
     ) async throws {
         let (time, clock) = (TimeSource(clock), clock)
         let client = HTTPClient(
@@ -52,7 +53,7 @@ import Testing
         wishes.thumbnails = ThumbnailSeeder(maker: maker, time: time, report: { _ in })
         wishes.monotonicNow = { clock.now }
         wishes.processes = Processes(
-            program: { _ in CallingProgram(process: 7, name: "filer") }, watches: { _, _ in watches },
+            program: { _ in CallingProgram(process: 7, name: program) }, watches: { _, _ in watches },
             arguments: { _ in ["filer"] }, starters: { _ in [] })
         try await Workbench.with(wishes) { bench in
             bench.source.setRanking(.daily, Workbench.day, Workbench.entries(Self.count))
@@ -154,6 +155,28 @@ import Testing
             #expect(await lookup(bench, inode, 1).isTold)
             #expect(clock.sleeperCount == 0)
             await makeThumbnails()
+        }
+    }
+
+    /// Semantics: "Looking is cheap".
+    ///
+    /// It goes on for longer than a visit lasts: each lookup has two seconds of its own.
+    @Test(arguments: ["dolphin", "kioslave5"])
+    func dolphinIsToldOfPicturesWithTheirThumbnails(program: String) async throws {
+        try await withDay(program: program) { bench, inode in
+            try await expectTold(TreeLimits.toldToWatchers, bench, inode)
+            #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
+            await transport.waitForRequest(at: 0)
+            for rank in Self.count - 3..<Self.count {
+                let late = Task { await self.lookup(bench, inode, rank) }
+                await clock.waitForSleepers(1)
+                clock.advance(by: TreeLimits.visit)
+                #expect(await late.value.isTold)
+            }
+            let last = Task { await self.lookup(bench, inode, Self.count) }
+            await clock.waitForSleepers(1)
+            await makeThumbnails()
+            #expect(await last.value.isTold)
         }
     }
 
