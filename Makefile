@@ -15,6 +15,7 @@
 #   make soak     a crowd of readers for MINUTES=10, and a daemon that slept for ASLEEP=600 s
 #   make desktop  file managers and viewers at a mount, by keyboard, under Xvfb (Tests/Desktop/README.md; DESKTOP="open-day …"), for SERVICE=all
 #   make shuffle  the tests that need no mount, with what runs side by side in SEEDS=10 other orders
+#   make cold-read   the files that run while a picture is read that is not stored, counted by a build with coverage
 #   make twice    two copies of all tests at once, while mounts of others come and go
 #   make install  put the program, the mount helper, units, manual pages and completions in place
 #   make deb      build a Debian package, build/rankfs_VERSION_ARCHITECTURE.deb
@@ -43,7 +44,7 @@ DESKTOP_PACKAGES := thunar tumbler nautilus nemo caja dolphin pcmanfm-qt gwenvie
                  xdotool wmctrl xclip dbus-daemon at-spi2-core libatk-adaptor python3 python3-pyatspi python3-gi python3-pyqt5 python3-numpy \
                  python3-pil python3-nautilus nemo-python python3-caja thunarx-python gir1.2-thunarx-3.0 librsvg2-common rsync openssl iproute2 util-linux fonts-dejavu-core fonts-droid-fallback
 
-.PHONY: demo test check fuzz model clients bench wire render faults soak desktop shuffle twice install uninstall build format setup setup-test tsan clean
+.PHONY: demo test check fuzz model clients bench wire render faults soak desktop shuffle twice cold-read install uninstall build format setup setup-test tsan clean
 
 demo: build
 	$(BUILD)/rankfs demo $(MOUNTPOINT)
@@ -118,6 +119,9 @@ shuffle: setup-test build
 twice: setup-test build
 	swift build --build-tests
 	timeout -k 10 3000 Tests/Wire/twice.py
+
+cold-read: setup-test build
+	timeout -k 10 3000 Tests/Ruler/cold-read
 
 bench: build
 	$(BUILD)/rankfs-bench $(BENCH)

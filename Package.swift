@@ -142,7 +142,7 @@ let package = Package(
         tests("PosixTests", ["Posix"]),
         tests("RankingsTests", ["Rankings", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "TestSupport"]),
-        tests("SQLiteTests", ["SQLite"]),
+        tests("SQLiteTests", ["SQLite", "CSQLite"]),
         tests("PixivTests", ["Pixiv", "Sourcing", "Rankings", "HTTP", "TestSupport"], resources: [.copy("Payloads")]),
         tests(
             "BooruTests", ["Booru", "Danbooru", "Moebooru", "Sourcing", "Rankings", "HTTP", "TestSupport"],

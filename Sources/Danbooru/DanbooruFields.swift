@@ -78,8 +78,4 @@ extension FieldList {
         decoded: [
             ("type", .text), ("url", .text), ("width", .number), ("height", .number), ("file_ext", .text),
         ], passedOver: [])
-
-    /// An error.
-    package static let danbooruError = FieldList(
-        decoded: [("success", .flag), ("error", .text), ("message", .text)], passedOver: ["backtrace"])
 }

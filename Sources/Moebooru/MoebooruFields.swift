@@ -86,8 +86,4 @@ extension FieldList {
             // Parts of pictures that other posts were cut from, which nobody sees.
             "frames", "frames_string", "frames_pending", "frames_pending_string",
         ])
-
-    /// An error.
-    package static let moebooruError = FieldList(
-        decoded: [("success", .flag), ("reason", .text)], passedOver: [])
 }

@@ -18,24 +18,9 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
         primary == .corrupt || primary == .notADatabase
     }
 
-    /// Whether another connection holds the file.
-    package var meansLocked: Bool {
-        primary == .busy || primary == .locked
-    }
-
-    package static let ok = ResultCode(rawValue: SQLITE_OK)
-    package static let error = ResultCode(rawValue: SQLITE_ERROR)
-    package static let busy = ResultCode(rawValue: SQLITE_BUSY)
-    package static let locked = ResultCode(rawValue: SQLITE_LOCKED)
-    package static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
-    package static let inputOutput = ResultCode(rawValue: SQLITE_IOERR)
     package static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
-    package static let full = ResultCode(rawValue: SQLITE_FULL)
     package static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    package static let constraint = ResultCode(rawValue: SQLITE_CONSTRAINT)
-    package static let tooBig = ResultCode(rawValue: SQLITE_TOOBIG)
     package static let misuse = ResultCode(rawValue: SQLITE_MISUSE)
-    package static let range = ResultCode(rawValue: SQLITE_RANGE)
     package static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
 }
 

@@ -2,7 +2,6 @@
 package enum SQLValue: Hashable, Sendable {
     case null
     case integer(Int64)
-    case real(Double)
     case text(String)
     case blob([UInt8])
 

@@ -59,8 +59,6 @@ package final class Statement {
             code = unsafe sqlite3_bind_null(handle, index)
         case .integer(let number):
             code = unsafe sqlite3_bind_int64(handle, index, number)
-        case .real(let number):
-            code = unsafe sqlite3_bind_double(handle, index, number)
         case .text(var text):
             code = text.withUTF8 { bytes in
                 // A null pointer would bind NULL in place of an empty text.
@@ -123,11 +121,6 @@ package final class Statement {
     /// The column as an integer, or nil for NULL.
     package func optionalInt64(_ column: Int32) -> Int64? {
         isNull(column) ? nil : int64(column)
-    }
-
-    /// The column as a floating-point number; 0 for NULL.
-    package func double(_ column: Int32) -> Double {
-        unsafe sqlite3_column_double(handle, column)
     }
 
     /// The column as text, NUL characters included; empty for NULL.

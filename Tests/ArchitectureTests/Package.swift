@@ -13,12 +13,16 @@ enum Package {
     }
 
     static func swiftFiles(below directory: String) throws -> [SourceFile] {
-        let base = root.appending(path: directory)
-        guard let paths = FileManager.default.enumerator(atPath: base.path) else { return [] }
-        return try paths.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { path in
-            let text = try String(contentsOf: base.appending(path: path), encoding: .utf8)
-            return SourceFile(path: "\(directory)/\(path)", text: text)
+        try paths(below: directory, endings: [".swift"]).map { path in
+            SourceFile(path: path, text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
         }
+    }
+
+    /// The files below a directory whose names end so, in order.
+    static func paths(below directory: String, endings: [String]) -> [String] {
+        let found = FileManager.default.enumerator(atPath: root.appending(path: directory).path)
+        return (found?.compactMap { $0 as? String } ?? []).filter { path in endings.contains { path.hasSuffix($0) } }
+            .sorted().map { "\(directory)/\($0)" }
     }
 }
 

@@ -14,7 +14,6 @@ import Testing
         let assets = posts.compactMap { $0.object("media_asset") }
         expectKnown(assets, .danbooruAsset)
         expectKnown(assets.flatMap { $0["variants"] as? [[String: Any]] ?? [] }, .danbooruVariant)
-        expectKnown([try object("danbooru/error-410-page-1001")], .danbooruError)
     }
 
     @Test func everyFieldOfMoebooruIsAccountedFor() throws {

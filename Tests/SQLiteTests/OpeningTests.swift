@@ -1,3 +1,4 @@
+import CSQLite
 import Glibc
 import SQLite
 import Testing
@@ -106,7 +107,7 @@ import Testing
         let error = #expect(throws: DatabaseError.self) {
             try Connection.openOrSetAside(path: path, migrations: [first, second])
         }
-        #expect(error?.code.meansLocked == true)
+        #expect(error?.code.primary.rawValue == SQLITE_BUSY)
         #expect(!directory.names.contains { $0.contains("damaged") })
     }
 

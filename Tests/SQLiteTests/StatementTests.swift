@@ -1,3 +1,4 @@
+import CSQLite
 import SQLite
 import Testing
 
@@ -7,28 +8,25 @@ import Testing
 
     init() throws {
         connection = try Connection(path: directory.path + "/a.sqlite")
-        try connection.execute("CREATE TABLE t(a INTEGER, b TEXT, c BLOB, d REAL)")
+        try connection.execute("CREATE TABLE t(a INTEGER, b TEXT, c BLOB)")
     }
 
     @Test func valuesComeBackAsTheyWent() throws {
         let text = "é\0e\u{301}🎨"
         let blob: [UInt8] = [0, 255, 0]
-        try connection.run(
-            "INSERT INTO t VALUES(?, ?, ?, ?)", .integer(Int64.min), .text(text), .blob(blob), .real(0.5))
-        try connection.run("INSERT INTO t VALUES(?, ?, ?, ?)", nil, "", .blob([]), nil)
+        try connection.run("INSERT INTO t VALUES(?, ?, ?)", .integer(Int64.min), .text(text), .blob(blob))
+        try connection.run("INSERT INTO t VALUES(?, ?, ?)", nil, "", .blob([]))
         var rows = 0
-        try connection.rows("SELECT a, b, c, d FROM t ORDER BY rowid") { row in
+        try connection.rows("SELECT a, b, c FROM t ORDER BY rowid") { row in
             rows += 1
             if rows == 1 {
                 #expect(row.int64(0) == .min)
                 #expect(Array(row.text(1).utf8) == Array(text.utf8))
                 #expect(row.blob(2) == blob)
-                #expect(row.double(3) == 0.5)
             } else {
                 #expect(row.isNull(0) && row.optionalInt64(0) == nil)
                 #expect(row.optionalText(1) == "")
                 #expect(!row.isNull(2) && row.blob(2) == [])
-                #expect(row.isNull(3))
             }
         }
         #expect(rows == 2)
@@ -48,11 +46,11 @@ import Testing
         let error = #expect(throws: DatabaseError.self) {
             try connection.run("INSERT INTO nowhere VALUES(?)", "secret")
         }
-        #expect(error?.code.primary == .error)
+        #expect(error?.code.primary.rawValue == SQLITE_ERROR)
         #expect(error?.sql == "INSERT INTO nowhere VALUES(?)")
         #expect(error?.description.contains("secret") == false)
         let range = #expect(throws: DatabaseError.self) { try connection.run("SELECT ?", 1, 2) }
-        #expect(range?.code == .range)
+        #expect(range?.code.rawValue == SQLITE_RANGE)
         #expect(throws: DatabaseError.self) { try connection.run("  ") }
     }
 
@@ -64,7 +62,7 @@ import Testing
                 try connection.run("INSERT INTO u VALUES(1)")
             }
         }
-        #expect(error?.code.primary == .constraint)
+        #expect(error?.code.primary.rawValue == SQLITE_CONSTRAINT)
         #expect(try connection.first("SELECT count(*) FROM u") { $0.int(0) } == 0)
         let value = try connection.transaction { () throws(DatabaseError) in
             try connection.run("INSERT INTO u VALUES(1)")

@@ -94,9 +94,6 @@ package final class Listing: Sendable {
 
 /// What a listing needs from the catalog it belongs to.
 protocol ListingOwner: AnyObject, Sendable {
-    /// Wall clock in Unix seconds.
-    var now: Int64 { get }
-
     var view: ListingView { get }
 
     var source: any RankingSource { get }

@@ -15,14 +15,10 @@ package struct Errno: Error, RawRepresentable, Hashable, Sendable {
 extension Errno {
     /// Permission denied.
     package static let EACCES = Errno(rawValue: Glibc.EACCES)
-    /// Try again.
-    package static let EAGAIN = Errno(rawValue: Glibc.EAGAIN)
     /// Not an open handle.
     package static let EBADF = Errno(rawValue: Glibc.EBADF)
     /// The mount point is in use.
     package static let EBUSY = Errno(rawValue: Glibc.EBUSY)
-    /// Larger than allowed.
-    package static let EFBIG = Errno(rawValue: Glibc.EFBIG)
     /// The host cannot be reached.
     package static let EHOSTUNREACH = Errno(rawValue: Glibc.EHOSTUNREACH)
     /// The request was interrupted.
@@ -33,8 +29,6 @@ extension Errno {
     package static let EIO = Errno(rawValue: Glibc.EIO)
     /// Is a directory.
     package static let EISDIR = Errno(rawValue: Glibc.EISDIR)
-    /// Too many symbolic links or redirects.
-    package static let ELOOP = Errno(rawValue: Glibc.ELOOP)
     /// Too many open files.
     package static let EMFILE = Errno(rawValue: Glibc.EMFILE)
     /// The name is longer than the file system allows.
@@ -45,10 +39,6 @@ extension Errno {
     package static let ENODEV = Errno(rawValue: Glibc.ENODEV)
     /// No such file or directory.
     package static let ENOENT = Errno(rawValue: Glibc.ENOENT)
-    /// Out of memory.
-    package static let ENOMEM = Errno(rawValue: Glibc.ENOMEM)
-    /// The disk is full.
-    package static let ENOSPC = Errno(rawValue: Glibc.ENOSPC)
     /// Not implemented; the kernel remembers it and does not ask again.
     package static let ENOSYS = Errno(rawValue: Glibc.ENOSYS)
     /// Not connected: a mount whose daemon is gone.
@@ -57,12 +47,8 @@ extension Errno {
     package static let ENOTDIR = Errno(rawValue: Glibc.ENOTDIR)
     /// Not a command this file knows.
     package static let ENOTTY = Errno(rawValue: Glibc.ENOTTY)
-    /// Not supported.
-    package static let EOPNOTSUPP = Errno(rawValue: Glibc.EOPNOTSUPP)
     /// Not permitted.
     package static let EPERM = Errno(rawValue: Glibc.EPERM)
-    /// The buffer is too small for the answer.
-    package static let ERANGE = Errno(rawValue: Glibc.ERANGE)
     /// The file system is read-only.
     package static let EROFS = Errno(rawValue: Glibc.EROFS)
     /// The file has changed since it was opened.

@@ -143,13 +143,6 @@ package final class Session: Sendable {
         enter { handle in handle.invalidateAttributes(inode: inode) }
     }
 
-    /// Tells the kernel to forget a name in a directory, or that it does not exist.
-    ///
-    /// Not from a file-system method: the kernel may hold the directory's lock until that has answered.
-    package func invalidate(name: [UInt8], in parent: UInt64) {
-        enter { handle in handle.invalidate(name: name, in: parent) }
-    }
-
     /// Requests that wait for an answer, for status displays.
     package var waiting: Int {
         dispatcher.waiting.count

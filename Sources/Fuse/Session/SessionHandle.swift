@@ -80,12 +80,6 @@ internal import CFuse3
         unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0)
     }
 
-    /// The kernel forgets a name, or that there was none.
-    func invalidate(name: [UInt8], in parent: UInt64) {
-        let characters = name.map(CChar.init(bitPattern:))
-        unsafe fuse_lowlevel_notify_inval_entry(session, fuse_ino_t(parent), characters, characters.count)
-    }
-
     /// Unmounts, lazily if it is busy, and closes `/dev/fuse`: whoever still waits in the kernel gets an error.
     func unmount() {
         unsafe fuse_session_unmount(session)

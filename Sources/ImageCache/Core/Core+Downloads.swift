@@ -33,7 +33,7 @@ extension Core {
         downloads[key] = Downloads.Entry(
             number: download.token, download: download, picture: picture, file: file,
             priority: walk == nil ? .reader : .preload, walk: walk)
-        reserve(picture.size ?? Self.assumedLength, for: key)
+        reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
         // What was begun from the image host is gone on with there.
         if download.phase == .running { askTier(picture, of: key) }
         return nil
@@ -52,8 +52,8 @@ extension Core {
     /// - Returns: What is to be removed at once.
     mutating func giveWay(to key: FileKey) -> [FileKey] {
         guard let download = downloads[key]?.download else { return [] }
-        return giveWay(
-            max(0, (download.total ?? Self.assumedLength) - download.received), sparesUnread: !download.isRead)
+        let lacking = (download.total ?? DownloadLimits.assumedLength) - download.received
+        return giveWay(max(0, lacking), sparesUnread: !download.isRead)
     }
 
     /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.

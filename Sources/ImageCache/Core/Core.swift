@@ -10,8 +10,6 @@ internal import Synchronization
 struct Core: Sendable {
     /// How long no preloads start after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
-    /// Assumed for a picture whose length nobody asked.
-    static let assumedLength: Int64 = 1 << 20
     /// Uses of stored pictures whose times are written together; also what a kill can cost the order of eviction.
     static let touchesTogether = 64
 
@@ -171,7 +169,7 @@ struct Core: Sendable {
     private mutating func beginWish(now: ContinuousClock.Instant) {
         // Another directory may have wished for the same one.
         guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
-        let bytes = wish.picture.size ?? Self.assumedLength
+        let bytes = wish.picture.size ?? DownloadLimits.assumedLength
         let hasRoom = account { budget, index, inUse in
             budget.makeRoom(for: bytes, isPreload: true, in: &index, inUse: inUse)
         }

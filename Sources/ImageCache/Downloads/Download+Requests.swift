@@ -11,7 +11,7 @@ struct Piece: Equatable, Sendable {
     var cut: UInt64?
 
     /// Bytes of it; a guess where nobody told the length.
-    var length: Int64 { gap.upperBound == .max ? Core.assumedLength : Int64(gap.count) }
+    var length: Int64 { gap.upperBound == .max ? DownloadLimits.assumedLength : Int64(gap.count) }
 
     /// So much of it.
     func prefix(_ length: Int64) -> Piece {
@@ -316,6 +316,8 @@ enum DownloadLimits {
     static let seam: Int64 = 64
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
+    /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.
+    static let assumedLength: Int64 = 1 << 20
     /// The largest picture taken when nobody told its length.
     static let largestUnknown: Int64 = 64 << 20
     /// A download this near its end is finished although its last reader left.

@@ -243,7 +243,7 @@ extension Download {
 
     /// What a request still has to bring, as the scheduler counts it.
     private func load(_ segment: Segment) -> Int64 {
-        let end = min(segment.end, total ?? segment.next + Core.assumedLength)
+        let end = min(segment.end, total ?? segment.next + DownloadLimits.assumedLength)
         return max(0, end - segment.next) + (segment.hasAnswer ? 0 : DownloadScheduler.latency)
     }
 }

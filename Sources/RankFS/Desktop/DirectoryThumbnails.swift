@@ -22,9 +22,6 @@ enum ThumbnailViewer: Sendable {
     case watcher(ThumbnailSeeder)
     /// A file manager that shows the directory.
     case visitor(ThumbnailWish)
-
-    /// What a file manager wishes.
-    var wish: ThumbnailWish? { if case .visitor(let wish) = self { wish } else { nil } }
 }
 
 /// A desktop that looks at a directory finds thumbnails there before it asks for them, so that it reads no picture.

@@ -145,7 +145,6 @@ final class TierPictures: PictureTier {
         /// When the other machine's lease ends at the latest.
         var ends: ContinuousClock.Instant?
         var hasWaited = false
-        var isFirst = true
 
         init(length: Int64?, now: ContinuousClock.Instant) {
             let bytes = Double(length ?? 1 << 20)

@@ -45,7 +45,6 @@ final class Log: Sendable {
         self.now = now
     }
 
-    func error(_ message: @autoclosure () -> String) { write(.error, message) }
     func warning(_ message: @autoclosure () -> String) { write(.warning, message) }
     func info(_ message: @autoclosure () -> String) { write(.info, message) }
     func debug(_ message: @autoclosure () -> String) { write(.debug, message) }

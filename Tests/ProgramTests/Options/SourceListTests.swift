@@ -25,7 +25,7 @@ import Testing
     @Test func theDocumentationHasTheTableOfSources() throws {
         let page = try String(
             contentsOf: Self.root.appending(path: "Sources/rankfs/Documentation.docc/Sources.md"), encoding: .utf8)
-        #expect(page.contains("\n\(SourceTable.markdown)\n"), "write this:\n\(SourceTable.markdown)")
+        #expect(page.contains("\n\(SourcesPage.table)\n"), "write this:\n\(SourcesPage.table)")
         let help = CommandDetails.mount
         for source in SourceRegistry.all.map(\.description) {
             #expect(help.contains("\n  \(source.name) "), "\(source.name)")

@@ -1,0 +1,143 @@
+import Testing
+
+/// How much there is to hold in the head may only become less; what makes it more says why, here.
+@Suite struct RulerTests {
+    /// Net lines, and what they are for.
+    typealias Allowance = (net: Int, reason: String)
+
+    /// The net lines that the product may have: the sum of these.
+    ///
+    /// Who takes code out lowers the first number to what is left. Who builds something new adds a line with its reason:
+    /// ```swift
+    /// (120, "tier: a picture comes from a machine in the same network, without the object store"),
+    /// ```
+    static let product: [Allowance] = [(40_877, "all that there was when lines were first counted")]
+
+    /// The same for what is no part of the product.
+    static let tools: [Allowance] = [(8_331, "all that there was when lines were first counted")]
+
+    /// What is no part of the product: everything below `Sources/Tools`, and until it is there, these.
+    static let tooling = ["Tools", "Origin", "rankfs-origin", "rankfs-bench", "fuse-example"].map { "Sources/\($0)/" }
+
+    /// The largest circle of files that a module may have; one that is not named here may have none.
+    ///
+    /// Who opens a circle lowers its number. Who cannot do without a larger one says after the number why.
+    static let circles: [String: Int] = [
+        "rankfs": 40,
+        "RankFS": 35,
+        "ImageCache": 10,
+        "Catalog": 10,
+        "Origin": 10,
+        "Fuse": 6,
+        "rankfs-bench": 5,
+        "HTTP": 4,
+        "Media": 3,
+        "ObjectStore": 3,
+        "Pixiv": 2,
+        "Posix": 2,
+        "Rankings": 2,
+        "Sourcing": 2,
+        "Thumbnails": 2,
+        "Tier": 2,
+    ]
+
+    private func isTool(_ file: Ruler.File) -> Bool { Self.tooling.contains { file.path.hasPrefix($0) } }
+
+    @Test func theProductDoesNotGrow() throws {
+        let net = try Ruler.tree.get().files.filter { !isTool($0) }.reduce(0) { $0 + $1.net }
+        let bar = Self.product.reduce(0) { $0 + $1.net }
+        #expect(net <= bar, "the product has \(net - bar) net lines more than RulerTests.product allows")
+    }
+
+    @Test func theToolsDoNotGrow() throws {
+        let net = try Ruler.tree.get().files.filter(isTool).reduce(0) { $0 + $1.net }
+        let bar = Self.tools.reduce(0) { $0 + $1.net }
+        #expect(net <= bar, "the tools have \(net - bar) net lines more than RulerTests.tools allows")
+    }
+
+    @Test func circlesDoNotGrow() throws {
+        let tree = try Ruler.tree.get()
+        for module in Set(tree.files.map(\.module)).sorted() {
+            let largest = tree.circles(in: module).first ?? []
+            #expect(
+                largest.count <= Self.circles[module, default: 1],
+                "\(module) has a circle of \(largest.count) files: \(largest.joined(separator: ", "))")
+        }
+    }
+
+    @Test func barsAreOfModulesAndAllowancesHaveReasons() throws {
+        let modules = Set(try Ruler.tree.get().files.map(\.module))
+        #expect(Set(Self.circles.keys).subtracting(modules) == [])
+        #expect((Self.product + Self.tools).allSatisfy { $0.reason.contains(" ") })
+    }
+}
+
+/// The counting itself.
+@Suite struct RulerCountingTests {
+    private func file(_ text: String, path: String = "Sources/Module/File.swift") -> Ruler.File {
+        Ruler.File(path: path, text: Array(text.utf8))
+    }
+
+    @Test func commentsAndBlankLinesAreNoLines() {
+        let text = #"""
+            /// A comment.
+            let address = "https://example.org"  // "another"
+
+            /* one
+            two */ let quotes = "\"/*" ; let rest = 1
+               /**/
+            let last = """
+                kept // not
+                """
+            """#
+        #expect(file(text).net == 5)
+        #expect(file("").net == 0)
+        #expect(file("let a = 1 /* without an end\nlet b = 2").net == 2)
+        #expect(file("/*/").net == 1)
+    }
+
+    @Test func wordsInStringsAndCommentsAreNone() {
+        let words = file(#"let A1 = B("C \(D) \" E") // F"# + "\n/* G */ h_i 2j").words
+        #expect(words == ["let", "A1", "B", "h_i", "j"])
+    }
+
+    @Test func onlyWhatOthersMayNameIsDeclared() {
+        let text = """
+            @frozen @available(a 1, *) package final class A: B {}
+            struct C<D> {
+                struct E {}
+            }
+            private struct F {}
+            fileprivate enum G { case h }
+            typealias I = C
+            package func j(_ k: Int) {}
+            private func l() {}
+            extension C {}
+            let m = 1
+            indirect enum N {}
+            """
+        #expect(file(text).declared == ["A", "C", "I", "j", "N"])
+    }
+
+    @Test func circlesAreFilesThatReachEachOther() {
+        #expect(Ruler.circles(of: [[1], [2], []]) == [])
+        let circles = Ruler.circles(of: [[1], [0, 2], [3], [4], [2, 3], [0]])
+        #expect(Set(circles.map(Set.init)) == [[0, 1], [2, 3, 4]])
+    }
+
+    @Test func aCircleIsOfOneModule() {
+        let ruler = Ruler(files: [
+            file("struct A { let b: B }", path: "Sources/One/A.swift"),
+            file("struct B { let c: C }", path: "Sources/One/Deep/B.swift"),
+            file("struct C { func f(_ a: A) }", path: "Sources/One/C.swift"),
+            file("struct D { let e: E, f: F }", path: "Sources/One/D.swift"),
+            file("struct E { let d: D }", path: "Sources/Two/E.swift"),
+            file("struct F { let g: G }", path: "Sources/Tools/Three/F.swift"),
+            file("struct G { let f: F }", path: "Sources/Tools/Three/G.swift"),
+        ])
+        #expect(
+            ruler.circles(in: "One") == [["Sources/One/A.swift", "Sources/One/C.swift", "Sources/One/Deep/B.swift"]])
+        #expect(ruler.circles(in: "Two") == [])
+        #expect(ruler.circles(in: "Three").map(\.count) == [2])
+    }
+}
