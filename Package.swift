@@ -82,8 +82,8 @@ let package = Package(
         library("Sourcing", ["Posix", "Rankings", "HTTP"]),
         library("Pixiv", ["Posix", "Rankings", "HTTP", "Sourcing"]),
         library("Booru", ["Rankings", "Digests", "HTTP", "Sourcing"]),
-        library("Danbooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
-        library("Moebooru", ["Rankings", "HTTP", "Sourcing", "Booru"]),
+        library("Danbooru", ["Rankings", "Sourcing", "Booru"]),
+        library("Moebooru", ["Rankings", "Sourcing", "Booru"]),
         library("ImageHost", ["Rankings", "HTTP"]),
         library("Catalog", ["Rankings", "HTTP", "ImageHost", "SQLite"]),
         library(

@@ -28,8 +28,8 @@ struct BooruAPI: Sendable {
         var api = api
         api.priority = page > 1 ? .continuation : .opening
         api.finalStatuses = engine.finalStatuses
-        let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) { response in
-            engine.verdict(on: response, limit: api.limit(response.head))
+        let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) {
+            verdict(on: $0.head)
         }
         let status = response.head.status
         let json: JSON
@@ -43,7 +43,18 @@ struct BooruAPI: Sendable {
                     : "\(title) answered with something else than JSON; asking again may help.")
         }
         guard status == 200, json["success"].flag != false else { throw refusal(response, json) }
-        return (json, response.head.answered)
+        return (json, response.head.sent)
+    }
+
+    private func verdict(on answer: HTTPAnswer) -> GateVerdict {
+        switch answer.status {
+        case let status where engine.description.access.tooOften.contains(status): api.limit(answer)
+        // Maintenance, with or without a time.
+        case 500...: answer.retryAfter == .absent ? .unknown : api.limit(answer)
+        // Nobody who is turned away at the door learns how busy it is behind it.
+        case 403: .unknown
+        default: .fine
+        }
     }
 
     private func refusal(_ response: HTTPResponse, _ json: JSON?) -> SourceError {

@@ -1,4 +1,3 @@
-package import HTTP
 package import Rankings
 package import Sourcing
 
@@ -60,9 +59,6 @@ package protocol BooruEngine: Sendable {
 
     /// Statuses of a server in trouble that mean a refusal here.
     var finalStatuses: Set<Int> { get }
-
-    /// What an answer of any status tells the gate: `limit` if it asks for a pause.
-    func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict
 
     /// What an answer of another status than 200 means.
     func refusal(_ refusal: BooruRefusal) -> SourceError

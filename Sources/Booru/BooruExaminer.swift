@@ -124,7 +124,7 @@ struct FileJudgement {
     private var part: Assumption {
         let name = "parts of an original by Range"
         guard case .success(let response)? = beginning else { return .failed(name, beginning) }
-        let total = response.head.toldTotal
+        let total = response.head.total
         let expected = min(BooruExaminer.part, files.original.size ?? BooruExaminer.part)
         return Assumption(
             name,
@@ -157,7 +157,7 @@ struct FileJudgement {
         _ name: String, _ file: PostFile, _ result: Result<HTTPResponse, HTTPError>?
     ) -> Assumption {
         guard case .success(let response)? = result else { return .failed(name, result) }
-        let told = response.head.toldLength
+        let told = response.head.length.value
         let isListed = told.map { $0 > 0 && $0 == file.size ?? $0 } ?? false
         return Assumption(
             name, holds: response.head.status == 200 && isListed,

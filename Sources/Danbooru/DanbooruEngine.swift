@@ -1,5 +1,4 @@
 package import Booru
-package import HTTP
 package import Rankings
 import Sourcing
 
@@ -66,17 +65,6 @@ package struct DanbooruEngine: BooruEngine {
 
     /// A query over the time limit; it would take as long again.
     package var finalStatuses: Set<Int> { [500] }
-
-    package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
-        switch response.head.status {
-        case 429: limit
-        // Maintenance, with or without a time.
-        case 500...: response.head["retry-after"] == nil ? .unknown : limit
-        // Nobody who is turned away at the door learns how busy it is behind it.
-        case 403: .unknown
-        default: .fine
-        }
-    }
 
     package func refusal(_ refusal: BooruRefusal) -> SourceError {
         switch (refusal.status, refusal.kind) {

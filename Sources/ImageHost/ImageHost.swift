@@ -3,7 +3,7 @@ package import Rankings
 
 /// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
 ///
-/// What it answers is read by `ImageAnswer`; what it asks for (cool-downs) is obeyed by the transport that this is given. The
+/// What it asks for (cool-downs) is obeyed by the transport that this is given. The
 /// slots of pictures are shared out by their cache.
 ///
 /// ## Concurrency
@@ -70,7 +70,7 @@ package struct ImageHost: Sendable {
         of location: PictureLocation, within timeout: Duration
     ) async -> (size: PictureSize, status: Int) {
         do throws(HTTPError) {
-            let answer = ImageAnswer(try await client.send(head(location, time.now() + timeout)).head)
+            let answer = try await client.send(head(location, time.now() + timeout)).head
             return (PictureSize(head: answer), answer.status)
         } catch {
             return (.failed(SourceError(error)), 0)
@@ -84,10 +84,10 @@ package struct ImageHost: Sendable {
     }
 
     private func ask(
-        _ request: HTTPRequest, _ urgency: Urgency?, read: (ImageAnswer) -> PictureSize
+        _ request: HTTPRequest, _ urgency: Urgency?, read: (HTTPAnswer) -> PictureSize
     ) async -> PictureSize {
         do throws(HTTPError) {
-            return read(ImageAnswer(try await client.send(request, urgency: urgency).head))
+            return read(try await client.send(request, urgency: urgency).head)
         } catch {
             return error == .tooLarge ? .notTold : .failed(SourceError(error))
         }
@@ -119,7 +119,7 @@ package struct ImageHost: Sendable {
                 HTTPRequest(
                     url: location.url, headers: location.headers, priority: priority, transferClass: .metadata,
                     deadline: time.now() + timeout, bodyLimit: Self.longestPreview, purpose: .preview))
-            switch ImageAnswer(response.head).outcome {
+            switch response.head.outcome {
             case .whole: return .bytes(response.body)
             case .limited, .troubled: return .failed
             default: return .useless

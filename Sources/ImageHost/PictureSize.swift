@@ -1,3 +1,4 @@
+package import HTTP
 package import Rankings
 
 /// What the image host says about a picture's size.
@@ -9,7 +10,7 @@ package enum PictureSize: Hashable, Sendable {
     case failed(SourceError)
 
     /// Reads the answer to a HEAD.
-    package init(head answer: ImageAnswer) {
+    package init(head answer: HTTPAnswer) {
         switch answer.status {
         case 200: self = Self.unreadable(answer) ?? Self.told(answer)
         // HEAD is not served here; a range may be.
@@ -19,10 +20,10 @@ package enum PictureSize: Hashable, Sendable {
     }
 
     /// Reads the answer to a request for the first byte.
-    package init(firstByte answer: ImageAnswer) {
+    package init(firstByte answer: HTTPAnswer) {
         switch answer.outcome {
         case .part:
-            let total = answer.part.flatMap { $0.range == 0..<1 ? $0.total : nil }
+            let total = answer.part == .fact(0..<1) ? answer.total : nil
             self = Self.unreadable(answer) ?? total.map(Self.size(of:)) ?? .notTold
         // The range was ignored; a length told here is the whole picture's.
         case .whole: self = Self.unreadable(answer) ?? Self.told(answer)
@@ -32,17 +33,22 @@ package enum PictureSize: Hashable, Sendable {
     }
 
     /// Nil for an answer that is a picture as it is stored.
-    private static func unreadable(_ answer: ImageAnswer) -> PictureSize? {
+    private static func unreadable(_ answer: HTTPAnswer) -> PictureSize? {
         // A login page or an error text with status 200.
-        guard answer.isPicture else { return .failed(.unreadable("the image host did not answer with a picture")) }
-        return answer.isEncoded ? .notTold : nil
+        guard let type = answer.mediaType, type.hasPrefix("image/") || archiveTypes.contains(type) else {
+            return .failed(.unreadable("the image host did not answer with a picture"))
+        }
+        return answer.codings.isEmpty ? nil : .notTold
     }
 
-    private static func told(_ answer: ImageAnswer) -> PictureSize {
+    /// The media types of the archives of animations.
+    private static let archiveTypes = ["application/zip", "application/x-zip-compressed", "application/octet-stream"]
+
+    private static func told(_ answer: HTTPAnswer) -> PictureSize {
         switch answer.length {
-        case .told(let length): size(of: length)
-        case .notTold, .nonsense: .notTold
-        case .contradictory: .failed(.unreadable("the image host told two lengths"))
+        case .fact(let length): size(of: length)
+        case .absent: .notTold
+        case .contradiction(let reason): .failed(.unreadable("the image host contradicts itself: \(reason)"))
         }
     }
 
@@ -50,7 +56,7 @@ package enum PictureSize: Hashable, Sendable {
         (1...PictureLimits.largest).contains(length) ? .size(length) : .notTold
     }
 
-    private static func failure(_ answer: ImageAnswer) -> SourceError {
+    private static func failure(_ answer: HTTPAnswer) -> SourceError {
         switch answer.outcome {
         case .gone: .notFound
         case .limited: .limited(retryAfter: nil)

@@ -1,5 +1,4 @@
 package import Booru
-package import HTTP
 package import Rankings
 import Sourcing
 
@@ -102,16 +101,6 @@ package struct MoebooruEngine: BooruEngine {
 
     /// One is "accessing too quickly", it says then.
     package var finalStatuses: Set<Int> { [503] }
-
-    package func verdict(on response: HTTPResponse, limit: GateVerdict) -> GateVerdict {
-        switch response.head.status {
-        case let status where site.description.access.tooOften.contains(status): limit
-        case 500...: response.head["retry-after"] == nil ? .unknown : limit
-        // Nobody who is turned away at the door learns how busy it is behind it.
-        case 403: .unknown
-        default: .fine
-        }
-    }
 
     package func refusal(_ refusal: BooruRefusal) -> SourceError {
         // The engine says so under several statuses: "You can only search up to six tags at once".

@@ -108,7 +108,7 @@ package struct ObjectStore: Sendable {
         }
         let answer = try await send(request)
         switch answer.head.status {
-        case 200, 201, 204: return Written(etag: answer.head["etag"])
+        case 200, 201, 204: return Written(etag: answer.head.etag)
         // 409: two at once (Amazon S3 User Guide, "Conditional writes"); 404: what should still be there is gone.
         case 412, 409: return nil
         case 404 where !answer.namesBucket: return nil
@@ -144,7 +144,7 @@ package struct ObjectStore: Sendable {
     }
 
     /// Takes the store's date from an answer.
-    package func heard(_ head: HTTPHead) { clock.heard(head) }
+    package func heard(_ head: HTTPAnswer) { clock.heard(head) }
 
     /// Whether an answer refuses a request for the time of its signature, so that another one would be taken.
     ///

@@ -25,8 +25,8 @@ final class StoreClock: Sendable {
     }
 
     /// Takes the date of an answer, whatever else the answer says.
-    func heard(_ head: HTTPHead) {
-        guard let answered = ObjectTimes(head).answered else { return }
+    func heard(_ head: HTTPAnswer) {
+        guard let answered = head.sent else { return }
         let now = time.now()
         told.withLock { $0 = (answered, now) }
     }

@@ -22,36 +22,17 @@ package struct ObjectDescription: Hashable, Sendable {
     }
 
     /// Reads it back; nil for an object that somebody else wrote.
-    package init?(_ head: HTTPHead) {
+    package init?(_ head: HTTPAnswer) {
         let prefix = ObjectStore.metadataPrefix
         guard let length = head[prefix + "length"].flatMap({ Int64($0) }), length >= 0,
             let hash = head[prefix + "hash"],
             hash.utf8.count == 16, let key = head[prefix + "key"]
         else { return nil }
-        self.init(mediaType: head["content-type"] ?? "", length: length, hash: hash, key: key)
+        self.init(mediaType: head.contentType ?? "", length: length, hash: hash, key: key)
     }
 
     var headers: [String] {
         [("length", "\(length)"), ("hash", hash), ("key", key)].map { "\(ObjectStore.metadataPrefix)\($0): \($1)" }
-    }
-}
-
-/// Times by the store's own clock, so that nobody else's matters, in Unix seconds.
-package struct ObjectTimes: Hashable, Sendable {
-    /// When it was written; nil if the store does not tell.
-    package let modified: Int64?
-    /// When the store answered.
-    package let answered: Int64?
-
-    package init(_ head: HTTPHead) {
-        modified = head["last-modified"].flatMap { HTTPDate.seconds(from: $0) }
-        answered = head.answered
-    }
-
-    /// For how many seconds it has been there.
-    package var age: Int64? {
-        guard let modified, let answered else { return nil }
-        return max(0, answered - modified)
     }
 }
 
@@ -61,12 +42,13 @@ package struct StoredObject: Sendable {
     package let etag: String?
     /// Nil for one that somebody else wrote.
     package let description: ObjectDescription?
-    package let times: ObjectTimes
+    /// For how many seconds it has been there, by the store's clock; nil if the store does not tell.
+    package let age: Int64?
 
     init(_ answer: HTTPResponse) {
         bytes = answer.body
-        etag = answer.head["etag"]
+        etag = answer.head.etag
         description = ObjectDescription(answer.head)
-        times = ObjectTimes(answer.head)
+        age = answer.head.age
     }
 }

@@ -141,16 +141,15 @@ struct WebAPI: Sendable {
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
     private func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
-        let pause = RetryAfter.asked(by: response.head, now: wallClock())
         switch response.head.status {
         case 429: break
         // A stranger's 403 may look like that too: neither a limit nor a welcome.
         case 403 where !JSONReader.looksLikeObject(response.body):
             if forMembers { return .unknown }
         case 500...:
-            if pause == nil { return .unknown }
+            if response.head.retryAfter.value == nil { return .unknown }
         default: return .fine
         }
-        return .limited(seconds: pause ?? PacedAPI.usualPause, told: pause != nil)
+        return .limited(by: response.head, usual: PacedAPI.usualPause, now: wallClock())
     }
 }

@@ -62,8 +62,7 @@ package struct AnswerRecording: Sendable {
     private mutating func body(_ response: HTTPResponse) -> JSONText {
         let bytes = response.body
         if let json = try? JSONReader.read(bytes) { return JSONText(redacted(json)) }
-        let isText = response.head["content-type"]?.hasPrefix("text/") == true
-        guard isText else {
+        guard response.head.isText else {
             return .object([
                 ("bytes", .integer(Int64(bytes.count))), ("begins", .text(Self.hex(bytes.prefix(Self.edge)))),
                 ("ends", .text(Self.hex(bytes.suffix(Self.edge)))),

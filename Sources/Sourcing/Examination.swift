@@ -26,20 +26,12 @@ extension Assumption {
     }
 
     /// Whether a picture names its version (RFC 9110, section 8.8).
-    package static func validator(_ name: String, _ head: HTTPHead) -> Assumption {
-        let validators = [("ETag", head["etag"]), ("Last-Modified", head["last-modified"])].filter { $1 != nil }
+    package static func validator(_ name: String, _ head: HTTPAnswer) -> Assumption {
+        let validators = [("ETag", head.etag), ("Last-Modified", head.lastModified)].filter { $1 != nil }
             .map(\.0)
         return Assumption(
             name, holds: !validators.isEmpty, validators.isEmpty ? "none" : validators.joined(separator: " and "))
     }
-}
-
-extension HTTPHead {
-    /// Bytes of the body, as Content-Length tells them; nil if it does not.
-    package var toldLength: Int64? { self["content-length"].flatMap { Int64($0) } }
-
-    /// Bytes of the whole of which this answers a part (RFC 9110, section 14.4); nil if it does not tell.
-    package var toldTotal: Int64? { self["content-range"]?.split(separator: "/").last.flatMap { Int64($0) } }
 }
 
 extension HTTPError {

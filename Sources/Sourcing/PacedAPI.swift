@@ -111,9 +111,8 @@ package struct PacedAPI: Sendable {
     }
 
     /// The pause that an answer asks for, or the usual one.
-    package func limit(_ head: HTTPHead) -> GateVerdict {
-        let pause = RetryAfter.asked(by: head, now: wallClock())
-        return .limited(seconds: pause ?? Self.usualPause, told: pause != nil)
+    package func limit(_ head: HTTPAnswer) -> GateVerdict {
+        .limited(by: head, usual: Self.usualPause, now: wallClock())
     }
 }
 

@@ -57,7 +57,7 @@ import Testing
     private static func answer(
         _ status: Int, _ body: [UInt8], _ headers: (name: String, value: String)...
     ) -> Result<HTTPResponse, HTTPError> {
-        .success(HTTPResponse(head: HTTPHead(status: status, headers: headers), body: body))
+        .success(HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: body))
     }
 
     private static func post(

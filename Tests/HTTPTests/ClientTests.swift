@@ -154,34 +154,37 @@ struct ClientTests {
 
     @Test func policyKeepsInsideItsBounds() {
         let policy = RetryPolicy()
-        func delay(_ outcome: RetryPolicy.Outcome, tries: Int = 1, left: Double = 100, random: Double = 1) -> Duration?
-        {
-            policy.delay(after: outcome, triesMade: tries, remaining: .seconds(left), random: random)
+        func delay(
+            _ result: Result<HTTPAnswer, HTTPError>, tries: Int = 1, left: Double = 100, random: Double = 1
+        ) -> Duration? {
+            policy.delay(after: result, triesMade: tries, remaining: .seconds(left), random: random, now: 0)
         }
-        #expect(delay(.failed(.broken("")), random: 0) == .zero)
-        #expect(delay(.failed(.broken("")), tries: 3, random: 0.5) == .milliseconds(800))
-        #expect(delay(.failed(.broken("")), tries: 4) == nil)
-        #expect(delay(.failed(.broken("")), left: 0.4) == nil)
-        #expect(delay(.failed(.cancelled)) == nil)
-        #expect(delay(.answered(status: 503, retryAfter: 7)) == .seconds(7))
-        #expect(delay(.answered(status: 503, retryAfter: 7), left: 7) == nil)
-        #expect(delay(.answered(status: 503, retryAfter: nil)) == .milliseconds(400))
-        #expect(delay(.answered(status: 500, retryAfter: 7)) == .milliseconds(400))
-        #expect(delay(.answered(status: 200, retryAfter: nil)) == nil)
+        func answered(_ status: Int, retryAfter: String? = nil) -> Result<HTTPAnswer, HTTPError> {
+            .success(HTTPAnswer(status: status, headers: retryAfter.map { [(name: "retry-after", value: $0)] } ?? []))
+        }
+        #expect(delay(.failure(.broken("")), random: 0) == .zero)
+        #expect(delay(.failure(.broken("")), tries: 3, random: 0.5) == .milliseconds(800))
+        #expect(delay(.failure(.broken("")), tries: 4) == nil)
+        #expect(delay(.failure(.broken("")), left: 0.4) == nil)
+        #expect(delay(.failure(.cancelled)) == nil)
+        #expect(delay(answered(503, retryAfter: "7")) == .seconds(7))
+        #expect(delay(answered(503, retryAfter: "7"), left: 7) == nil)
+        #expect(delay(answered(503, retryAfter: "0")) == .zero)
+        #expect(delay(answered(503)) == .milliseconds(400))
+        #expect(delay(answered(503, retryAfter: "soon")) == .milliseconds(400))
+        #expect(delay(answered(500, retryAfter: "7")) == .milliseconds(400))
+        #expect(delay(answered(200)) == nil && delay(answered(501)) == nil)
         func patient(_ status: Int, _ tries: Int, _ left: Double = 15) -> Duration? {
             policy.delay(
-                after: .answered(status: status, retryAfter: nil), triesMade: tries, remaining: .seconds(left),
-                random: 0, isPatient: true)
+                after: answered(status), triesMade: tries, remaining: .seconds(left), random: 0, now: 0,
+                isPatient: true)
         }
         #expect(patient(502, 1) == .zero && patient(502, 4) == .milliseconds(2500) && patient(502, 40) != nil)
-        #expect(
-            patient(502, 4, 2.5) == nil && patient(503, 4) == nil
-                && delay(.answered(status: 502, retryAfter: nil), tries: 4) == nil)
+        #expect(patient(502, 4, 2.5) == nil && patient(503, 4) == nil && delay(answered(502), tries: 4) == nil)
         var once = policy
         once.tries = 1
         #expect(
             once.delay(
-                after: .answered(status: 502, retryAfter: nil), triesMade: 1, remaining: .seconds(15), random: 0,
-                isPatient: true) == nil)
+                after: answered(502), triesMade: 1, remaining: .seconds(15), random: 0, now: 0, isPatient: true) == nil)
     }
 }

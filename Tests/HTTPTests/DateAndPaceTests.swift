@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP
 
-@Suite("Dates, Retry-After and pace")
+@Suite("Dates and pace")
 struct DateAndPaceTests {
     @Test(
         arguments: [
@@ -22,16 +22,6 @@ struct DateAndPaceTests {
     ])
     func refusesOtherTexts(text: String) {
         #expect(HTTPDate.seconds(from: text) == nil)
-    }
-
-    @Test(
-        arguments: [
-            ("0", 0), ("120", 120), (" 5 ", 5), ("3601", 3600), ("99999999999999999999999", 3600),
-            ("Sun, 06 Nov 1994 08:49:37 GMT", 77), ("Sun, 06 Nov 1994 08:00:00 GMT", 0),
-            ("Mon, 07 Nov 1994 08:49:37 GMT", 3600), ("soon", nil), ("", nil), ("-5", nil), ("1.5", nil),
-        ] as [(String, Int64?)])
-    func readsRetryAfter(text: String, seconds: Int64?) {
-        #expect(RetryAfter.seconds(from: text, now: 784_111_700) == seconds)
     }
 
     @Test func aCrawlingTransferIsFoundAndALivingOneIsNot() {

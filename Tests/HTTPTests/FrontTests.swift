@@ -15,7 +15,7 @@ struct FrontPageTests {
     private func refusal(
         _ status: Int, _ headers: [(name: String, value: String)], _ text: String = ""
     ) -> FrontRefusal? {
-        HTTPResponse(head: HTTPHead(status: status, headers: headers), body: Array(text.utf8)).frontRefusal
+        HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: Array(text.utf8)).frontRefusal
     }
 
     @Test(arguments: [200, 403, 429, 503]) func theHeaderCountsWhateverTheStatus(status: Int) {
@@ -203,7 +203,7 @@ struct FrontStopTests {
         let door = door()
         let (first, second) = (ask(door), ask(door))
         let held = await inner.waitForRequests(2)
-        var head = HTTPHead(status: 403, headers: page)
+        var head = HTTPAnswer(status: 403, headers: page)
         head.family = .ipv6
         held[0].respond(head, body: Array("error code: 1020".utf8))
         held[1].fail(.cancelled)

@@ -48,7 +48,7 @@ import Testing
         #expect(object.bytes == Array("abc".utf8))
         #expect(object.etag == "\"f\"")
         #expect(object.description?.length == 3)
-        #expect(object.times.age == 10)
+        #expect(object.age == 10)
     }
 
     @Test func whatIsNotThereIsNoError() async throws {

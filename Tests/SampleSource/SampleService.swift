@@ -48,7 +48,7 @@ package final class SampleService: Transport {
             }
             headers.append((name: "content-length", value: "\(part.count)"))
             headers.append((name: "last-modified", value: "Wed, 01 May 2024 00:00:00 GMT"))
-            guard sink.head(HTTPHead(status: status, headers: headers)) else {
+            guard sink.head(HTTPAnswer(status: status, headers: headers)) else {
                 return sink.finish(.failure(.cancelled))
             }
             if request.method == .get, !part.isEmpty {

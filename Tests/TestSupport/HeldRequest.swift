@@ -50,7 +50,7 @@ package final class HeldRequest: Transfer {
     /// Gives status and headers; false if the sink refused them or the request has ended.
     @discardableResult
     package func head(_ status: Int, _ headers: [(name: String, value: String)] = []) -> Bool {
-        step { $0.head(HTTPHead(status: status, headers: headers)) }
+        step { $0.head(HTTPAnswer(status: status, headers: headers)) }
     }
 
     /// Gives some of the body; false if the sink refused it or the request has ended.
@@ -80,7 +80,7 @@ package final class HeldRequest: Transfer {
     }
 
     /// Gives a whole answer whose head says more than a status and headers.
-    package func respond(_ head: HTTPHead, body bytes: [UInt8]) {
+    package func respond(_ head: HTTPAnswer, body bytes: [UInt8]) {
         guard step({ $0.head(head) }), body(bytes) else { return }
         finish()
     }

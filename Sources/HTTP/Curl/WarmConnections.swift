@@ -59,7 +59,7 @@ package final class WarmConnections: Sendable {
 
 /// Takes an answer for what it is: a connection.
 private final class NoInterest: ResponseSink {
-    func head(_ head: HTTPHead) -> Bool { true }
+    func head(_ head: HTTPAnswer) -> Bool { true }
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
     func finish(_ result: Result<Void, HTTPError>) {}
 }

@@ -243,7 +243,7 @@ package final class CoolDownTransport: Transport {
     // MARK: - What answers do
 
     /// An answer's head has come; false if it is a refusal, which its sink need not see.
-    func answered(_ id: Int, _ head: HTTPHead) -> Bool {
+    func answered(_ id: Int, _ head: HTTPAnswer) -> Bool {
         let verdict = verdict(on: head, hasGate: state.withLock { $0.requests[id]?.request.purpose } == .api)
         settle(id, verdict)
         if case .limited = verdict { return false }
@@ -355,17 +355,14 @@ package final class CoolDownTransport: Transport {
         tell(news, state.withLock { $0.hosts.compactMapValues { $0.pause(wall: wall) } })
     }
 
-    private func verdict(on head: HTTPHead, hasGate: Bool) -> GateVerdict {
+    private func verdict(on head: HTTPAnswer, hasGate: Bool) -> GateVerdict {
         // Whatever the service says: the front has let it through.
         if hasGate { return .fine }
-        let pause = RetryAfter.asked(by: head, now: wallClock())
-        switch head.status {
-        case let status where tooOften.contains(status):
-            return .limited(seconds: pause ?? Self.usualPause, told: pause != nil)
-        case 503: return pause.map { .limited(seconds: $0, told: true) } ?? .unknown
-        case 500...: return .unknown
-        default: return .fine
+        let isAsked = head.status == 503 && head.retryAfter.value != nil
+        if isAsked || tooOften.contains(head.status) {
+            return .limited(by: head, usual: Self.usualPause, now: wallClock())
         }
+        return head.status >= 500 ? .unknown : .fine
     }
 
     // MARK: - Steps

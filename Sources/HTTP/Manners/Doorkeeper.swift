@@ -24,14 +24,14 @@ final class Doorkeeper: ResponseSink {
     private let door: CoolDownTransport
     private let sink: any ResponseSink
     /// Of the transport's thread alone.
-    private struct Answer {
+    private struct Held {
         var isRefused = false
         /// Of what may be a front's: what came so far, before anybody else saw it.
-        var head: HTTPHead?
+        var head: HTTPAnswer?
         var text: [UInt8] = []
     }
 
-    private let answer = Mutex(Answer())
+    private let answer = Mutex(Held())
 
     init(id: Int, door: CoolDownTransport, sink: any ResponseSink) {
         self.id = id
@@ -41,7 +41,7 @@ final class Doorkeeper: ResponseSink {
 
     func begun() { sink.begun() }
 
-    func head(_ head: HTTPHead) -> Bool {
+    func head(_ head: HTTPAnswer) -> Bool {
         switch FrontPage.look(head) {
         case .none: return pass(head)
         case .needsText:
@@ -55,7 +55,7 @@ final class Doorkeeper: ResponseSink {
     }
 
     /// Shows a head to the sink unless it is a refusal, whose text is read to the end, so that the connection is kept.
-    private func pass(_ head: HTTPHead) -> Bool {
+    private func pass(_ head: HTTPAnswer) -> Bool {
         guard door.answered(id, head) else {
             answer.withLock { $0.isRefused = true }
             return true

@@ -34,17 +34,16 @@ package enum FrontPage {
         return (challengeMarks + blockMarks).filter { text.contains($0) }
     }
 
-    static func look(_ head: HTTPHead) -> Look {
+    static func look(_ head: HTTPAnswer) -> Look {
         if head["cf-mitigated"]?.lowercased().contains("challenge") == true { return .refusal(.challenge) }
-        guard [403, 429, 503].contains(head.status), let server = head["server"]?.lowercased(),
-            head["content-type"]?.lowercased().contains("text/") == true
+        guard [403, 429, 503].contains(head.status), head.isText, let server = head["server"]?.lowercased()
         else { return .none }
         if server.contains("ddos-guard") { return head.status == 403 ? .refusal(.challenge) : .needsText }
         return server.contains("cloudflare") ? .needsText : .none
     }
 
     /// What the text says of an answer whose head did not tell.
-    static func refusal(_ head: HTTPHead, text: [UInt8]) -> FrontRefusal? {
+    static func refusal(_ head: HTTPAnswer, text: [UInt8]) -> FrontRefusal? {
         let text = String(decoding: text, as: UTF8.self).lowercased()
         if challengeMarks.contains(where: text.contains) { return .challenge }
         return head.status == 403 && blockMarks.contains(where: text.contains) ? .block : nil

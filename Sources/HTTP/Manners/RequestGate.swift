@@ -48,4 +48,15 @@ package enum GateVerdict: Hashable, Sendable {
     case unsent
     /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
     case unknown
+    /// What an answer that wants to be left alone tells the gate.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer.
+    ///   - usual: Seconds of the pause if it names none that can be understood.
+    ///   - now: Wall clock in Unix seconds, for a date in an answer without one.
+    /// - Returns: A pause of a second at least.
+    package static func limited(by answer: HTTPAnswer, usual: Int64, now: Int64) -> GateVerdict {
+        let pause = answer.pause(now: now).map { max($0, 1) }
+        return .limited(seconds: pause ?? usual, told: pause != nil)
+    }
 }

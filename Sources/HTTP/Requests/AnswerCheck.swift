@@ -1,4 +1,4 @@
-/// Reads the headers of one answer and holds the body against them.
+/// Takes the lines of one answer's head, and holds head and body against what was asked for.
 ///
 /// libcurl reports success for several answers that contradict themselves (two lengths, an unasked encoding, a range that
 /// was not asked for), so every answer passes here before a sink sees a byte. Pure: lines and counts in, events out.
@@ -14,7 +14,7 @@ struct AnswerCheck {
     enum Event {
         case none
         /// The final head, checked; the body follows.
-        case head(HTTPHead)
+        case head(HTTPAnswer)
         /// A redirect; its body is of no interest.
         case redirect(location: String)
     }
@@ -122,10 +122,10 @@ struct AnswerCheck {
     private mutating func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
         guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3,
-            let status = decimal(words[1]), status >= 100
+            let status = Int(String(decoding: words[1], as: UTF8.self)), status >= 100
         else { throw invalid("the answer does not begin with a status line") }
         version = String(decoding: words[0].dropFirst(5).prefix(3), as: UTF8.self)
-        return Int(status)
+        return status
     }
 
     private func header(_ line: some Collection<UInt8>) throws(HTTPError) -> (name: String, value: String) {
@@ -143,75 +143,29 @@ struct AnswerCheck {
 
     private mutating func headEnded(_ status: Int) throws(HTTPError) -> Event {
         phase = .body
-        let head = HTTPHead(status: status, headers: headers, version: version)
-        let length = try contentLength()
-        if length != nil, head["transfer-encoding"] != nil { throw invalid("two lengths contradict each other") }
-        if followsRedirects, [301, 302, 303, 307, 308].contains(status), let location = head["location"] {
-            return .redirect(location: location)
+        let answer = HTTPAnswer(status: status, headers: headers, version: version)
+        if case .contradiction(let reason) = answer.length { throw invalid(reason) }
+        if followsRedirects, let location = answer.redirect { return .redirect(location: location) }
+        isEncoded = !answer.codings.isEmpty
+        guard !isEncoded || (acceptsCompression && answer.codings == ["gzip"]) else {
+            throw invalid("the body is encoded unasked")
         }
-        try checkEncoding()
-        promised = status == 204 || status == 304 ? nil : length
+        promised = status == 204 || status == 304 ? nil : answer.length.value
         isError = status >= 400
-        if status == 206 { try checkRange(head["content-range"], length: length) }
+        if answer.outcome == .part { promised = try part(of: answer) }
         if method != .head, !isError, let promised, promised > bodyLimit { throw .tooLarge }
-        return .head(head)
+        return .head(answer)
     }
 
-    /// The one length told, however often it is told.
-    private func contentLength() throws(HTTPError) -> Int64? {
-        var length: Int64?
-        for header in headers where header.name == "content-length" {
-            for part in header.value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-                let digits = part.drop { $0 == UInt8(ascii: " ") }
-                guard let value = decimal(digits) else { throw invalid("the length is not a number") }
-                if let length, length != value { throw invalid("two lengths contradict each other") }
-                length = value
-            }
-        }
-        return length
-    }
-
-    private mutating func checkEncoding() throws(HTTPError) {
-        let encodings = headers.filter { $0.name == "content-encoding" }.map { $0.value.lowercased() }
-            .filter { !$0.isEmpty && $0 != "identity" }
-        guard !encodings.isEmpty else { return }
-        guard acceptsCompression, encodings == ["gzip"] else { throw invalid("the body is encoded unasked") }
-        isEncoded = true
-    }
-
-    /// `bytes first-last/total` must be what was asked, shortened only by the end of the whole.
-    private mutating func checkRange(_ text: String?, length: Int64?) throws(HTTPError) {
+    /// Bytes of a part, which must be what was asked for, shortened only by the end of the whole.
+    private func part(of answer: HTTPAnswer) throws(HTTPError) -> Int64 {
         guard let range else { throw invalid("a part came where the whole was asked") }
-        guard let text, text.hasPrefix("bytes ") else { throw invalid("a part came without telling which") }
-        let parts = text.utf8.dropFirst(6).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        let ends = parts.first?.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false) ?? []
-        guard parts.count == 2, ends.count == 2, let first = decimal(ends[0]), let last = decimal(ends[1]),
-            first == range.first, last >= first, last < Int64.max
+        guard let part = answer.part.value else { throw invalid("a part came without telling which") }
+        let (last, end) = (part.upperBound - 1, answer.total ?? part.upperBound)
+        guard part.lowerBound == range.first,
+            last == range.last || (last < range.last ?? .max && part.upperBound == end)
         else { throw invalid("another part came than the one asked") }
-        let total = decimal(parts[1])
-        guard total != nil || parts[1].elementsEqual("*".utf8) else {
-            throw invalid("the whole length is not a number")
-        }
-        if let asked = range.last {
-            guard last == asked || (last < asked && (total == nil || total == last + 1)) else {
-                throw invalid("another part came than the one asked")
-            }
-        } else if let total, total != last + 1 {
-            throw invalid("another part came than the one asked")
-        }
-        if let total, total <= last { throw invalid("the part ends behind the whole") }
         guard !isEncoded else { throw invalid("a part is encoded") }
-        if let length, length != last - first + 1 { throw invalid("the part's length contradicts its range") }
-        promised = last - first + 1
-    }
-
-    private func decimal(_ digits: some Collection<UInt8>) -> Int64? {
-        guard !digits.isEmpty, digits.count <= 18 else { return nil }
-        var value: Int64 = 0
-        for digit in digits {
-            guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
-            value = value * 10 + Int64(digit - UInt8(ascii: "0"))
-        }
-        return value
+        return Int64(part.count)
     }
 }

@@ -56,24 +56,14 @@ package struct HTTPClient: Sendable {
             let remaining = request.deadline - time.now()
             guard !request.isFinal(result),
                 let wait = policy.delay(
-                    after: outcome(result), triesMade: triesMade, remaining: remaining, random: random(),
-                    isPatient: request.purpose == .api)
+                    after: result.map(\.head), triesMade: triesMade, remaining: remaining, random: random(),
+                    now: wallClock(), isPatient: request.purpose == .api)
             else { return try result.get() }
             do {
                 try await time.sleep(wait)
             } catch {
                 throw .cancelled
             }
-        }
-    }
-
-    private func outcome(_ result: Result<HTTPResponse, HTTPError>) -> RetryPolicy.Outcome {
-        switch result {
-        case .failure(let error): .failed(error)
-        case .success(let response):
-            .answered(
-                status: response.head.status,
-                retryAfter: response.head["retry-after"].flatMap { RetryAfter.seconds(from: $0, now: wallClock()) })
         }
     }
 
@@ -103,10 +93,10 @@ extension HTTPRequest {
 
 /// A whole answer.
 package struct HTTPResponse: Sendable {
-    package var head: HTTPHead
+    package var head: HTTPAnswer
     package var body: [UInt8]
 
-    package init(head: HTTPHead, body: [UInt8]) {
+    package init(head: HTTPAnswer, body: [UInt8]) {
         self.head = head
         self.body = body
     }
@@ -119,7 +109,7 @@ package struct HTTPResponse: Sendable {
 /// The task's, the canceller's and the transport's thread meet here; one mutex guards all, nothing foreign is called under it.
 private final class Collector: ResponseSink {
     private struct State {
-        var head: HTTPHead?
+        var head: HTTPAnswer?
         var body: [UInt8] = []
         var continuation: CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>?
         var transfer: (any Transfer)?
@@ -150,7 +140,7 @@ private final class Collector: ResponseSink {
         transfer?.cancel()
     }
 
-    func head(_ head: HTTPHead) -> Bool {
+    func head(_ head: HTTPAnswer) -> Bool {
         state.withLock { state in
             state.head = head
             return !state.cancelled

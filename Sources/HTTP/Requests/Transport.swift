@@ -28,7 +28,7 @@ package protocol ResponseSink: AnyObject, Sendable {
     func begun()
 
     /// The status line and headers of the final answer; false ends the transfer with `.cancelled`.
-    func head(_ head: HTTPHead) -> Bool
+    func head(_ head: HTTPAnswer) -> Bool
 
     /// The next bytes of the body; false ends the transfer with `.cancelled`. Must not block but on a local file.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool
@@ -219,38 +219,6 @@ package struct RequestSignature: Sendable, CustomStringConvertible, CustomReflec
     package var description: String { "a signature" }
 
     package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Status line and headers of an answer.
-package struct HTTPHead: Sendable {
-    package var status: Int
-    /// Names in lower case, in the order received.
-    package var headers: [(name: String, value: String)]
-    /// The protocol's version as the status line has it, `1.1` or `2`; empty where an answer is made up.
-    package var version: String
-    /// Of the address that answered; nil behind a proxy and where an answer is made up.
-    package var family: AddressFamily?
-
-    package init(status: Int, headers: [(name: String, value: String)], version: String = "") {
-        self.status = status
-        self.headers = headers
-        self.version = version
-    }
-
-    /// The first header of this lower-case name.
-    package subscript(name: String) -> String? {
-        headers.first { $0.name == name }?.value
-    }
-
-    /// When the server answered, by its own clock, in Unix seconds; nil if it does not tell.
-    package var answered: Int64? {
-        // A cache in between tells the server's date, and for how long it has kept the answer (RFC 9111, 5.1).
-        let kept = self["age"].flatMap { Int64($0) }.map { min(max($0, 0), Self.longestKept) } ?? 0
-        return self["date"].flatMap { HTTPDate.seconds(from: $0) }.map { $0 + kept }
-    }
-
-    /// Seconds for which a cache keeps anything: a thousand years.
-    private static let longestKept: Int64 = 31_556_952_000
 }
 
 /// Why a transfer failed.

@@ -282,7 +282,7 @@ extension Core {
     }
 
     mutating func answered(
-        _ head: HTTPHead, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
+        _ head: HTTPAnswer, to segment: UInt64, of key: FileKey, now: ContinuousClock.Instant
     ) -> Written {
         guard downloads[key]?.download.segments[segment] != nil else { return Written(goesOn: false) }
         let change = downloads[key]?.download.answered(head, to: segment, now: now)

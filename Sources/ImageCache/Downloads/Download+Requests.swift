@@ -151,13 +151,13 @@ extension Download {
     // MARK: - Answers
 
     /// Checks the head of an answer; an outcome means that its body must not be taken.
-    mutating func answered(_ head: HTTPHead, to id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
+    mutating func answered(_ head: HTTPAnswer, to id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         lastProgress = now
         let expectation = SegmentCheck.Expectation(
             asked: segment.requested, isConditional: segment.isConditional, total: total, version: validator,
             format: format)
-        switch SegmentCheck.check(ImageAnswer(head), expectation) {
+        switch SegmentCheck.check(head, expectation) {
         case .success(let answer):
             // A part may be shorter than it was asked for, but one that ends within its seam brings nothing, however often.
             if let asked = segment.asked, let end = answer.end, end <= asked.lowerBound {
@@ -166,10 +166,10 @@ extension Download {
             return take(answer, for: id)
         case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
         case .failure(.changed(let error)): return changed(error)
-        case .failure(.passing(let error, let after)):
+        case .failure(.passing(let error)):
             segments[id] = nil
             ended(id)
-            var change = pause(after: after.map { .seconds($0) }, or: error, begun: breaks, now: now)
+            var change = pause(or: error, begun: breaks, now: now)
             change.cancel.append(id)
             return change
         }
@@ -237,7 +237,7 @@ extension Download {
         _ error: HTTPError, _ segment: Segment, now: ContinuousClock.Instant
     ) -> DownloadChange {
         func again(_ error: ImageCacheError) -> DownloadChange {
-            pause(after: nil, or: error, begun: segment.breaks, now: now)
+            pause(or: error, begun: segment.breaks, now: now)
         }
         switch error {
         case .unreachable(let reason): return again(.unreachable(reason))
@@ -268,9 +268,7 @@ extension Download {
     ///
     /// Requests that were under way together and break together, as when the network changes, are one break: `begun` tells how
     /// many there had been when the request began.
-    private mutating func pause(
-        after wait: Duration?, or error: ImageCacheError, begun: Int, now: ContinuousClock.Instant
-    ) -> DownloadChange {
+    private mutating func pause(or error: ImageCacheError, begun: Int, now: ContinuousClock.Instant) -> DownloadChange {
         let isSameBreak = begun < breaks
         if isSameBreak, validator != nil { return DownloadChange(ready: takeReady()) }
         breaks += 1
@@ -284,7 +282,7 @@ extension Download {
         if validator == nil, segments.isEmpty { keep(upTo: present.firstMissing(from: 0)) }
         // The first failure after progress is tried again at once: a connection that the server closed.
         let pause = failuresInRow == 1 ? Duration.zero : DownloadLimits.firstPause * (1 << (failuresInRow - 2))
-        retryAt = now + (wait ?? pause)
+        retryAt = now + pause
         return DownloadChange(ready: takeReady())
     }
 

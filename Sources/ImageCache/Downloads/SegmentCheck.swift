@@ -1,4 +1,4 @@
-internal import ImageHost
+internal import HTTP
 internal import Rankings
 
 /// What an answer's head says about the picture, once it has been found free of contradictions.
@@ -19,8 +19,8 @@ struct CheckedAnswer: Equatable, Sendable {
 enum AnswerFault: Error, Equatable, Sendable {
     /// Will be the same if asked again at once.
     case final(ImageCacheError)
-    /// May be better in a moment (5xx, a short Retry-After); seconds to wait if told.
-    case passing(ImageCacheError, after: Int64?)
+    /// May be better in a moment (5xx).
+    case passing(ImageCacheError)
     /// Another version of the picture than the bytes that are there; start over.
     case changed(ImageCacheError)
 }
@@ -47,34 +47,29 @@ enum SegmentCheck {
     ///   - answer: What the host says.
     ///   - expected: What was asked for, and what is known.
     /// - Returns: Which bytes the body holds, or what is wrong.
-    static func check(_ answer: ImageAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
+    static func check(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
         if let fault = statusFault(answer, shown: expected.total) { return .failure(fault) }
-        if answer.isEncoded {
+        if !answer.codings.isEmpty {
             return .failure(.final(.broken("the picture came with an encoding that was not asked for")))
         }
         if let type = answer.mediaType, !expected.format.admits(contentType: type) {
-            return .failure(.final(.untrusted("the answer is not a picture but \(plain(answer.statedType ?? type))")))
+            return .failure(.final(.untrusted("the answer is not a picture but \(plain(answer.contentType ?? type))")))
         }
-        if let version = expected.version, let told = answer.version, version != told {
+        if let version = expected.version, let told = answer.validator, version != told {
             return .failure(.changed(.damaged("the picture changed at the source during the download")))
         }
         // RFC 9110 section 15.3.7: only the answer to If-Range need not name the version again.
-        if expected.version != nil, answer.version == nil, !(answer.outcome == .part && expected.isConditional) {
+        if expected.version != nil, answer.validator == nil, !(answer.outcome == .part && expected.isConditional) {
             return .failure(.changed(.broken("the source does not say any more which version it serves")))
         }
-        switch answer.length {
-        case .nonsense, .contradictory:
+        if case .contradiction = answer.length {
             return .failure(.final(.broken("the answer contradicts itself about its length")))
-        case .notTold: return answer.outcome == .part ? part(answer, nil, expected) : whole(answer, nil, expected)
-        case .told(let length):
-            return answer.outcome == .part ? part(answer, length, expected) : whole(answer, length, expected)
         }
+        return answer.outcome == .part ? part(answer, expected) : whole(answer, expected)
     }
 
-    private static func whole(
-        _ answer: ImageAnswer, _ length: Int64?, _ expected: Expectation
-    ) -> Result<CheckedAnswer, AnswerFault> {
-        if let told = length {
+    private static func whole(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
+        if let told = answer.length.value {
             // Its request would end without a byte, and nothing would ever be complete.
             if told == 0 { return .failure(.final(.broken("the picture is empty"))) }
             if told > PictureLimits.largest { return .failure(.final(tooLarge(told))) }
@@ -82,25 +77,20 @@ enum SegmentCheck {
                 return .failure(contradiction(answer, told: told, shown: shown, format: expected.format))
             }
         }
-        let total = length ?? expected.total
+        let total = answer.length.value ?? expected.total
         return .success(
             CheckedAnswer(
-                start: 0, end: total, total: total, validator: answer.version, ignoredRange: expected.asked != nil))
+                start: 0, end: total, total: total, validator: answer.validator, ignoredRange: expected.asked != nil))
     }
 
-    private static func part(
-        _ answer: ImageAnswer, _ length: Int64?, _ expected: Expectation
-    ) -> Result<CheckedAnswer, AnswerFault> {
-        guard let asked = expected.asked, let told = answer.part else {
+    private static func part(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
+        guard let asked = expected.asked, let told = answer.part.value else {
             return .failure(.final(.broken("the answer is a part that was not asked for")))
         }
-        guard told.range.lowerBound == asked.lowerBound, told.range.upperBound <= asked.upperBound else {
+        guard told.lowerBound == asked.lowerBound, told.upperBound <= asked.upperBound else {
             return .failure(.final(.broken("the answer holds other bytes than those asked for")))
         }
-        if let length, length != Int64(told.range.count) {
-            return .failure(.final(.broken("the answer contradicts itself about its length")))
-        }
-        if let total = told.total {
+        if let total = answer.total {
             if total > PictureLimits.largest { return .failure(.final(tooLarge(total))) }
             if let shown = expected.total, total != shown {
                 return .failure(.changed(.lengthContradicts(told: total, shown: shown)))
@@ -108,15 +98,15 @@ enum SegmentCheck {
         }
         return .success(
             CheckedAnswer(
-                start: told.range.lowerBound, end: told.range.upperBound, total: told.total ?? expected.total,
-                validator: answer.version, ignoredRange: false))
+                start: told.lowerBound, end: told.upperBound, total: answer.total ?? expected.total,
+                validator: answer.validator, ignoredRange: false))
     }
 
     /// What another length than the one shown means: a doubt about the latter only if the answer is surely the picture.
     ///
     /// Portals and stand-ins for withheld pictures have lengths of their own, and types that differ as a rule.
     private static func contradiction(
-        _ answer: ImageAnswer, told: Int64, shown: Int64, format: PictureFormat
+        _ answer: HTTPAnswer, told: Int64, shown: Int64, format: PictureFormat
     ) -> AnswerFault {
         guard let type = answer.mediaType, format.isNamed(by: type) else {
             return .final(
@@ -130,19 +120,19 @@ enum SegmentCheck {
         .broken("the picture has \(told) bytes, more than any picture may")
     }
 
-    private static func statusFault(_ answer: ImageAnswer, shown: Int64?) -> AnswerFault? {
+    private static func statusFault(_ answer: HTTPAnswer, shown: Int64?) -> AnswerFault? {
         switch answer.outcome {
         case .whole, .part: return nil
         // What is there is not the picture's beginning, or its length is not the one shown.
         case .beyondTheEnd:
-            if let shown, let told = answer.lengthBeyondTheEnd, told != shown {
+            if let shown, let told = answer.total, told != shown, (1...PictureLimits.largest).contains(told) {
                 return .changed(.lengthContradicts(told: told, shown: shown))
             }
             return .changed(.damaged("the picture is shorter than the part asked for"))
         case .refused: return .final(.refused("the image host answered \(answer.status)"))
         case .gone: return .final(.gone)
         case .limited: return .final(.limited(retryAfter: nil))
-        case .troubled: return .passing(.troubled(status: answer.status), after: nil)
+        case .troubled: return .passing(.troubled(status: answer.status))
         case .unexpected: return .final(.troubled(status: answer.status))
         }
     }

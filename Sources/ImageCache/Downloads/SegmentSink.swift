@@ -28,7 +28,7 @@ final class SegmentSink: ResponseSink {
         state = Mutex(State(file: file))
     }
 
-    func head(_ head: HTTPHead) -> Bool {
+    func head(_ head: HTTPAnswer) -> Bool {
         let now = cache.configuration.monotonicNow()
         let written = cache.run { core in core.answered(head, to: segment, of: key, now: now) }
         state.withLock { ($0.window, $0.frame) = (written.window, written.frame) }

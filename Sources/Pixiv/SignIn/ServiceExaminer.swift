@@ -36,7 +36,7 @@ package struct ServiceExaminer: Sendable {
 
     /// The head of the API's last answer.
     private final class Seen: Sendable {
-        let head = Mutex<HTTPHead?>(nil)
+        let head = Mutex<HTTPAnswer?>(nil)
     }
 
     /// The 64 KB that are asked of a picture.
@@ -106,7 +106,7 @@ package struct ServiceExaminer: Sendable {
         }
     }
 
-    static func protocolAssumption(_ name: String, _ head: HTTPHead) -> Assumption {
+    static func protocolAssumption(_ name: String, _ head: HTTPAnswer) -> Assumption {
         Assumption(name, holds: head.version == "2", "HTTP/\(head.version)")
     }
 }

@@ -157,7 +157,7 @@ struct PictureJudgement {
         }
         var report: [Assumption] = []
         if isSecure { report.append(ServiceExaminer.protocolAssumption("protocol of the image host", head)) }
-        let told = head.toldLength
+        let told = head.length.value
         report.append(
             Assumption(
                 "length of a picture by HEAD", holds: head.status == 200 && length.map { $0 > 0 } == true,
@@ -173,15 +173,15 @@ struct PictureJudgement {
 
     /// Bytes of the whole, as HEAD tells them or else a part of it.
     var length: Int64? {
-        if case .success(let response)? = whole, let told = response.head.toldLength { return told }
+        if case .success(let response)? = whole, let told = response.head.length.value { return told }
         guard case .success(let response)? = beginning else { return nil }
-        return response.head.toldTotal
+        return response.head.total
     }
 
     private func part(toldByHead told: Int64?) -> Assumption {
         let name = "parts of a picture by Range"
         guard case .success(let response)? = beginning else { return Assumption.failed(name, beginning) }
-        let total = response.head.toldTotal
+        let total = response.head.total
         let expected = min(ServiceExaminer.part, length ?? ServiceExaminer.part)
         let isWhole = total != nil && (told == nil || total == told)
         return Assumption(
@@ -204,7 +204,7 @@ struct PictureJudgement {
         )
     }
 
-    private func stranger(_ head: HTTPHead) -> Assumption {
+    private func stranger(_ head: HTTPAnswer) -> Assumption {
         let name = "header Referer"
         guard case .success(let response)? = stranger else { return Assumption.failed(name, stranger) }
         return Assumption(

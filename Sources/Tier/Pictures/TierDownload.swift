@@ -25,7 +25,7 @@ internal import Synchronization
     }
 
     private struct State: Sendable {
-        var head: HTTPHead?
+        var head: HTTPAnswer?
         var description: ObjectDescription?
         var received: Int64 = 0
         /// Whether the request has left the transport's queue.
@@ -142,7 +142,7 @@ internal import Synchronization
         if isFirst, pace != nil { watch(TierStore.patience) { $0.giveUpSilent() } }
     }
 
-    func head(_ head: HTTPHead) -> Bool {
+    func head(_ head: HTTPAnswer) -> Bool {
         state.withLock { state in
             state.head = head
             guard head.status == 200 else { return true }

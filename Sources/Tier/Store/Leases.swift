@@ -68,7 +68,7 @@ final class Leases: Sendable {
         guard case .object(let object) = found else { return .taken(.zero) }
         let text = (try? JSONReader.read(object.bytes)) ?? .null
         let length = min(max(text["seconds"].number ?? 0, 0), Self.longest)
-        let left = length - (object.times.age ?? age(key, object.etag))
+        let left = length - (object.age ?? age(key, object.etag))
         if left > 0, text["owner"].text == owner {
             return .held(Lease(key: key, ends: store.time.now() + .seconds(left)))
         }

@@ -88,8 +88,8 @@ struct NetworkProbe {
                     Parts.frontSentence(
                         Self.authority(of: url), HostPause(end: 0, front: front), settings, source: source))
             }
-            let date = response.head["date"].flatMap { HTTPDate.seconds(from: $0) }
-            return .answered(status: response.head.status, ahead: date.map { WallClock.now() - $0 })
+            let head = response.head
+            return .answered(status: head.status, ahead: head.date.map { WallClock.now() - $0 })
         // Behind a proxy, names are its own concern.
         case .failure(.unreachable) where settings.proxy == nil && !Self.isResolved(Self.host(of: url)):
             return .unresolved

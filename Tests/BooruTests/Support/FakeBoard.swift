@@ -30,7 +30,7 @@ final class FakeBoard: RequestGate {
     convenience init(status: Int = 200, headers: [(name: String, value: String)] = [], _ bodies: String...) {
         self.init(
             bodies.map {
-                .success(HTTPResponse(head: HTTPHead(status: status, headers: headers), body: Array($0.utf8)))
+                .success(HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: Array($0.utf8)))
             })
     }
 

@@ -61,12 +61,12 @@ final class OriginalHost: Transport {
 
     private static func answer(_ manner: Manner, _ sink: any ResponseSink) {
         let type = (name: "content-type", value: "image/jpeg")
-        let head: HTTPHead
+        let head: HTTPAnswer
         switch manner {
         case .size(let size):
-            head = HTTPHead(status: 200, headers: [type, (name: "content-length", value: String(size))])
-        case .unmeasured, .recovering: head = HTTPHead(status: 200, headers: [type])
-        case .status(let status): head = HTTPHead(status: status, headers: [])
+            head = HTTPAnswer(status: 200, headers: [type, (name: "content-length", value: String(size))])
+        case .unmeasured, .recovering: head = HTTPAnswer(status: 200, headers: [type])
+        case .status(let status): head = HTTPAnswer(status: status, headers: [])
         case .silent: return sink.finish(.failure(.timedOut))
         }
         _ = sink.head(head)

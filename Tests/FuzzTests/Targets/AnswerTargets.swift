@@ -34,7 +34,7 @@ extension FuzzTarget {
                 try hold((-62_200_000_000...253_402_300_800).contains(seconds), "a date is beyond the year 9999")
             }
             for now: Int64 in [0, 1_700_000_000, 253_402_300_799] {
-                if let wait = RetryAfter.seconds(from: text, now: now) {
+                if let wait = RetryAfter(text)?.wait(from: now) {
                     try hold((0...RetryAfter.longest).contains(wait), "a wait of \(wait) s")
                 }
             }
@@ -44,9 +44,10 @@ extension FuzzTarget {
     private static let broken = "property: "
 
     /// What an accepted head promises; told as an `HTTPError` so that it passes through a typed `do`.
-    private static func holdHead(_ head: HTTPHead, _ check: AnswerCheck) throws(HTTPError) {
+    private static func holdHead(_ head: HTTPAnswer, _ check: AnswerCheck) throws(HTTPError) {
         guard (100...999).contains(head.status) else { throw .broken(broken + "a status of \(head.status)") }
         guard check.headSeen else { throw .broken(broken + "a head that was not seen") }
-        if head.status == 206, head["content-range"] == nil { throw .broken(broken + "a part of nothing") }
+        if head.status == 206, head.part.value == nil { throw .broken(broken + "a part of nothing") }
+        if case .contradiction = head.length { throw .broken(broken + "a length that contradicts itself") }
     }
 }

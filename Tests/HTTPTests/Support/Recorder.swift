@@ -4,7 +4,7 @@ import Synchronization
 /// A sink that remembers everything, and waits for the end or for some bytes.
 final class Recorder: ResponseSink {
     struct Record: Sendable {
-        var head: HTTPHead?
+        var head: HTTPAnswer?
         var body: [UInt8] = []
         var result: Result<Void, HTTPError>?
         var finishes = 0
@@ -58,7 +58,7 @@ final class Recorder: ResponseSink {
         return accepts
     }
 
-    func head(_ head: HTTPHead) -> Bool {
+    func head(_ head: HTTPAnswer) -> Bool {
         change { $0.head = head }
     }
 

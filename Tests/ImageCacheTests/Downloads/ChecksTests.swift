@@ -1,28 +1,8 @@
-import HTTP
-import ImageHost
 import Testing
 
 @testable import ImageCache
 
 @Suite struct ChecksTests {
-    @Test(
-        arguments: [
-            ("bytes 0-99/1000", 0, 100, 1000), ("bytes 5-5/*", 5, 6, nil), ("BYTES 1-2/3", 1, 3, 3),
-        ] as [(String, Int64, Int64, Int64?)])
-    func readsContentRanges(_ text: String, _ lower: Int64, _ upper: Int64, _ total: Int64?) {
-        let read = ImageAnswer.contentRange(text)
-        #expect(read?.range == lower..<upper)
-        #expect(read?.total == total)
-    }
-
-    @Test(arguments: [
-        "", "bytes", "bytes 5-4/10", "bytes 0-10/10", "bytes -5/10", "bytes a-b/c", "items 0-1/2",
-        "bytes 0-9223372036854775807/*", "bytes 0-1/2/3",
-    ])
-    func refusesOtherContentRanges(_ text: String) {
-        #expect(ImageAnswer.contentRange(text) == nil)
-    }
-
     @Test func knowsFormatsByBothEnds() {
         let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         let end: [UInt8] = [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]

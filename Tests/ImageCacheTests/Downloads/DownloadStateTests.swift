@@ -19,13 +19,13 @@ import Testing
     static let now = ContinuousClock.now
     static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
 
-    static func head(_ start: SegmentStart, total: Int64) -> HTTPHead {
+    static func head(_ start: SegmentStart, total: Int64) -> HTTPAnswer {
         let common = [(name: "content-type", value: "image/jpeg"), (name: "last-modified", value: version)]
         guard let asked = start.asked else {
-            return HTTPHead(status: 200, headers: common + [(name: "content-length", value: "\(total)")])
+            return HTTPAnswer(status: 200, headers: common + [(name: "content-length", value: "\(total)")])
         }
         let range = "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(total)"
-        return HTTPHead(status: 206, headers: common + [(name: "content-range", value: range)])
+        return HTTPAnswer(status: 206, headers: common + [(name: "content-range", value: range)])
     }
 
     /// Asks the scheduler, and does what it says, until it says nothing.

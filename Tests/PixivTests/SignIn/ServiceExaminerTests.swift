@@ -228,7 +228,7 @@ private final class ScriptedService: Sendable {
         let status = script.status.first { path.hasPrefix($0.key) }?.value ?? 200
         let text = script.texts.first { path.hasPrefix($0.key) }?.value
         let body = text.map { Array($0.utf8) } ?? (try? bytes(status == 200 ? object : [:])) ?? []
-        return HTTPResponse(head: HTTPHead(status: status, headers: [], version: script.version), body: body)
+        return HTTPResponse(head: HTTPAnswer(status: status, headers: [], version: script.version), body: body)
     }
 
     private func picture(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
@@ -247,6 +247,6 @@ private final class ScriptedService: Sendable {
         } else if !script.hidesLength {
             headers.append(("content-length", "\(script.picture.count)"))
         }
-        return HTTPResponse(head: HTTPHead(status: status, headers: headers, version: script.version), body: body)
+        return HTTPResponse(head: HTTPAnswer(status: status, headers: headers, version: script.version), body: body)
     }
 }

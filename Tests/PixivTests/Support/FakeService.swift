@@ -38,7 +38,7 @@ final class FakeService: RequestGate {
     static func response(
         _ status: Int, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]
     ) -> HTTPResponse {
-        HTTPResponse(head: HTTPHead(status: status, headers: headers), body: body)
+        HTTPResponse(head: HTTPAnswer(status: status, headers: headers), body: body)
     }
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }

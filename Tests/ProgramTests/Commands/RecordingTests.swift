@@ -201,7 +201,7 @@ import Testing
             ("set-cookie", "__cf_bm=abcdef"), ("cf-ray", "8c1f00-NRT"), ("x-userid", "4711"),
         ].map { (name: $0.0, value: $0.1) }
         let challenge = recording.document(
-            of: request, .success(HTTPResponse(head: HTTPHead(status: 403, headers: headers), body: Array(page.utf8)))
+            of: request, .success(HTTPResponse(head: HTTPAnswer(status: 403, headers: headers), body: Array(page.utf8)))
         )
         .document
         for kept in [
@@ -216,7 +216,7 @@ import Testing
         request.range = (0, 9)
         let picture = recording.document(
             of: request,
-            .success(HTTPResponse(head: HTTPHead(status: 206, headers: []), body: Array(repeating: 0xAB, count: 900)))
+            .success(HTTPResponse(head: HTTPAnswer(status: 206, headers: []), body: Array(repeating: 0xAB, count: 900)))
         )
         .document
         #expect(picture.contains("\"bytes\": 900") && picture.contains("\"range\": \"0-9\"") && picture.count < 500)

@@ -195,7 +195,7 @@ final class PictureHost: Transport {
             headers.append((name: "content-range", value: "bytes \(range.first)-\(last)/\(whole.count)"))
         }
         if hasLength { headers.append((name: "content-length", value: String(body.count))) }
-        guard sent.sink.head(HTTPHead(status: status, headers: headers)) else {
+        guard sent.sink.head(HTTPAnswer(status: status, headers: headers)) else {
             return sent.finish(.failure(.cancelled))
         }
         if case .announcing = manner, sent.request.method == .get { return }

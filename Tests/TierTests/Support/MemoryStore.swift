@@ -132,13 +132,13 @@ final class MemoryStore: Transport {
             return
         case .status(let status, let body):
             note(request, key, status)
-            return transfer.respond(HTTPHead(status: status, headers: times), Array(body.utf8))
+            return transfer.respond(HTTPAnswer(status: status, headers: times), Array(body.utf8))
         default: break
         }
         let (head, body) = state.withLock { state in
-            var (head, body) = Self.answer(request, key, &state)
-            if !state.tellsTimes { head.headers.removeAll { $0.name == "date" || $0.name == "last-modified" } }
-            return (head, body)
+            var (status, headers, body) = Self.answer(request, key, &state)
+            if !state.tellsTimes { headers.removeAll { $0.name == "date" || $0.name == "last-modified" } }
+            return (HTTPAnswer(status: status, headers: headers), body)
         }
         note(request, key, head.status)
         var sent = body
@@ -155,7 +155,9 @@ final class MemoryStore: Transport {
         state.withLock { $0.log.append("\(request.method.rawValue) \(key) \(status)") }
     }
 
-    private static func answer(_ request: HTTPRequest, _ key: String, _ state: inout State) -> (HTTPHead, [UInt8]) {
+    private static func answer(
+        _ request: HTTPRequest, _ key: String, _ state: inout State
+    ) -> (status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
         let date = (name: "date", value: date(state.now))
         func header(_ name: String) -> String? {
             request.headers.first { $0.lowercased().hasPrefix(name + ": ") }.map {
@@ -165,17 +167,17 @@ final class MemoryStore: Transport {
         let old = state.objects[key]
         switch request.method {
         case .get, .head:
-            guard let old else { return (HTTPHead(status: 404, headers: [date]), Array("<Code>NoSuchKey</Code>".utf8)) }
+            guard let old else { return (404, [date], Array("<Code>NoSuchKey</Code>".utf8)) }
             let headers =
                 old.headers + [
                     date, (name: "etag", value: old.etag), (name: "last-modified", value: Self.date(old.modified)),
                 ]
-            if header("if-none-match") == old.etag { return (HTTPHead(status: 304, headers: headers), []) }
-            return (HTTPHead(status: 200, headers: headers), request.method == .get ? old.bytes : [])
+            if header("if-none-match") == old.etag { return (304, headers, []) }
+            return (200, headers, request.method == .get ? old.bytes : [])
         case .put:
-            if header("if-none-match") == "*", old != nil { return (HTTPHead(status: 412, headers: [date]), []) }
+            if header("if-none-match") == "*", old != nil { return (412, [date], []) }
             if let etag = header("if-match"), old?.etag != etag {
-                return (HTTPHead(status: old == nil ? 404 : 412, headers: [date]), [])
+                return (old == nil ? 404 : 412, [date], [])
             }
             state.version += 1
             let metadata = request.headers.filter { $0.hasPrefix("x-amz-meta-") }.map { line in
@@ -185,10 +187,10 @@ final class MemoryStore: Transport {
             state.objects[key] = Object(
                 bytes: request.content.map(Self.bytes) ?? [], headers: metadata, etag: "\"\(state.version)\"",
                 modified: state.now)
-            return (HTTPHead(status: 200, headers: [date, (name: "etag", value: "\"\(state.version)\"")]), [])
+            return (200, [date, (name: "etag", value: "\"\(state.version)\"")], [])
         case .delete:
             state.objects[key] = nil
-            return (HTTPHead(status: 204, headers: [date]), [])
+            return (204, [date], [])
         }
     }
 
@@ -236,7 +238,7 @@ private final class Pending: Transfer {
         if isFirst { sink.finish(result) }
     }
 
-    func respond(_ head: HTTPHead, _ body: [UInt8]) {
+    func respond(_ head: HTTPAnswer, _ body: [UInt8]) {
         guard !isOver.withLock({ $0 }) else { return }
         guard sink.head(head) else { return finish(.failure(.cancelled)) }
         let goesOn = body.isEmpty || body.withUnsafeBytes { sink.body($0) }
