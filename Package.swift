@@ -47,6 +47,11 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     return .target(name: name, dependencies: dependencies, exclude: ["Program.swift"], swiftSettings: settings)
 }
 
+/// A program beside the product: what tests, demonstrations and figures are made with.
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Sources/Tools/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
     name: "rankfs",
     products: [
@@ -102,6 +107,7 @@ let package = Package(
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
             name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
+            path: "Sources/Tools/Origin",
             // The kinds of files that it cannot draw.
             resources: [
                 .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
@@ -117,10 +123,10 @@ let package = Package(
             ]),
         .executableTarget(
             name: "rankfs-render", dependencies: ["Media", "Render", "Posix", "CLinux"], swiftSettings: settings),
-        .executableTarget(name: "rankfs-bench", dependencies: ["Posix", "CLinux"], swiftSettings: settings),
+        tool("rankfs-bench", ["Posix", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
-        .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
-        .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
+        tool("fuse-example", ["Fuse"]),
+        tool("rankfs-origin", ["Origin", "Rankings"]),
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
