@@ -70,7 +70,7 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
-        .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -106,7 +106,7 @@ let package = Package(
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
-            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
+            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CZlib", "CNettle"],
             path: "Sources/Tools/Origin",
             // The kinds of files that it cannot draw.
             resources: [
@@ -178,7 +178,7 @@ let package = Package(
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests(
-            "OriginTests", ["Origin", "Rankings", "CCairo", "CNettle", "CTurboJPEG", "TestSupport"],
+            "OriginTests", ["Origin", "Rankings", "CZlib", "CNettle", "CTurboJPEG", "CPNG", "TestSupport"],
             excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",

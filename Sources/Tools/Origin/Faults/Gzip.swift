@@ -1,4 +1,4 @@
-import CCairo
+import CZlib
 
 /// Compression that nobody asked for.
 enum Gzip {

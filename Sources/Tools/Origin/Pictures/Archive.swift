@@ -1,4 +1,4 @@
-import CCairo
+import CZlib
 
 /// The archive of an animation's frames: a ZIP whose entries are stored, not deflated (APPNOTE.TXT, 4.3).
 ///
@@ -73,6 +73,6 @@ enum Archive {
     }
 
     private static func littleEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
-        (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        Padding.little(Int(number), bytes: Number.bitWidth / 8)
     }
 }

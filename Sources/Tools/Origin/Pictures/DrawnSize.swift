@@ -39,11 +39,11 @@ enum DrawnSize {
         case .animation:
             // One frame: what the flattest drawing needs, and a little more for each.
             return max(smallestFrame, Int(area * 0.035)) + chance.below(frameSpread)
-        case .original(.jpeg):
+        case .original(.jpg):
             // what the flattest drawing needs sets the floor
             let bytes = logNormal(&chance, median: area * 0.22, sigma: 0.8, in: original)
             return min(max(bytes, Int(area * 0.12)), max(original.upperBound, Int(area * 0.12)))
-        case .original(.png), .original(.webp):
+        case .original:
             let bytes = logNormal(&chance, median: area * 0.6, sigma: 0.7, in: original)
             return min(max(bytes, Int(area * 0.35)), max(original.upperBound, Int(area * 0.35)))
         }

@@ -6,8 +6,7 @@ enum HostFixtures {
     static func picture(_ path: String, _ universe: Universe) -> Picture? {
         let parts = path.split(separator: "/" as Character).map { String($0) }
         if parts.count == 3, parts[0] == "common", parts[1] == "images", let side = placeholders[parts[2]] {
-            return picture(
-                path, universe, side: side, format: .png, title: parts[2].hasPrefix("no") ? "no image" : "limited")
+            return picture(path, universe, side: side, format: .png)
         }
         guard parts.first == "user-profile", let name = parts.last,
             let number = Int64(name.prefix { $0.isNumber }), case let user = UserID(rawValue: number),
@@ -16,7 +15,7 @@ enum HostFixtures {
                 universe.portrait(of: user, side: $0) == "https://i.pximg.net" + path
             })
         else { return nil }
-        return picture(path, universe, side: side, format: .jpeg, title: universe.name(of: user), modified: time)
+        return picture(path, universe, side: side, format: .jpg, modified: time)
     }
 
     private static let placeholders = [
@@ -27,15 +26,13 @@ enum HostFixtures {
     private static let bytes = 6_000...60_000
 
     private static func picture(
-        _ path: String, _ universe: Universe, side: Int, format: DrawnFormat, title: String,
+        _ path: String, _ universe: Universe, side: Int, format: ServedFormat,
         modified: JapanTime = JapanTime(Universe.firstDay, secondOfDay: 0)
     ) -> Picture {
         var chance = Chance(universe.seed, text: path)
         return Picture(
             path: path, pixels: PixelSize(width: side, height: side), format: format,
             bytes: format == .png ? bytes.upperBound : bytes.lowerBound + side * 20,
-            modified: modified,
-            subject: PictureSubject(
-                scene: chance.next(), title: title, author: "", place: "", rank: nil, page: 0, pageCount: 1))
+            modified: modified, subject: PictureSubject(scene: chance.next()))
     }
 }

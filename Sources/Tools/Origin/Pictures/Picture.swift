@@ -4,7 +4,7 @@ import Rankings
 struct Picture: Sendable {
     let path: String
     let pixels: PixelSize
-    let format: DrawnFormat
+    let format: ServedFormat
     /// Of the whole file.
     var bytes: Int
     let modified: JapanTime
@@ -37,13 +37,11 @@ struct Picture: Sendable {
 struct PictureSubject: Sendable {
     /// Decides the scene and its colours.
     let scene: UInt64
-    let title: String
-    let author: String
-    /// `daily 2022-05-01`, or the work's number.
-    let place: String
-    let rank: Int?
-    let page: Int
-    let pageCount: Int
+    /// `12` for the twelfth of a ranking; only what ``Canvas`` has signs for is seen.
+    var label = ""
+    /// Counted from 0.
+    var page = 0
+    var pageCount = 1
     /// Which frame of an animation is shown; nil for what does not move.
     var frame: Frame?
 
@@ -71,7 +69,7 @@ extension Picture {
             guard format == record.format else { return nil }
             self.format = format
         } else {
-            format = .jpeg
+            format = .jpg
         }
         // Wrong times, hashes and page marks all show here: only the one true path leads to a picture.
         guard ServedPath(record, page: page, kind: parsed.kind).text == path else { return nil }
@@ -80,9 +78,8 @@ extension Picture {
         modified = record.uploaded
         var chance = Chance(seed, 0xd1, UInt64(bitPattern: record.id.rawValue), UInt64(page))
         var subject = PictureSubject(
-            scene: chance.next(), title: record.title, author: record.authorName,
-            place: record.debut.map { "\($0.mode) \($0.day)" } ?? "No. \(record.id.rawValue)",
-            rank: record.debut?.rank, page: page, pageCount: record.pages.count)
+            scene: chance.next(), label: record.debut.map { "\($0)" } ?? "", page: page,
+            pageCount: record.pages.count)
         guard record.kind == .animation else {
             if case .animation = parsed.kind { return nil }
             self.subject = subject
@@ -97,7 +94,7 @@ extension Picture {
                 subject.frame = PictureSubject.Frame(index: index, count: count)
                 let name = "\(path)#\(index)"
                 return Picture(
-                    path: name, pixels: pixels, format: .jpeg,
+                    path: name, pixels: pixels, format: .jpg,
                     bytes: DrawnSize.bytes(seed: seed, path: name, kind: parsed.kind, pixels: pixels),
                     modified: record.uploaded, subject: subject)
             }

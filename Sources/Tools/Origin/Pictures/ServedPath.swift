@@ -13,7 +13,7 @@ struct ServedPath: Hashable, Sendable {
         case preview(size: String)
         /// Cut square; `custom` for one cut by the author.
         case square(size: String, custom: Bool)
-        case original(DrawnFormat)
+        case original(ServedFormat)
         /// The archive of an animation's frames, `600x600` or `1920x1080`.
         case animation(size: String)
     }
@@ -119,7 +119,7 @@ struct ServedPath: Hashable, Sendable {
         }
         switch (directory, size) {
         case ("img-original", nil):
-            return DrawnFormat(rawValue: fileExtension).map(Kind.original)
+            return ServedFormat(rawValue: fileExtension).map(Kind.original)
         case ("img-zip-ugoira", nil):
             guard fileExtension == "zip",
                 let size = ServedPath.Kind.archiveSizes.first(where: { name.hasSuffix("_ugoira" + $0) })

@@ -5,11 +5,13 @@ struct RecordedWorks: Sendable {
     /// By number, once `finish` was called.
     private(set) var found: [WorkID: WorkRecord] = [:]
     private var pageSizes: [WorkID: [PixelSize]] = [:]
-    private var formats: [WorkID: DrawnFormat] = [:]
+    private var formats: [WorkID: ServedFormat] = [:]
 
     /// Takes in everything below a node.
     mutating func learn(_ node: JSONNode) {
-        learn(node, debut: nil)
+        learnWork(node)
+        if case .array(let elements) = node.value { learnPages(elements) }
+        for child in node.children { learn(child) }
     }
 
     /// Decides what no recording told.
@@ -19,7 +21,7 @@ struct RecordedWorks: Sendable {
                 found[id]?.pages = sizes
             }
             var chance = Chance(seed, 0xf1, UInt64(bitPattern: id.rawValue))
-            found[id]?.format = formats[id] ?? (chance.oneIn(3) ? .png : .jpeg)
+            found[id]?.format = formats[id] ?? (chance.oneIn(3) ? .png : .jpg)
         }
     }
 
@@ -31,18 +33,8 @@ struct RecordedWorks: Sendable {
 
     // MARK: -
 
-    private mutating func learn(_ node: JSONNode, debut: (mode: String, day: Day)?) {
-        var debut = debut
-        if let mode = node["mode"]?.string, let date = node["date"]?.string, let day = Day(compact: date) {
-            debut = (mode, day)
-        }
-        learnWork(node, debut: debut)
-        if case .array(let elements) = node.value { learnPages(elements) }
-        for child in node.children { learn(child, debut: debut) }
-    }
-
     /// An object that has an address of a picture, a title and a size.
-    private mutating func learnWork(_ node: JSONNode, debut: (mode: String, day: Day)?) {
+    private mutating func learnWork(_ node: JSONNode) {
         let urls = node["urls"]
         guard let url = node["url"]?.string ?? urls?["regular"]?.string, let path = Self.path(of: url),
             let title = (node["title"] ?? node["illustTitle"])?.string,
@@ -55,16 +47,13 @@ struct RecordedWorks: Sendable {
         if let known = found[path.work], !known.title.isEmpty, rank == nil { return }
         let count = max(1, (node["illust_page_count"] ?? node["pageCount"])?.integer ?? 1)
         let page = PixelSize(width: max(1, Int(width)), height: max(1, Int(height)))
-        let ranked = debut.flatMap { debut in
-            rank.map { WorkRecord.Debut(mode: debut.mode, day: debut.day, rank: Int($0)) }
-        }
         found[path.work] = WorkRecord(
             id: path.work, title: title, author: UserID(rawValue: (node["user_id"] ?? node["userId"])?.integer ?? 0),
             authorName: (node["user_name"] ?? node["userName"])?.string ?? "", tags: [],
             kind: WorkKind(rawValue: Int((node["illust_type"] ?? node["illustType"])?.integer ?? 0)) ?? .illustration,
             pages: Array(repeating: page, count: Int(min(count, Self.maximumPages))), uploaded: path.time,
-            displayed: path.time, hash: path.hash, hasPageMark: path.page != nil, format: .jpeg, views: 0, ratings: 0,
-            isOriginal: false, isMasked: false, series: nil, debut: ranked)
+            displayed: path.time, hash: path.hash, hasPageMark: path.page != nil, format: .jpg, views: 0, ratings: 0,
+            isOriginal: false, isMasked: false, series: nil, debut: rank.map { Int($0) })
     }
 
     /// The service allows 200 pages.
@@ -86,8 +75,8 @@ struct RecordedWorks: Sendable {
             found[path.work] = WorkRecord(
                 id: path.work, title: "", author: UserID(rawValue: 0), authorName: "", tags: [], kind: .illustration,
                 pages: [sizes[0]], uploaded: path.time, displayed: path.time, hash: path.hash,
-                hasPageMark: path.page != nil, format: .jpeg, views: 0, ratings: 0, isOriginal: false, isMasked: false,
-                series: nil, debut: nil)
+                hasPageMark: path.page != nil, format: .jpg, views: 0, ratings: 0, isOriginal: false, isMasked: false,
+                series: nil)
         }
         if let work, sizes.count > (pageSizes[work]?.count ?? 0) { pageSizes[work] = sizes }
     }

@@ -53,7 +53,7 @@ extension Landmarks {
         work.tags = ["見本", "オリジナル"]
         work.title = "見本\(index + 1)"
         work.kind = .illustration
-        work.format = .jpeg
+        work.format = .jpg
         work.pages = [PixelSize(width: 1200, height: 900)]
         work.hash = nil
         work.hasPageMark = true

@@ -8,7 +8,7 @@ extension Universe {
         let author = authors.author(of: slot)
         let kind = kind(slot, &chance)
         let uploaded = uploadTime(slot, &chance)
-        let format: DrawnFormat = kind == .animation || !chance.oneIn(3) ? .jpeg : .png
+        let format: ServedFormat = kind == .animation || !chance.oneIn(3) ? .jpg : .png
         let title = title(slot, &chance)
         let isOriginal = chance.oneIn(3)
         let kindTag = kind == .manga ? "漫画" : kind == .animation ? "うごイラ" : ""
@@ -21,8 +21,8 @@ extension Universe {
             hash: chance.oneIn(Self.hashedEvery) ? Self.hexDigits(&chance) : nil,
             hasPageMark: kind != .animation || uploaded.day > Self.pageMarksSince, format: format,
             views: ratings * chance.within(8...40), ratings: ratings, isOriginal: isOriginal,
-            isMasked: isMasked(slot, &chance), series: series(kind: kind, author: author, id: id, &chance),
-            debut: debut(slot))
+            isMasked: isMasked(slot, &chance), series: series(kind: kind, author: author, id: id, &chance))
+        if case .ranking(_, _, let rank) = slot { work.debut = rank }
         dress(&work, slot)
         return work
     }
@@ -75,7 +75,7 @@ extension Universe {
         }
     }
 
-    private func pages(kind: WorkKind, format: DrawnFormat, _ chance: inout Chance) -> [PixelSize] {
+    private func pages(kind: WorkKind, format: ServedFormat, _ chance: inout Chance) -> [PixelSize] {
         let count: Int
         switch kind {
         case .animation: count = 1
@@ -92,8 +92,8 @@ extension Universe {
         (1, 1.414), (1, 1.414), (1, 1.5), (1, 2.03), (1.414, 1), (1.778, 1), (1.778, 1), (1, 1), (1, 1.25), (2.4, 1),
     ]
 
-    /// One to ten megapixels; PNGs at most four, because cairo compresses them slowly.
-    private static func pixels(format: DrawnFormat, _ chance: inout Chance) -> PixelSize {
+    /// One to ten megapixels; PNGs at most four, which take long to compress.
+    private static func pixels(format: ServedFormat, _ chance: inout Chance) -> PixelSize {
         let (width, height) = chance.pick(shapes)
         let megapixels = chance.between(1, format == .png ? 4 : 10)
         let scale = (megapixels * 1_000_000 / (width * height)).squareRoot()
@@ -117,11 +117,6 @@ extension Universe {
             id: chance.within(1000...200_000), title: Titles.ordinary(&chance), count: count,
             order: chance.within(1...count),
             started: JapanTime(Self.firstDay.advanced(by: -1), secondOfDay: chance.below(86_400)))
-    }
-
-    private func debut(_ slot: Slot) -> WorkRecord.Debut? {
-        guard case .ranking(let day, let mode, let rank) = slot else { return nil }
-        return WorkRecord.Debut(mode: Self.modes[mode], day: Self.firstDay.advanced(by: day), rank: rank)
     }
 
     /// 32 lower-case hexadecimal digits.

@@ -17,7 +17,7 @@ struct WorkRecord: Sendable {
     var hash: String?
     /// Whether the pictures of an animation have `_p0` in their names; older ones do not.
     var hasPageMark: Bool
-    var format: DrawnFormat
+    var format: ServedFormat
     var views: Int
     var ratings: Int
     var isOriginal: Bool
@@ -30,8 +30,8 @@ struct WorkRecord: Sendable {
     var aiType = 0
     /// Whether the image host answers 500 for the original, always.
     var hasBrokenOriginal = false
-    /// Where the work was first ranked, for the lettering of its pictures.
-    var debut: Debut?
+    /// The rank at which the work was first seen, for the lettering of its pictures.
+    var debut: Int?
 
     /// The author's own row of works that this one belongs to.
     struct Series: Sendable {
@@ -41,34 +41,10 @@ struct WorkRecord: Sendable {
         let order: Int
         let started: JapanTime
     }
-
-    /// A place in a ranking.
-    struct Debut: Sendable {
-        let mode: String
-        let day: Day
-        let rank: Int
-    }
 }
 
 /// Width and height in pixels.
 struct PixelSize: Hashable, Sendable {
     let width: Int
     let height: Int
-}
-
-/// What an original is stored as.
-enum DrawnFormat: String, Sendable {
-    case jpeg = "jpg"
-    case png
-    /// Renditions of Danbooru's; pixiv has none.
-    case webp
-
-    /// The media type.
-    var mediaType: String {
-        switch self {
-        case .jpeg: "image/jpeg"
-        case .png: "image/png"
-        case .webp: "image/webp"
-        }
-    }
 }

@@ -1,6 +1,4 @@
-import CCairo
 import CNettle
-import Media
 
 /// A model as bytes: the head that the files of its posts share, and the digest's state at some places behind it.
 ///
@@ -24,11 +22,11 @@ struct DrawnModel: Sendable {
         var chance = Chance(seed, 0xb2, UInt64(model.number))
         salt = chance.next()
         let format = model.format
-        let isFixed = PostPadding.isFixed(format)
+        let isFixed = Padding.isFixed(format)
         if isFixed {
             let rest =
-                model.mostPieces * PostPadding.piece + PostPadding.unit(format, Self.emptyPayload).count
-                + PostPadding.closing(format).count
+                model.mostPieces * Padding.piece + Padding.unit(format, Self.emptyPayload).count
+                + Padding.closing(format).count
             Self.tellLength(head.count + rest, in: &head, of: format)
         }
         self.head = head
@@ -36,7 +34,7 @@ struct DrawnModel: Sendable {
         unsafe rankfs_md5_update(&state, head, head.count)
         var states = isFixed ? [] : [state]
         for index in 0..<model.mostPieces {
-            let piece = PostPadding.piece(format, index: index, salt: salt)
+            let piece = Padding.piece(format, index: index, salt: salt)
             unsafe rankfs_md5_update(&state, piece, piece.count)
             if !isFixed, states.count <= Self.levels, index + 1 == Self.pieces(model, level: states.count) {
                 states.append(state)
@@ -45,20 +43,14 @@ struct DrawnModel: Sendable {
         self.states = isFixed ? [state] : states
     }
 
-    /// The bytes of a post's file.
-    func bytes(_ choice: ServedPostFile) -> [UInt8] {
-        var bytes = head
-        let tail = choice.tail(model.format)
-        bytes.reserveCapacity(length(choice))
-        for index in 0..<pieces(choice) {
-            bytes += PostPadding.piece(model.format, index: index, salt: salt)
-        }
-        return bytes + tail
+    /// A post's file.
+    func file(_ choice: ServedPostFile) -> DrawnPicture {
+        DrawnPicture(model.format, head: head, pieces: pieces(choice), tail: choice.tail(model.format), salt: salt)
     }
 
     /// Bytes of a post's file.
     func length(_ choice: ServedPostFile) -> Int {
-        head.count + pieces(choice) * PostPadding.piece + choice.tail(model.format).count
+        head.count + pieces(choice) * Padding.piece + choice.tail(model.format).count
     }
 
     /// The digest of a post's file.
@@ -80,44 +72,35 @@ struct DrawnModel: Sendable {
     }
 
     private static func head(of model: PostModel, seed: UInt64) -> [UInt8]? {
-        let picture = Picture(
-            path: "model \(model.number)", pixels: model.pixels, format: .jpeg, bytes: .max,
-            modified: JapanTime(seconds: 0), subject: model.subject(seed: seed))
-        switch model.format {
-        case .jpg: return jpeg(picture).map { Array($0[..<($0.count - PostPadding.closing(.jpg).count)]) }
-        case .png: return QuickPNG.file(picture).map { Array($0[..<($0.count - PostPadding.closing(.png).count)]) }
-        case .webp: return jpeg(picture).flatMap { try? StillWebP.encode(jpeg: $0) }
-        case .zip: return archive(picture)
-        case .gif: return PackageResources.film_gif.dropLast(PostPadding.closing(.gif).count)
-        case .mp4: return PackageResources.film_mp4
-        case .webm: return PackageResources.film_webm
-        case .avif: return PackageResources.still_avif
-        case .swf: return flash
-        }
-    }
-
-    private static func jpeg(_ picture: Picture) -> [UInt8]? {
-        // Drawn at half the size, which is four times as quick.
-        let half = PixelSize(width: (picture.pixels.width + 1) / 2, height: (picture.pixels.height + 1) / 2)
-        let small = Picture(
-            path: picture.path, pixels: half, format: .jpeg, bytes: picture.bytes, modified: picture.modified,
-            subject: picture.subject)
-        guard let canvas = Painter.canvas(small, plain: false)?.enlarged(to: picture.pixels) else { return nil }
-        return Painter.compress(canvas, quality: quality)
+        let format = model.format
+        let file: [UInt8]? =
+            switch format {
+            // Large dots are four times as quick.
+            case .jpg, .png, .webp:
+                Painter.canvas(model.subject(seed: seed), model.pixels, dot: 2).file(format, quality: quality)
+            case .zip: archive(model.subject(seed: seed), model.pixels)
+            case .gif: PackageResources.film_gif
+            case .mp4: PackageResources.film_mp4
+            case .webm: PackageResources.film_webm
+            case .avif: PackageResources.still_avif
+            case .swf: flash
+            }
+        return file?.dropLast(format == .swf ? 0 : Padding.closing(format).count)
     }
 
     private static let quality = 82
 
     /// An animation's archive up to the length of its comment.
-    private static func archive(_ picture: Picture) -> [UInt8]? {
-        var archive = picture
-        archive.bytes = PostModel.frames * frameBytes
+    private static func archive(_ subject: PictureSubject, _ pixels: PixelSize) -> [UInt8]? {
+        var archive = Picture(
+            path: "archive \(subject.label)", pixels: pixels, format: .jpg, bytes: PostModel.frames * frameBytes,
+            modified: JapanTime(seconds: 0), subject: subject)
         archive.frames = (0..<PostModel.frames).map { index in
-            var subject = picture.subject
+            var subject = subject
             subject.frame = PictureSubject.Frame(index: index, count: PostModel.frames)
             return Picture(
-                path: "\(picture.path)#\(index)", pixels: picture.pixels, format: .jpeg, bytes: frameBytes,
-                modified: picture.modified, subject: subject)
+                path: "\(archive.path)#\(index)", pixels: pixels, format: .jpg, bytes: frameBytes,
+                modified: archive.modified, subject: subject)
         }
         return Archive.draw(archive)?.bytes.dropLast(2)
     }
@@ -133,7 +116,7 @@ struct DrawnModel: Sendable {
     /// Writes a file's length where its head tells it.
     private static func tellLength(_ length: Int, in head: inout [UInt8], of format: ServedFormat) {
         guard format != .zip else { return }
-        head.replaceSubrange(4..<8, with: PostPadding.little(format == .webp ? length - 8 : length, bytes: 4))
+        head.replaceSubrange(4..<8, with: Padding.little(format == .webp ? length - 8 : length, bytes: 4))
     }
 }
 

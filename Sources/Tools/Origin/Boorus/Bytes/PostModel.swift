@@ -21,11 +21,10 @@ struct PostModel: Sendable {
 
     /// The numbers of the models of a format.
     static func numbers(_ format: ServedFormat) -> [Int] {
-        byFormat[format.place]
+        byFormat[format] ?? []
     }
 
-    private static let byFormat = ServedFormat.allCases.map { format in all.indices.filter { all[$0].format == format }
-    }
+    private static let byFormat = Dictionary(grouping: all, by: \.format).mapValues { $0.map(\.number) }
 
     /// The models of JPEGs that are too small for a sample on Danbooru.
     static let small = all.filter { $0.format == .jpg && $0.pixels.width <= 850 }.map(\.number)
@@ -33,10 +32,7 @@ struct PostModel: Sendable {
     /// What the model's pictures show.
     func subject(seed: UInt64) -> PictureSubject {
         var chance = Chance(seed, 0xb1, UInt64(number))
-        return PictureSubject(
-            scene: chance.next(), title: "Picture \(number + 1)",
-            author: "\(format.rawValue) \(pixels.width) x \(pixels.height)", place: "drawn by the embedded origin",
-            rank: nil, page: 0, pageCount: 1)
+        return PictureSubject(scene: chance.next(), label: "\(number + 1)")
     }
 
     // Append only: originals are found again by the order of these.

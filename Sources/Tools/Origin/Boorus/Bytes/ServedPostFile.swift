@@ -12,18 +12,18 @@ struct ServedPostFile: Sendable {
     /// What stands behind the padding in a file of a format.
     func tail(_ format: ServedFormat) -> [UInt8] {
         var payload: [UInt8] = []
-        payload.reserveCapacity(PostPadding.piece)
+        payload.reserveCapacity(Padding.piece)
         payload += Self.name
         for index in 0..<16 {
             let digit = UInt8(truncatingIfNeeded: salt >> (UInt64(index) * 4)) & 15
             payload.append(digit < 10 ? 0x30 + digit : 0x57 + digit)
         }
-        if PostPadding.isFixed(format) {
+        if Padding.isFixed(format) {
             payload += [UInt8](repeating: 0x20, count: DrawnModel.emptyPayload.count - payload.count)
         } else {
-            payload += PostPadding.noise(noise, salt: salt)
+            payload += Padding.noise(noise, salt: salt)
         }
-        return PostPadding.unit(format, payload) + PostPadding.closing(format)
+        return Padding.unit(format, payload) + Padding.closing(format)
     }
 
     /// Most bytes of noise: with them a tail is a few blocks of the digest.

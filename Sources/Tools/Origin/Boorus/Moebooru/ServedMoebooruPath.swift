@@ -33,8 +33,7 @@ struct ServedMoebooruPath: Sendable {
         Picture(
             path: deletedPreview, pixels: PixelSize(width: 150, height: 150), format: .png, bytes: 40_000,
             modified: JapanTime(seconds: universe.site.firstDay.beginsInUTC),
-            subject: PictureSubject(
-                scene: universe.seed, title: "deleted", author: "", place: "", rank: nil, page: 0, pageCount: 1))
+            subject: PictureSubject(scene: universe.seed))
     }
 
     private static let folders: [String: ServedRendition] = ["image": .original, "sample": .wide, "jpeg": .jpeg]

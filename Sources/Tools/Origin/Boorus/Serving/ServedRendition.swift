@@ -67,7 +67,7 @@ extension Picture {
     /// A rendition of what a model shows; `key` is its name among all pictures.
     init(_ rendition: ServedRendition, of model: PostModel, key: String, seed: UInt64, seconds: Int64) {
         self.init(
-            path: key, pixels: rendition.pixels(of: model.pixels), format: rendition == .box720 ? .webp : .jpeg,
+            path: key, pixels: rendition.pixels(of: model.pixels), format: rendition == .box720 ? .webp : .jpg,
             bytes: rendition.bytes(of: model.pixels, key: key, seed: seed), modified: JapanTime(seconds: seconds),
             subject: model.subject(seed: seed))
         guard rendition == .sample, model.format == .zip else { return }
@@ -79,7 +79,7 @@ extension Picture {
     /// The original of a post.
     init(_ drawn: DrawnModel, _ file: ServedPostFile, key: String, seed: UInt64, seconds: Int64) {
         self.init(
-            path: key, pixels: drawn.model.pixels, format: .jpeg, bytes: drawn.length(file),
+            path: key, pixels: drawn.model.pixels, format: .jpg, bytes: drawn.length(file),
             modified: JapanTime(seconds: seconds), subject: drawn.model.subject(seed: seed))
         stored = .post(drawn, file)
     }
@@ -94,7 +94,7 @@ extension ServedRendition {
             case .box180: .square(size: "", custom: false)
             case .box360, .box720, .preview: .preview(size: "")
             case .sample, .wide: .regular
-            case .full, .jpeg, .original: pixels.width * pixels.height > 2_000_000 ? .original(.jpeg) : .regular
+            case .full, .jpeg, .original: pixels.width * pixels.height > 2_000_000 ? .original(.jpg) : .regular
             }
         let bytes = DrawnSize.bytes(seed: seed, path: key, kind: kind, pixels: pixels)
         // WebP files are in units of two bytes

@@ -1,4 +1,4 @@
-/// What an original of a booru is stored as, by its extension.
+/// What a picture is stored as, by its extension; pixiv has the first two only, and archives.
 enum ServedFormat: String, CaseIterable, Sendable {
     case jpg
     case png
@@ -22,21 +22,6 @@ enum ServedFormat: String, CaseIterable, Sendable {
         case .webm: "video/webm"
         case .zip: "application/zip"
         case .swf: "application/x-shockwave-flash"
-        }
-    }
-
-    /// The place among all formats.
-    var place: Int {
-        switch self {
-        case .jpg: 0
-        case .png: 1
-        case .gif: 2
-        case .webp: 3
-        case .avif: 4
-        case .mp4: 5
-        case .webm: 6
-        case .zip: 7
-        case .swf: 8
         }
     }
 

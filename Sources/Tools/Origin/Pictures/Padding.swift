@@ -1,20 +1,20 @@
-import CCairo
+import CZlib
 
 /// Bytes that every reader of a format skips: they make files as long as they are to be, and each another one.
 ///
 /// Comments in JPEG (ITU-T T.81, B.2.4.5) and GIF (89a, 24), a private ancillary chunk in PNG (PNG specification, 5.4), a chunk
 /// of its own in WebP (RFC 9649, 2.7), `free` boxes in MP4 and AVIF (ISO/IEC 14496-12, 8.1.2), Void elements in WebM (RFC 8794,
 /// 11.3.2), an unknown tag in SWF, and the archive's comment in ZIP (APPNOTE.TXT, 4.3.16).
-enum PostPadding {
+enum Padding {
     /// Bytes of one piece of what is between a file's head and its tail.
     static let piece = 256
 
-    /// A piece whose content follows from its place.
-    static func piece(_ format: ServedFormat, index: Int, salt: UInt64) -> [UInt8] {
-        unit(format, noise(piece - overhead(format), salt: Chance.mix(salt &+ UInt64(index))))
+    /// A piece of so many bytes whose content follows from its place.
+    static func piece(_ format: ServedFormat, of bytes: Int = piece, index: Int, salt: UInt64) -> [UInt8] {
+        unit(format, noise(bytes - overhead(format), salt: Chance.mix(salt &+ UInt64(index))))
     }
 
-    /// A unit of the format that holds a payload of at most 255 bytes, an even number in WebP.
+    /// A unit of the format that holds a payload of at most 255 bytes in GIF, 65,533 in JPEG and ZIP, an even number in WebP.
     static func unit(_ format: ServedFormat, _ payload: [UInt8]) -> [UInt8] {
         let count = payload.count
         switch format {
@@ -41,15 +41,6 @@ enum PostPadding {
         case .swf: [0x40, 0, 0, 0]  // ShowFrame, End
         case .webp, .avif, .mp4, .webm, .zip: []
         }
-    }
-
-    /// A WebP file made as long as it is to be, an even number of bytes; nil for one that is too long already.
-    static func webp(_ file: [UInt8], length: Int) -> [UInt8]? {
-        let rest = length - file.count - overhead(.webp)
-        guard rest >= 0, rest % 2 == 0 else { return nil }
-        var padded = file + unit(.webp, [UInt8](repeating: 0, count: rest))
-        padded.replaceSubrange(4..<8, with: little(length - 8, bytes: 4))
-        return padded
     }
 
     /// Whether a file's head tells its length, so that all files of one head must be equally long.
@@ -79,7 +70,8 @@ enum PostPadding {
         (0..<bytes).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    private static func overhead(_ format: ServedFormat) -> Int {
+    /// Bytes of a unit besides its payload.
+    static func overhead(_ format: ServedFormat) -> Int {
         switch format {
         case .jpg, .gif: 4
         case .png: 12
