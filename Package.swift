@@ -47,6 +47,11 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     return .target(name: name, dependencies: dependencies, exclude: ["Program.swift"], swiftSettings: settings)
 }
 
+/// A program beside the product: what tests, demonstrations and figures are made with.
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: "Sources/Tools/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
     name: "rankfs",
     products: [
@@ -65,7 +70,7 @@ let package = Package(
         .systemLibrary(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
-        .systemLibrary(name: "CCairo", pkgConfig: "cairo", providers: [.apt(["libcairo2-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
         .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -101,7 +106,8 @@ let package = Package(
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
-            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CCairo", "CNettle"],
+            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CZlib", "CNettle"],
+            path: "Sources/Tools/Origin",
             // The kinds of files that it cannot draw.
             resources: [
                 .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
@@ -117,10 +123,10 @@ let package = Package(
             ]),
         .executableTarget(
             name: "rankfs-render", dependencies: ["Media", "Render", "Posix", "CLinux"], swiftSettings: settings),
-        .executableTarget(name: "rankfs-bench", dependencies: ["Posix", "CLinux"], swiftSettings: settings),
+        tool("rankfs-bench", ["Posix", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
-        .executableTarget(name: "fuse-example", dependencies: ["Fuse"], swiftSettings: settings),
-        .executableTarget(name: "rankfs-origin", dependencies: ["Origin", "Rankings"], swiftSettings: settings),
+        tool("fuse-example", ["Fuse"]),
+        tool("rankfs-origin", ["Origin", "Rankings"]),
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
@@ -172,7 +178,7 @@ let package = Package(
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests(
-            "OriginTests", ["Origin", "Rankings", "CCairo", "CNettle", "CTurboJPEG", "TestSupport"],
+            "OriginTests", ["Origin", "Rankings", "CZlib", "CNettle", "CTurboJPEG", "CPNG", "TestSupport"],
             excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",

@@ -13,7 +13,7 @@ import Testing
         // Another process is watched, which lives by the system's clock; `RenderPlan`, which decides, takes the time.
         "Sources/Render/Renderer.swift", "Sources/Render/RenderProcess.swift", "Sources/Posix/Channel.swift",
         // Programs of their own: what they measure is real time.
-        "Sources/rankfs-bench/", "Sources/rankfs-origin/",
+        "Sources/Tools/rankfs-bench/", "Sources/Tools/rankfs-origin/",
     ]
 
     private static let patterns = [

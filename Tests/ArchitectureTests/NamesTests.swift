@@ -9,11 +9,10 @@ import Testing
     @Test func noTwoModulesHaveATypeOfOneName() throws {
         let declaration = #/^(?:package |public |final )*(?:struct|class|enum|actor|protocol) (\w+)/#
         var modules: [String: Set<String>] = [:]
-        for file in try Package.swiftFiles(below: "Sources") {
-            guard let module = file.path.split(separator: "/").dropFirst().first else { continue }
-            for line in file.lines {
+        for (module, path) in try Package.modules() {
+            for line in try Package.swiftFiles(below: path).flatMap(\.lines) {
                 guard let found = line.firstMatch(of: declaration) else { continue }
-                modules[String(found.output.1), default: []].insert(String(module))
+                modules[String(found.output.1), default: []].insert(module)
             }
         }
         #expect(modules.count > 300)

@@ -5,11 +5,19 @@ enum Package {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The directories below Sources that hold Swift code.
-    static func modules() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path).filter { name in
-            try !swiftFiles(below: "Sources/\(name)").isEmpty
-        }.sorted()
+    /// What is no part of the product: what its tests, its demonstration and its figures are made with.
+    static let tools = "Sources/Tools"
+
+    /// The directories below Sources that hold Swift code, by the names of their modules.
+    static func modules() throws -> [(name: String, path: String)] {
+        let product = try folders(below: "Sources").filter { $0.path != tools }
+        return try product + folders(below: tools)
+    }
+
+    /// The folders of Swift code in a directory.
+    static func folders(below directory: String) throws -> [(name: String, path: String)] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: directory).path).sorted()
+            .map { ($0, "\(directory)/\($0)") }.filter { try !swiftFiles(below: $0.1).isEmpty }
     }
 
     static func swiftFiles(below directory: String) throws -> [SourceFile] {

@@ -35,7 +35,10 @@ import Testing
         // Its hosts, its calendar, its sizes, its cookie and the names of its placeholders. The embedded origin speaks its API
         // and draws its pictures, the other side of the same service; the bench mounts it from that origin.
         Own(
-            places: ["Sources/Pixiv/", "Sources/Origin/", "Sources/rankfs-origin/", "Sources/rankfs-bench/", registry],
+            places: [
+                "Sources/Pixiv/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/",
+                "Sources/Tools/rankfs-bench/", registry,
+            ],
             words: [
                 "pixiv", "pximg", "PHPSESSID", "JST", "noon", "1200 pixels", "1200-pixel", "480 pixels", "480-pixel",
                 "ranking.php", "/ajax/", "xRestrict",
@@ -45,15 +48,16 @@ import Testing
                 uniqueKeysWithValues: ["Booru", "Danbooru"].map { ("Sources/\($0)/", ["pixiv", "pximg"]) })),
         // Hosts, calendar and record.
         Own(
-            places: ["Sources/Danbooru/", "Sources/Origin/", "Sources/rankfs-origin/", registry],
+            places: ["Sources/Danbooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
             words: ["danbooru", "donmai", "Eastern", "tag_string", "media_asset"]),
         Own(
-            places: ["Sources/Moebooru/", "Sources/Origin/", "Sources/rankfs-origin/", registry],
+            places: ["Sources/Moebooru/", "Sources/Tools/Origin/", "Sources/Tools/rankfs-origin/", registry],
             words: ["moebooru", "yande", "konachan", "include_tags", "sample_url"]),
         // What image boards have in common.
         Own(
             places: [
-                "Sources/Booru/", "Sources/Danbooru/", "Sources/Moebooru/", "Sources/Origin/", "Sources/rankfs-origin/",
+                "Sources/Booru/", "Sources/Danbooru/", "Sources/Moebooru/", "Sources/Tools/Origin/",
+                "Sources/Tools/rankfs-origin/",
                 registry,
             ], words: ["booru", "order:score"]),
     ]

@@ -98,7 +98,7 @@ import TestSupport
         let bytes = try #require(Painter.draw(picture)).bytes
         #expect(bytes.count == picture.bytes)
         #expect(StoredEntry.all(in: bytes).count == count)
-        let first = ServedPath(found.work, page: 0, kind: .original(.jpeg)).text
+        let first = ServedPath(found.work, page: 0, kind: .original(.jpg)).text
         #expect(first.hasSuffix("_ugoira0.jpg"))
         #expect(universe.picture(at: first, now: noon)?.pixels == found.work.pages[0])
         #expect(universe.picture(at: ServedPath(found.work, page: 0, kind: .regular).text, now: noon) != nil)
@@ -135,12 +135,12 @@ import TestSupport
                 #expect(await fetch(server, original, method: method).status == 500)
             }
             #expect(await fetch(server, ServedPath(work, page: 0, kind: .regular).text).status == 200)
-            let other: DrawnFormat = work.format == .png ? .jpeg : .png
+            let other: ServedFormat = work.format == .png ? .jpg : .png
             let wrong = ServedPath(work, page: 0, kind: .original(other)).text
             #expect(await fetch(server, wrong, method: "HEAD").status == 404)
         }
         let healthy = try record(Landmarks.fullCaption)
-        let original = ServedPath(healthy, page: 0, kind: .original(.jpeg)).text
+        let original = ServedPath(healthy, page: 0, kind: .original(.jpg)).text
         #expect(await fetch(server, original, method: "HEAD").status == 200)
     }
 

@@ -1,5 +1,6 @@
-import CCairo
+import CPNG
 import CTurboJPEG
+import CZlib
 import Testing
 
 @testable import Origin
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func originalsHaveTheRecordsPixels() throws {
-        for format in [DrawnFormat.jpeg, .png] {
+        for format in [ServedFormat.jpg, .png] {
             let found = try #require(
                 ServedPath.newest(.original(format)) { work, _ in
                     work.format == format && work.kind != .animation && work.pages[0].width < 1400
@@ -40,7 +41,7 @@ import Testing
             let bytes = whole(try #require(Painter.draw(picture)))
             #expect(bytes.count == picture.bytes)
             #expect(picture.pixels == found.work.pages[0])
-            if format == .jpeg {
+            if format == .jpg {
                 #expect(try decodedSize(bytes) == picture.pixels)
             } else {
                 #expect(try pngSize(bytes) == picture.pixels)
@@ -49,14 +50,11 @@ import Testing
     }
 
     @Test func everyBytePositionReadsTheSameInAnyPieces() throws {
-        for format in [DrawnFormat.jpeg, .png] {
-            let picture = Picture(
-                path: "/x.\(format.rawValue)", pixels: PixelSize(width: 60, height: 90), format: format, bytes: 200_003,
-                modified: JapanTime(seconds: 0), subject: subject)
-            let drawn = try #require(Painter.draw(picture))
+        for format in [ServedFormat.jpg, .png, .webp] {
+            let drawn = try #require(Painter.draw(picture(format, bytes: 100_004)))
             let bytes = whole(drawn)
-            for piece in [1, 7, 4096, 65_537] {
-                var start = piece == 1 ? bytes.count - 70_000 : 0
+            for piece in [61, 4096, 65_537] {
+                var start = piece == 61 ? bytes.count - 20_000 : 0
                 var same = true
                 while start < bytes.count {
                     var part = [UInt8](repeating: 0, count: piece)
@@ -71,17 +69,36 @@ import Testing
     }
 
     @Test func shortPaddingIsLegalToo() throws {
-        let picture = Picture(
-            path: "/x.jpg", pixels: PixelSize(width: 60, height: 90), format: .jpeg, bytes: 100_000,
-            modified: JapanTime(seconds: 0), subject: subject)
-        let bytes = whole(try #require(Painter.draw(picture)))
-        // the drawn part alone ends where the padding begins
-        let mark = try #require(bytes.firstRange(of: [0xff, 0xfe])).lowerBound
-        let drawn = Array(bytes[..<mark]) + [0xff, 0xd9]
-        for padding in [0, 1, 2, 3, 4, 5, 65_537, 65_538, 65_540, 65_541, 200_000] {
-            let padded = whole(DrawnPicture(jpeg: drawn, length: drawn.count + padding, salt: 7))
+        let picture = picture(.jpg, bytes: 100_000)
+        let drawn = try #require(Painter.canvas(picture.subject, picture.pixels, dot: 1).file(.jpg, quality: 80))
+        for padding in [0, 1, 2, 3, 4, 5, 16_384, 16_387, 16_388, 16_389, 200_000] {
+            let padded = whole(try #require(DrawnPicture(drawn, .jpg, length: drawn.count + padding, salt: 7)))
             #expect(padded.count == drawn.count + padding)
             #expect(try decodedSize(padded) == picture.pixels, "\(padding) bytes of padding")
+        }
+        #expect(DrawnPicture(drawn, .jpg, length: drawn.count - 1, salt: 7) == nil)
+    }
+
+    private func picture(_ format: ServedFormat, bytes: Int) -> Picture {
+        Picture(
+            path: "/x", pixels: PixelSize(width: 60, height: 90), format: format, bytes: bytes,
+            modified: JapanTime(seconds: 0), subject: PictureSubject(scene: 5, label: "3", page: 1, pageCount: 2))
+    }
+
+    /// People, and what tests desktops, tell the pictures of a day apart by their looks.
+    @Test func noTwoPicturesOfADayLookAlike() throws {
+        var looks: [[Int]] = []
+        for entry in universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 1...60) {
+            let path = ServedPath(entry.work, page: 0, kind: .square(size: "48x48", custom: false)).text
+            let picture = try #require(universe.picture(at: path, now: noon))
+            let bytes = whole(try #require(Painter.draw(picture)))
+            looks.append(try decoded(bytes).dots.map { Int($0) })
+        }
+        for (place, look) in looks.enumerated() {
+            for other in looks[..<place] {
+                let difference = zip(look, other).reduce(0) { $0 + abs($1.0 - $1.1) } / look.count
+                #expect(difference > 7)
+            }
         }
     }
 
@@ -118,8 +135,8 @@ import Testing
     }
 
     @Test func onlyTheOneTruePathLeadsToAPicture() throws {
-        let work = try #require(ServedPath.newest { work, _ in work.hash == nil && work.format == .jpeg }).work
-        let path = ServedPath(work, page: 0, kind: .original(.jpeg)).text
+        let work = try #require(ServedPath.newest { work, _ in work.hash == nil && work.format == .jpg }).work
+        let path = ServedPath(work, page: 0, kind: .original(.jpg)).text
         #expect(universe.picture(at: path, now: noon) != nil)
         for wrong in [
             path.replacing(".jpg", with: ".png"), path.replacing("_p0", with: "_p99"),
@@ -130,16 +147,16 @@ import Testing
         }
     }
 
-    private var subject: PictureSubject {
-        PictureSubject(scene: 5, title: "題", author: "a", place: "daily", rank: 3, page: 0, pageCount: 2)
-    }
-
     private struct Undecodable: Error {
         let reason: String
     }
 
-    /// Decodes every pixel with TurboJPEG, whose warnings count as errors.
     private func decodedSize(_ bytes: [UInt8]) throws -> PixelSize {
+        try decoded(bytes).size
+    }
+
+    /// Decodes every pixel with TurboJPEG, whose warnings count as errors.
+    private func decoded(_ bytes: [UInt8]) throws -> (size: PixelSize, dots: [UInt8]) {
         let handle = tjInitDecompress()
         defer { tjDestroy(handle) }
         var width: Int32 = 0
@@ -155,10 +172,10 @@ import Testing
             tjDecompress2(
                 handle, bytes, UInt(bytes.count), &pixels, width, 0, height, Int32(TJPF_RGB.rawValue), flags) == 0
         else { throw Undecodable(reason: String(cString: tjGetErrorStr2(handle))) }
-        return PixelSize(width: Int(width), height: Int(height))
+        return (PixelSize(width: Int(width), height: Int(height)), pixels)
     }
 
-    /// Walks all chunks with their checksums, then decodes with libpng.
+    /// Walks all chunks with their checksums, then decodes every pixel with libpng.
     private func pngSize(_ bytes: [UInt8]) throws -> PixelSize {
         var names: [String] = []
         var position = 8
@@ -173,20 +190,15 @@ import Testing
         guard position == bytes.count, names.last == "IEND", names.contains("rkPd") else {
             throw Undecodable(reason: "chunks \(names)")
         }
-        var rest = bytes[...]
-        let surface = withUnsafeMutablePointer(to: &rest) { rest in
-            cairo_image_surface_create_from_png_stream(
-                { closure, data, length in
-                    guard let rest = closure?.assumingMemoryBound(to: ArraySlice<UInt8>.self), let data,
-                        rest.pointee.count >= Int(length)
-                    else { return CAIRO_STATUS_READ_ERROR }
-                    for index in 0..<Int(length) { data[index] = rest.pointee.popFirst() ?? 0 }
-                    return CAIRO_STATUS_SUCCESS
-                }, rest)
+        var image = png_image()
+        image.version = png_uint_32(PNG_IMAGE_VERSION)
+        defer { png_image_free(&image) }
+        guard png_image_begin_read_from_memory(&image, bytes, bytes.count) != 0 else {
+            throw Undecodable(reason: "libpng")
         }
-        defer { cairo_surface_destroy(surface) }
-        guard cairo_surface_status(surface) == CAIRO_STATUS_SUCCESS else { throw Undecodable(reason: "libpng") }
-        return PixelSize(
-            width: Int(cairo_image_surface_get_width(surface)), height: Int(cairo_image_surface_get_height(surface)))
+        image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR)
+        var pixels = [UInt8](repeating: 0, count: Int(image.width * image.height) * 3)
+        guard png_image_finish_read(&image, nil, &pixels, 0, nil) != 0 else { throw Undecodable(reason: "libpng") }
+        return PixelSize(width: Int(image.width), height: Int(image.height))
     }
 }
