@@ -7,9 +7,9 @@ package enum KnownPrograms {
     /// What looks into directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
 
-    /// What has KDE's worker read each picture for which it finds no thumbnail: KIO's workers, and Dolphin, which lists in a thread of its
-    /// own since KDE Frameworks 5.96.
-    static let eagerViewers = previewers.union([dolphin.program])
+    /// Programs that look for all thumbnails of a directory in order and have a picture read that has none yet; Dolphin lists in a
+    /// thread of its own (seen with 22.12).
+    static let eagerViewers: Set<String> = [dolphin.program]
 
     /// Programs that name thumbnails by the decoded address: libgwenview, ThumbnailProvider takes the digest of QUrl::url().
     static let decodingViewers: Set<String> = ["gwenview"]

@@ -161,9 +161,8 @@ import Testing
     /// Semantics: "Looking is cheap".
     ///
     /// It goes on for longer than a visit lasts: each lookup has two seconds of its own.
-    @Test(arguments: ["dolphin", "kioslave5"])
-    func dolphinIsToldOfPicturesWithTheirThumbnails(program: String) async throws {
-        try await withDay(program: program) { bench, inode in
+    @Test func dolphinIsToldOfPicturesWithTheirThumbnails() async throws {
+        try await withDay(program: "dolphin") { bench, inode in
             try await expectTold(TreeLimits.toldToWatchers, bench, inode)
             #expect(await bench.lookup(inode, Array(".hidden".utf8)).isAbsent)
             await transport.waitForRequest(at: 0)
