@@ -14,10 +14,10 @@ import Testing
     static let product: [Allowance] = [(40_877, "all that there was when lines were first counted")]
 
     /// The same for what is no part of the product.
-    static let tools: [Allowance] = [(8_331, "all that there was when lines were first counted")]
+    static let tools: [Allowance] = [(7_555, "all that there was when the origin lost cairo and a JSON of its own")]
 
-    /// What is no part of the product: everything below `Sources/Tools`, and until it is there, these.
-    static let tooling = ["Tools", "Origin", "rankfs-origin", "rankfs-bench", "fuse-example"].map { "Sources/\($0)/" }
+    /// Where everything stands that is no part of the product.
+    static let tooling = "Sources/Tools/"
 
     /// The largest circle of files that a module may have; one that is not named here may have none.
     ///
@@ -41,7 +41,7 @@ import Testing
         "Tier": 2,
     ]
 
-    private func isTool(_ file: Ruler.File) -> Bool { Self.tooling.contains { file.path.hasPrefix($0) } }
+    private func isTool(_ file: Ruler.File) -> Bool { file.path.hasPrefix(Self.tooling) }
 
     @Test func theProductDoesNotGrow() throws {
         let net = try Ruler.tree.get().files.filter { !isTool($0) }.reduce(0) { $0 + $1.net }
