@@ -108,10 +108,11 @@ let package = Package(
         .target(
             name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CZlib", "CNettle"],
             path: "Sources/Tools/Origin",
-            // The kinds of files that it cannot draw.
+            // The kinds of files that it cannot draw, the words of titles and tags, and what never differs in answers.
             resources: [
                 .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
                 .embedInCode("Resources/film.webm"), .embedInCode("Resources/still.avif"),
+                .embedInCode("Resources/words.json"), .embedInCode("Resources/shapes.json"),
             ], swiftSettings: settings),
         program(
             "rankfs",

@@ -9,39 +9,39 @@ import Testing
 
     private func ask(
         _ target: String, user: UserID = Landmarks.visitor
-    ) throws -> (status: Int, body: JSONNode?) {
+    ) throws -> (status: Int, body: JSON?) {
         let request = Request(method: "GET", target: target)
         let answer = try #require(Routes.answer(request, universe: universe, now: noon, viewer: .signedIn(user)))
         guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
-        return (answer.status, JSONNode(bytes)?["body"])
+        return (answer.status, JSON(bytes)?["body"])
     }
 
     @Test func bookmarksPageByPage() throws {
-        var rows: [JSONNode] = []
+        var rows: [JSON] = []
         var total: Int64 = 0
         for offset in stride(from: 0, to: 240, by: 48) {
             let body = try #require(
                 try ask("/ajax/user/1000/illusts/bookmarks?tag=&offset=\(offset)&limit=48&rest=show").body)
-            total = try #require(body["total"]?.integer)
+            total = try #require(body["total"]?.number)
             rows += try #require(body["works"]).children
         }
         #expect(total >= 100)
         #expect(rows.count == Int(total))
-        #expect(Set(rows.compactMap { $0["id"]?.integer }).count == rows.count)
-        #expect(rows.allSatisfy { $0["userId"]?.integer != 1000 })
-        #expect(rows[2]["isMasked"]?.boolean == true)
-        let gone = try #require(rows.first { $0["isMasked"]?.boolean == true })
-        let recorded = try #require(JSONNode(try payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark.json")))
-        let known = try #require(recorded["body"]?["works"]).children.filter { $0["isMasked"]?.boolean == true }
+        #expect(Set(rows.compactMap { $0["id"]?.number }).count == rows.count)
+        #expect(rows.allSatisfy { $0["userId"]?.number != 1000 })
+        #expect(rows[2]["isMasked"]?.flag == true)
+        let gone = try #require(rows.first { $0["isMasked"]?.flag == true })
+        let recorded = try #require(JSON(try payload("ajax-user-bookmarks/CWHer-PixivCrawler-bookmark.json")))
+        let known = try #require(recorded["body"]?["works"]).children.filter { $0["isMasked"]?.flag == true }
         #expect(Shape.differences(gone, known) == [])
         #expect(gone["title"]?.string == "-----")
         #expect(gone["maskReason"]?.string == "unknown")
-        guard case .number = gone["id"]?.value, case .number = gone["userId"]?.value else {
+        guard case .integer = gone["id"] as JSON, case .integer = gone["userId"] as JSON else {
             Issue.record("the numbers of a deleted work are numbers")
             return
         }
-        let bookmark = try #require(rows.first { $0["isMasked"]?.boolean == false })
-        let id = try #require(bookmark["id"]?.integer)
+        let bookmark = try #require(rows.first { $0["isMasked"]?.flag == false })
+        let id = try #require(bookmark["id"]?.number)
         #expect(try ask("/ajax/illust/\(id)").body?["bookmarkData"]?["id"] != nil)
         #expect(try ask("/ajax/illust/\(id)", user: Landmarks.author).body?["bookmarkData"]?["id"] == nil)
     }
@@ -50,12 +50,12 @@ import Testing
         let path = "/ajax/user/1000/illusts/bookmarks?offset=0&limit=100"
         let tagged = try #require(try ask("\(path)&tag=%E9%A2%A8%E6%99%AF&rest=show").body)
         let works = try #require(tagged["works"]).children
-        #expect(!works.isEmpty && works.count == tagged["total"]?.integer.map { Int($0) })
+        #expect(!works.isEmpty && works.count == tagged["total"]?.number.map { Int($0) })
         #expect(works.allSatisfy { $0["tags"]?.children.contains { $0.string == "風景" } == true })
         let hidden = try #require(try ask("\(path)&tag=&rest=hide").body?["works"]).children
         #expect(!hidden.isEmpty)
         #expect(
-            hidden.allSatisfy { $0["isMasked"]?.boolean == true || $0["bookmarkData"]?["private"]?.boolean == true })
+            hidden.allSatisfy { $0["isMasked"]?.flag == true || $0["bookmarkData"]?["private"]?.flag == true })
         #expect(try ask("\(path)&tag=&rest=hide", user: Landmarks.author).status == 400)
         let seen = try #require(try ask("\(path)&tag=&rest=show", user: Landmarks.author).body?["works"]).children
         #expect(seen.allSatisfy { $0["bookmarkData"]?["id"] == nil })
@@ -73,21 +73,21 @@ import Testing
     }
 
     @Test func followedAuthorsExist() throws {
-        var users: [JSONNode] = []
+        var users: [JSON] = []
         for offset in [0, 24, 48] {
             let body = try #require(try ask("/ajax/user/1000/following?offset=\(offset)&limit=24&rest=show").body)
             users += try #require(body["users"]).children
-            #expect((body["total"]?.integer ?? 0) >= 30)
+            #expect((body["total"]?.number ?? 0) >= 30)
         }
         #expect(users.count >= 30)
-        let ids = users.compactMap { $0["userId"]?.integer }
+        let ids = users.compactMap { $0["userId"]?.number }
         #expect(Set(ids).count == users.count)
         for id in ids {
             let profile = try #require(try ask("/ajax/user/\(id)?full=1").body)
-            #expect(profile["isFollowed"]?.boolean == true)
-            #expect(profile["name"]?.string == users.first { $0["userId"]?.integer == id }?["userName"]?.string)
+            #expect(profile["isFollowed"]?.flag == true)
+            #expect(profile["name"]?.string == users.first { $0["userId"]?.number == id }?["userName"]?.string)
         }
-        #expect(try ask("/ajax/user/1000?full=1").body?["following"]?.integer == Int64(users.count))
+        #expect(try ask("/ajax/user/1000?full=1").body?["following"]?.number == Int64(users.count))
     }
 
     @Test func theFanFollowsThousands() throws {
@@ -97,8 +97,8 @@ import Testing
             authors == Circle(universe, now: noon + 86_400).following(of: Landmarks.fan), "the same at every moment")
         let body = try #require(
             try ask("/ajax/user/1008/following?offset=2088&limit=24&rest=show", user: Landmarks.fan).body)
-        #expect(body["total"]?.integer == 2100)
-        #expect(body["users"]?.children.compactMap { $0["userId"]?.integer } == authors.suffix(12).map(\.rawValue))
+        #expect(body["total"]?.number == 2100)
+        #expect(body["users"]?.children.compactMap { $0["userId"]?.number } == authors.suffix(12).map(\.rawValue))
     }
 
     @Test func theFeedHasTheNewestWorksOfFollowedAuthors() throws {
@@ -109,17 +109,17 @@ import Testing
         for page in 1...3 {
             let body = try #require(try ask("/ajax/follow_latest/illust?p=\(page)&mode=all").body)
             let works = try #require(body["thumbnails"]?["illust"]).children
-            let listed = try #require(body["page"]?["ids"]).children.compactMap(\.integer)
+            let listed = try #require(body["page"]?["ids"]).children.compactMap(\.number)
             #expect(listed.count == 60)
-            #expect(listed == works.compactMap { $0["id"]?.integer })
-            #expect(body["page"]?["isLastPage"]?.boolean == false)
-            #expect(works.allSatisfy { followed.contains(UserID(rawValue: $0["userId"]?.integer ?? 0)) })
+            #expect(listed == works.compactMap { $0["id"]?.number })
+            #expect(body["page"]?["isLastPage"]?.flag == false)
+            #expect(works.allSatisfy { followed.contains(UserID(rawValue: $0["userId"]?.number ?? 0)) })
             dates += works.compactMap { $0["createDate"]?.string }
             ids += listed
         }
         #expect(dates == dates.sorted(by: >))
         #expect(Set(ids).count == ids.count)
         #expect(try ask("/ajax/follow_latest/illust?p=0").status == 400)
-        #expect(try ask("/ajax/follow_latest/illust?p=34").body?["page"]?["isLastPage"]?.boolean == true)
+        #expect(try ask("/ajax/follow_latest/illust?p=34").body?["page"]?["isLastPage"]?.flag == true)
     }
 }

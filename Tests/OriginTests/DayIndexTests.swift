@@ -1,4 +1,5 @@
 import Foundation
+import Rankings
 import Testing
 
 @testable import Origin
@@ -15,7 +16,7 @@ import Testing
         #expect(names == names.sorted())
         #expect((400...500).contains(names.count), "all pages of the ranking, without what is withheld")
         let ranking = await fetch(server, "/ranking.php?format=json&mode=daily&date=20220501&p=1", referer: false)
-        let works = try #require(JSONNode(ranking.body)?["contents"]).children.compactMap { $0["illust_id"]?.integer }
+        let works = try #require(JSON(ranking.body)?["contents"]).children.compactMap { $0["illust_id"]?.number }
         let work = try #require(works.first)
         #expect(names.first == "001-\(work).jpg")
 

@@ -20,8 +20,8 @@ import TestSupport
         return String(url.dropFirst("https://i.pximg.net".count))
     }
 
-    private func body(_ server: OriginServer, _ target: String) async throws -> JSONNode {
-        try #require(JSONNode(await fetch(server, target).body)?["body"])
+    private func body(_ server: OriginServer, _ target: String) async throws -> JSON {
+        try #require(JSON(await fetch(server, target).body)?["body"])
     }
 
     private func size(ofJPEG bytes: [UInt8]) -> PixelSize? {
@@ -43,7 +43,7 @@ import TestSupport
         let meta = try await body(server, "/ajax/illust/\(Landmarks.longAnimation.rawValue)/ugoira_meta")
         let frames = try #require(meta["frames"]).children
         #expect(frames.count == 60)
-        let delays = frames.compactMap { $0["delay"]?.integer }
+        let delays = frames.compactMap { $0["delay"]?.number }
         #expect(delays.allSatisfy { (60...120).contains($0) || $0 == 300 })
         #expect(delays.contains(300) && Set(delays).count > 3)
         for (key, width) in [("src", 600), ("originalSrc", 1280)] {
@@ -177,11 +177,11 @@ import TestSupport
         #expect(tags.contains { $0["romaji"]?.string == "umi" && $0["translation"]?["en"]?.string == "sea" })
         #expect(tags.contains { $0["translation"] == nil })
         let series = try await body(server, "/ajax/illust/\(Landmarks.inSeries.rawValue)")
-        #expect(series["seriesNavData"]?["order"]?.integer == 2)
-        #expect(series["seriesNavData"]?["prev"]?["order"]?.integer == 1)
-        #expect(series["seriesNavData"]?["next"]?["order"]?.integer == 3)
+        #expect(series["seriesNavData"]?["order"]?.number == 2)
+        #expect(series["seriesNavData"]?["prev"]?["order"]?.number == 1)
+        #expect(series["seriesNavData"]?["next"]?["order"]?.number == 3)
         let made = try await body(server, "/ajax/illust/\(Landmarks.madeWithAI.rawValue)")
-        #expect(made["aiType"]?.integer == 2)
+        #expect(made["aiType"]?.number == 2)
         let day = try #require(Day("2024-05-01"))
         let all = universe.entries(mode: 0, day: day, ranks: 1...500).map(\.work)
         #expect(Set(all.map(\.aiType)) == [1, 2])

@@ -4,11 +4,11 @@ import Testing
 @testable import Origin
 
 @Suite struct RankingAnswerTests {
-    private func ask(_ query: String, now: Int64 = noon) throws -> (status: Int, body: JSONNode?) {
+    private func ask(_ query: String, now: Int64 = noon) throws -> (status: Int, body: JSON?) {
         let request = Request(method: "GET", target: "/ranking.php?format=json&\(query)")
         let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: now))
         guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
-        return (answer.status, JSONNode(bytes))
+        return (answer.status, JSON(bytes))
     }
 
     @Test func aRankingAppearsAtNoonInJapan() throws {
@@ -36,10 +36,10 @@ import Testing
             let body = try #require(try ask("date=20220501&p=\(page)").body)
             let contents = try #require(body["contents"]).children
             #expect((45...50).contains(contents.count))
-            ranks += contents.compactMap { $0["rank"]?.integer }
-            #expect(body["next"]?.integer == (page < 10 ? Int64(page + 1) : nil))
-            #expect(body["prev"]?.integer == (page > 1 ? Int64(page - 1) : nil))
-            #expect(body["rank_total"]?.integer == 500)
+            ranks += contents.compactMap { $0["rank"]?.number }
+            #expect(body["next"]?.number == (page < 10 ? Int64(page + 1) : nil))
+            #expect(body["prev"]?.number == (page > 1 ? Int64(page - 1) : nil))
+            #expect(body["rank_total"]?.number == 500)
         }
         #expect(ranks == ranks.sorted())
         #expect(ranks.first == 1)
@@ -68,26 +68,26 @@ import Testing
     }
 
     @Test func maskedSlotsKeepOnlyNumberAndRank() throws {
-        var masked: [JSONNode] = []
+        var masked: [JSON] = []
         for page in 1...10 {
             let entries = try #require(try ask("date=20220501&p=\(page)").body?["contents"]).children
             masked += entries.filter { $0["mask_reason"]?.string == "login_only" }
         }
         let entry = try #require(masked.first)
         #expect(entry["title"]?.string == "")
-        #expect(entry["user_id"]?.integer == 1)
+        #expect(entry["user_id"]?.number == 1)
         #expect(entry["url"]?.string == "https://s.pximg.net/common/images/limit_unviewable_s.png")
         #expect(entry["illust_upload_timestamp"] == nil)
-        guard case .number = try #require(entry["illust_page_count"]).value else {
+        guard case .integer = entry["illust_page_count"] as JSON else {
             Issue.record("the page count of a masked entry is a number")
             return
         }
-        let id = try #require(entry["illust_id"]?.integer)
+        let id = try #require(entry["illust_id"]?.number)
         let request = Request(method: "GET", target: "/ajax/illust/\(id)/pages")
         let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: noon))
         guard case .bytes(let bytes) = answer.body else { return }
-        let urls = try #require(JSONNode(bytes)?["body"]?.children.first?["urls"]).children
+        let urls = try #require(JSON(bytes)?["body"]?.children.first?["urls"]).children
         #expect(urls.count == 4)
-        #expect(urls.allSatisfy { if case .null = $0.value { true } else { false } })
+        #expect(urls.allSatisfy { $0.isNull })
     }
 }

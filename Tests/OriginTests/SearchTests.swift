@@ -9,27 +9,27 @@ import Testing
 
     private func search(
         _ word: String, _ query: String = "", scope: String = "artworks", _ viewer: Viewer = .anonymous
-    ) throws -> JSONNode {
+    ) throws -> JSON {
         let word = word.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         let request = Request(method: "GET", target: "/ajax/search/\(scope)/\(word)?\(query)")
         let answer = try #require(Routes.answer(request, universe: Self.universe, now: noon, viewer: viewer))
         guard case .bytes(let bytes) = answer.body, answer.status == 200 else { throw Missing() }
         let key = ["artworks": "illustManga", "illustrations": "illust", "manga": "manga"][scope] ?? ""
-        return try #require(JSONNode(bytes)?["body"]?[key])
+        return try #require(JSON(bytes)?["body"]?[key])
     }
 
     private struct Missing: Error {}
 
-    private func ids(_ list: JSONNode) -> [Int64] {
-        (list["data"]?.children ?? []).compactMap { $0["id"]?.integer }
+    private func ids(_ list: JSON) -> [Int64] {
+        (list["data"]?.children ?? []).compactMap { $0["id"]?.number }
     }
 
     @Test func pagesLeaveNothingOutAndEndWithTheLast() throws {
         let visitor = Viewer.signedIn(Landmarks.visitor)
-        #expect((try search("風景")["total"]?.integer ?? 0) > 300)
+        #expect((try search("風景")["total"]?.number ?? 0) > 300)
         let first = try search("landscape", "", visitor)
-        let total = try #require(first["total"]?.integer)
-        let last = try #require(first["lastPage"]?.integer)
+        let total = try #require(first["total"]?.number)
+        let last = try #require(first["lastPage"]?.number)
         #expect(total > 300)
         var all: [Int64] = []
         var advertisements = 0
@@ -37,7 +37,7 @@ import Testing
             let list = try search("landscape", "p=\(page)&order=date_d&mode=all&s_mode=s_tag", visitor)
             let slots = try #require(list["data"]).children
             #expect(page == last || slots.count == 60)
-            advertisements += slots.filter { $0["isAdContainer"]?.boolean == true && $0["id"] == nil }.count
+            advertisements += slots.filter { $0["isAdContainer"]?.flag == true && $0["id"] == nil }.count
             all += ids(list)
         }
         #expect(all.count == Int(total))
@@ -49,24 +49,24 @@ import Testing
 
     @Test func anonymousVisitorsSeeTenPagesAndThenTheTenthAgain() throws {
         let last = try search("風景", "p=10")
-        #expect(last["lastPage"]?.integer == 10)
+        #expect(last["lastPage"]?.number == 10)
         #expect(ids(try search("風景", "p=11")) == ids(last))
         #expect(ids(try search("風景", "p=4000")) == ids(last))
         #expect(ids(try search("風景", "p=9")) != ids(last))
-        #expect((try search("風景", "", .signedIn(Landmarks.visitor))["lastPage"]?.integer ?? 0) > 10)
+        #expect((try search("風景", "", .signedIn(Landmarks.visitor))["lastPage"]?.number ?? 0) > 10)
     }
 
     @Test func fewAndNone() throws {
         let rare = try search(Landmarks.rareTag)
-        #expect(rare["total"]?.integer == 3)
+        #expect(rare["total"]?.number == 3)
         #expect(
             ids(rare)
                 == [Landmarks.brokenOriginal, .init(rawValue: 900_600_001), Landmarks.longAnimation].map(\.rawValue))
         for word in ["そんな札はない", " ", "a/b/none", "%%2f"] {
             let none = try search(word)
             #expect(none["data"]?.children.isEmpty == true)
-            #expect(none["total"]?.integer == 0)
-            #expect(none["lastPage"]?.integer == 1)
+            #expect(none["total"]?.number == 0)
+            #expect(none["lastPage"]?.number == 1)
         }
     }
 
@@ -78,8 +78,8 @@ import Testing
             let tags = (entry["tags"]?.children ?? []).compactMap(\.string)
             #expect(tags.contains("風景") && tags.contains("猫"))
         }
-        let total = try #require(both["total"]?.integer)
-        #expect(total < (try search("風景")["total"]?.integer ?? 0))
+        let total = try #require(both["total"]?.number)
+        #expect(total < (try search("風景")["total"]?.number ?? 0))
         let titles = try #require(try search("灯台", "s_mode=s_tc")["data"]).children.filter { $0["id"] != nil }
         #expect(titles.count > 10)
         #expect(titles.allSatisfy { $0["title"]?.string?.contains("灯台") == true })
@@ -87,8 +87,8 @@ import Testing
 
     @Test func kindsAndRestrictions() throws {
         let visitor = Viewer.signedIn(Landmarks.visitor)
-        func values(_ list: JSONNode, _ key: String) -> Set<Int64> {
-            Set((list["data"]?.children ?? []).compactMap { $0[key]?.integer })
+        func values(_ list: JSON, _ key: String) -> Set<Int64> {
+            Set((list["data"]?.children ?? []).compactMap { $0[key]?.number })
         }
         #expect(values(try search("オリジナル", scope: "manga"), "illustType") == [1])
         #expect(values(try search("うごイラ", scope: "illustrations"), "illustType") == [2])

@@ -1,4 +1,5 @@
 import Foundation
+import Rankings
 import Testing
 
 @testable import Origin
@@ -99,15 +100,15 @@ import Testing
         _ = await fetch(server, "/ranking.php?format=json&mode=daily_r18")
         server.stop()
         let lines = try String(contentsOfFile: directory.path + "/log", encoding: .utf8).split(separator: "\n")
-        let entries = try lines.map { try #require(JSONNode(Array($0.utf8))) }
+        let entries = try lines.map { try #require(JSON(Array($0.utf8))) }
         #expect(entries.count == 2)
         #expect(entries[0]["path"]?.string == path)
         #expect(entries[0]["range"]?.string == "bytes=0-9")
-        #expect(entries[0]["status"]?.integer == 206)
-        #expect(entries[0]["bytes"]?.integer == 10)
-        #expect(entries[0]["connection"]?.integer == 1)
-        #expect(entries[1]["connection"]?.integer == 2)
-        #expect(entries[1]["status"]?.integer == 403)
+        #expect(entries[0]["status"]?.number == 206)
+        #expect(entries[0]["bytes"]?.number == 10)
+        #expect(entries[0]["connection"]?.number == 1)
+        #expect(entries[1]["connection"]?.number == 2)
+        #expect(entries[1]["status"]?.number == 403)
         #expect(entries[1]["path"]?.string == "/ranking.php?format=json&mode=daily_r18")
     }
 

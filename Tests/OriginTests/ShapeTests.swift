@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import Origin
@@ -6,25 +7,25 @@ import Testing
 @Suite struct ShapeTests {
     private let universe = Universe(seed: 1)
 
-    private func answer(_ target: String, _ viewer: Viewer = .anonymous) throws -> JSONNode {
+    private func answer(_ target: String, _ viewer: Viewer = .anonymous) throws -> JSON {
         let request = Request(method: "GET", target: target)
         let answer = try #require(Routes.answer(request, universe: universe, now: noon, viewer: viewer))
         guard case .bytes(let bytes) = answer.body else { throw Missing() }
-        return try #require(JSONNode(bytes))
+        return try #require(JSON(bytes))
     }
 
     private struct Missing: Error {}
 
     /// Without what no client reads: advertisements, titles for search engines, and translations, whose keys are tags.
-    private func plainDifferences(_ ours: JSONNode, _ theirs: [JSONNode]) -> [String] {
+    private func plainDifferences(_ ours: JSON, _ theirs: [JSON]) -> [String] {
         Shape.differences(ours, theirs).filter {
             !$0.hasPrefix("$.body.zoneConfig.") && !$0.hasPrefix("$.body.tagTranslation.")
                 && !$0.hasPrefix("$.body.extraData.")
         }
     }
 
-    private func recorded(_ paths: String...) throws -> [JSONNode] {
-        try paths.map { try #require(JSONNode(try payload($0))) }
+    private func recorded(_ paths: String...) throws -> [JSON] {
+        try paths.map { try #require(JSON(try payload($0))) }
     }
 
     @Test func rankings() throws {
@@ -162,24 +163,24 @@ import Testing
 
 /// Compares a value with recorded ones, place by place.
 enum Shape {
-    static func differences(_ ours: JSONNode, _ recorded: [JSONNode], path: String = "$") -> [String] {
+    static func differences(_ ours: JSON, _ recorded: [JSON], path: String = "$") -> [String] {
         let name = typeName(ours)
         guard recorded.contains(where: { typeName($0) == name }) else { return ["\(path): \(name)"] }
-        switch ours.value {
+        switch ours {
         case .array(let elements):
             let known = recorded.flatMap(\.children)
             if known.isEmpty { return [] }
             return unique(elements.flatMap { differences($0, known, path: path + "[]") })
         case .object(let members):
             let known = recorded.filter { typeName($0) == "object" }
-            if members.contains(where: { Int($0.key) != nil }) {
+            if members.contains(where: { Int($0.name) != nil }) {
                 let values = known.flatMap(\.children)
-                return unique(members.flatMap { differences($0.node, values, path: path + ".<id>") })
+                return unique(members.flatMap { differences($0.value, values, path: path + ".<id>") })
             }
             var found = members.flatMap { member -> [String] in
-                let values = known.compactMap { $0[member.key] }
-                let place = "\(path).\(member.key)"
-                return values.isEmpty ? ["\(place) is extra"] : differences(member.node, values, path: place)
+                let values = known.compactMap { $0[member.name] }
+                let place = "\(path).\(member.name)"
+                return values.isEmpty ? ["\(place) is extra"] : differences(member.value, values, path: place)
             }
             for key in known.first.map(keys) ?? [] where known.allSatisfy({ $0[key] != nil }) && ours[key] == nil {
                 found.append("\(path).\(key) is missing")
@@ -190,20 +191,20 @@ enum Shape {
         }
     }
 
-    private static func keys(_ node: JSONNode) -> [String] {
-        if case .object(let members) = node.value { members.map(\.key) } else { [] }
+    private static func keys(_ node: JSON) -> [String] {
+        node.members.map(\.name)
     }
 
     private static func unique(_ texts: [String]) -> [String] {
         Array(Set(texts)).sorted()
     }
 
-    private static func typeName(_ node: JSONNode) -> String {
-        switch node.value {
+    private static func typeName(_ node: JSON) -> String {
+        switch node {
         case .object: "object"
         case .array: "array"
         case .string: "string"
-        case .number: "number"
+        case .integer, .real: "number"
         case .bool: "bool"
         case .null: "null"
         }

@@ -12,7 +12,7 @@ import Testing
     ]
 
     private func text(_ received: Received) -> String? {
-        JSONNode(received.body)?["message"]?.string
+        JSON(received.body)?["message"]?.string
     }
 
     @Test func accountOnlyRoutesNeedASession() async throws {
@@ -24,7 +24,7 @@ import Testing
             #expect(text(without) == "不正なリクエストです。")
             let with = await fetch(server, route, headers: [cookie])
             #expect(with.status == 200)
-            #expect(JSONNode(with.body)?["error"]?.boolean == false)
+            #expect(JSON(with.body)?["error"]?.flag == false)
         }
     }
 
@@ -85,8 +85,8 @@ import Testing
         server.stop()
         let text = try String(contentsOfFile: directory.path + "/log", encoding: .utf8)
         #expect(!text.contains("visitorsecret"))
-        let entries = try text.split(separator: "\n").map { try #require(JSONNode(Array($0.utf8))) }
-        #expect(entries.map { $0["signed_in"]?.boolean } == [true, false])
+        let entries = try text.split(separator: "\n").map { try #require(JSON(Array($0.utf8))) }
+        #expect(entries.map { $0["signed_in"]?.flag } == [true, false])
     }
 
     @Test func aFaultThatAsksAgainKeepsTheSession() async throws {
@@ -100,11 +100,11 @@ import Testing
 
 /// What signed-in users see of rankings, and rankings of one content.
 @Suite struct SignedInRankingTests {
-    private func ask(_ query: String, _ viewer: Viewer) throws -> (status: Int, body: JSONNode?) {
+    private func ask(_ query: String, _ viewer: Viewer) throws -> (status: Int, body: JSON?) {
         let request = Request(method: "GET", target: query)
         let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: noon, viewer: viewer))
         guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
-        return (answer.status, JSONNode(bytes))
+        return (answer.status, JSON(bytes))
     }
 
     private let visitor = Viewer.signedIn(Landmarks.visitor)
@@ -116,18 +116,18 @@ import Testing
         #expect(try ask(query, .rejected).status == 403)
         let first = try #require(try ask(query, visitor).body)
         let total: Int64 = mode.rawValue == "r18g" ? 50 : 100
-        #expect(first["rank_total"]?.integer == total)
-        #expect(first["next"]?.integer == (total > 50 ? 2 : nil))
+        #expect(first["rank_total"]?.number == total)
+        #expect(first["next"]?.number == (total > 50 ? 2 : nil))
         let entries = try #require(first["contents"]).children
         #expect((45...50).contains(entries.count))
         #expect(entries.allSatisfy { $0["tags"]?.children.first?.string?.hasPrefix("R-18") == true })
         #expect(try ask(query + "&p=\(total / 50 + 1)", visitor).status == 404)
-        let id = try #require(entries.first?["illust_id"]?.integer)
+        let id = try #require(entries.first?["illust_id"]?.number)
         let details = try #require(try ask("/ajax/illust/\(id)", visitor).body?["body"])
-        #expect((details["xRestrict"]?.integer ?? 0) > 0)
+        #expect((details["xRestrict"]?.number ?? 0) > 0)
         #expect(details["urls"]?["regular"]?.string != nil)
         let withheld = try #require(try ask("/ajax/illust/\(id)", .anonymous).body?["body"])
-        #expect(withheld["xRestrict"]?.integer == details["xRestrict"]?.integer)
+        #expect(withheld["xRestrict"]?.number == details["xRestrict"]?.number)
         #expect(try #require(withheld["urls"]).children.allSatisfy { $0.string == nil })
     }
 
@@ -137,13 +137,13 @@ import Testing
         let masked = try #require(
             universe.entries(mode: 0, day: day, ranks: 1...500).first { $0.work.isMasked })
         let query = "/ranking.php?date=20220501&p=\((masked.rank - 1) / 50 + 1)"
-        func entry(_ viewer: Viewer) throws -> JSONNode {
+        func entry(_ viewer: Viewer) throws -> JSON {
             let entries = try #require(try ask(query, viewer).body?["contents"]).children
-            return try #require(entries.first { $0["rank"]?.integer == Int64(masked.rank) })
+            return try #require(entries.first { $0["rank"]?.number == Int64(masked.rank) })
         }
         #expect(try entry(.anonymous)["mask_reason"]?.string == "login_only")
         #expect(try entry(visitor)["mask_reason"] == nil)
-        #expect(try entry(visitor)["user_id"]?.integer == masked.work.author.rawValue)
+        #expect(try entry(visitor)["user_id"]?.number == masked.work.author.rawValue)
         let pages = "/ajax/illust/\(masked.work.id.rawValue)/pages"
         let original = try ask(pages, visitor).body?["body"]?.children.first?["urls"]?["original"]?.string
         #expect(original?.hasPrefix("https://i.pximg.net/img-original/") == true)
@@ -172,8 +172,8 @@ import Testing
             let entries = try #require(body["contents"]).children
             let kind = ["illust": "0", "manga": "1", "ugoira": "2"][content.rawValue]
             #expect(entries.allSatisfy { $0["illust_type"]?.string == kind })
-            #expect(entries.compactMap { $0["rank"]?.integer } == (0..<entries.count).map { Int64($0 + 1) })
-            #expect((body["next"]?.integer == 2) == ((body["rank_total"]?.integer ?? 0) > 50))
+            #expect(entries.compactMap { $0["rank"]?.number } == (0..<entries.count).map { Int64($0 + 1) })
+            #expect((body["next"]?.number == 2) == ((body["rank_total"]?.number ?? 0) > 50))
         }
         #expect(try ask("/ranking.php?mode=daily-manga", visitor).status == 404)
         #expect(try ask("/ranking.php?content=novel", visitor).status == 404)

@@ -118,13 +118,6 @@ extension OriginServer {
     }
 }
 
-extension JSONNode {
-    /// True or false; nil for anything else.
-    var boolean: Bool? {
-        if case .bool(let value) = value { value } else { nil }
-    }
-}
-
 extension ServedPath {
     /// The first work of the newest day whose picture has the properties wanted.
     static func newest(

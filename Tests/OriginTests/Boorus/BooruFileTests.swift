@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import Origin
@@ -12,7 +13,7 @@ import Testing
     ]
 
     /// The first posts of each kind, of a day and of one when there was Flash.
-    private func records(_ site: ServedSite) throws -> [JSONNode] {
+    private func records(_ site: ServedSite) throws -> [JSON] {
         let target = site.isDanbooru ? "/posts.json?limit=200&tags=" : "/post.json?limit=1000&tags="
         let days = try ["2024-04-30", "2013-05-05", "2014-08-08"].flatMap { day in
             try Booru.of(site).json("\(target)date:\(day)+order:score").children
@@ -36,7 +37,7 @@ import Testing
             let answer = Booru.of(site).get(try record.path("file_url"))
             #expect(answer.status == 200)
             let bytes = try answer.drawn()
-            #expect(Int64(bytes.count) == record["file_size"]?.integer, "\(kind)")
+            #expect(Int64(bytes.count) == record["file_size"]?.number, "\(kind)")
             #expect(digest(of: bytes) == record["md5"]?.string, "\(kind)")
             #expect(bytes.starts(with: try #require(Self.beginnings[kind])), "\(kind)")
             #expect(answer["Content-Type"] == ServedFormat(rawValue: kind)?.mediaType)
@@ -70,8 +71,8 @@ import Testing
             let answer = Booru.danbooru.get(try variant.path("url"))
             #expect(answer.status == 200)
             guard case .picture(let picture, _) = answer.body else { throw ShapeError() }
-            #expect(Int64(picture.pixels.width) == variant["width"]?.integer)
-            #expect(Int64(picture.pixels.height) == variant["height"]?.integer)
+            #expect(Int64(picture.pixels.width) == variant["width"]?.number)
+            #expect(Int64(picture.pixels.height) == variant["height"]?.number)
             #expect(try answer.drawn().count == picture.bytes)
             #expect(answer["Cache-Control"] == "public, max-age=31536000")
         }
@@ -97,19 +98,19 @@ import Testing
         let records = try Booru.yandere.json("/post.json?tags=date:2024-04-30+order:score&limit=1000").children
         for record in records where record["file_url"] != nil && ["jpg", "png"].contains(record["file_ext"]?.string) {
             let isPNG = record["file_ext"]?.string == "png"
-            #expect((record["jpeg_file_size"]?.integer ?? 0 > 0) == isPNG)
+            #expect((record["jpeg_file_size"]?.number ?? 0 > 0) == isPNG)
             for kind in ["sample", "jpeg"] {
-                let size = try #require(record["\(kind)_file_size"]?.integer)
+                let size = try #require(record["\(kind)_file_size"]?.number)
                 samples[size > 0, default: 0] += 1
                 guard size > 0 else {
                     #expect(record["\(kind)_url"]?.string == record["file_url"]?.string)
-                    #expect(record["\(kind)_width"]?.integer == record["width"]?.integer)
+                    #expect(record["\(kind)_width"]?.number == record["width"]?.number)
                     continue
                 }
                 let answer = Booru.yandere.get(try record.path("\(kind)_url"))
                 guard case .picture(let picture, _) = answer.body else { throw ShapeError() }
                 #expect(Int64(picture.bytes) == size)
-                #expect(Int64(picture.pixels.width) == record["\(kind)_width"]?.integer)
+                #expect(Int64(picture.pixels.width) == record["\(kind)_width"]?.number)
                 if (samples[true] ?? 0) < 5 { #expect(Int64(try answer.drawn().count) == size) }
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Rankings
 import Testing
 
 @testable import Origin
@@ -12,7 +13,7 @@ import Testing
         defer { server.stop() }
         let id = PostLandmark.breakable.id(.danbooru)
         let answer = await fetch(server, "/posts/\(id).json", headers: named, referer: false)
-        let record = try #require(JSONNode(answer.body))
+        let record = try #require(JSON(answer.body))
         let path = try record.path("file_url")
         let good = await fetch(server, path, headers: named, referer: false)
         #expect(good.status == 200 && digest(of: good.body) == record["md5"]?.string)
@@ -47,15 +48,15 @@ import Testing
         for record in records.prefix(4) {
             let path = try record.path("file_url")
             let bytes = try booru.get(path).drawn()
-            #expect(digest(of: bytes) == record["md5"]?.string && Int64(bytes.count) == record["file_size"]?.integer)
+            #expect(digest(of: bytes) == record["md5"]?.string && Int64(bytes.count) == record["file_size"]?.number)
             #expect(path.contains(record["md5"]?.string ?? "?"))
             if let asset = record["media_asset"] {
                 #expect(asset["md5"]?.string == record["md5"]?.string)
-                #expect(asset["file_size"]?.integer == record["file_size"]?.integer)
+                #expect(asset["file_size"]?.number == record["file_size"]?.number)
             }
-            let size = record["sample_file_size"]?.integer ?? 0
+            let size = record["sample_file_size"]?.number ?? 0
             if size > 0 { #expect(try Int64(booru.get(record.path("sample_url")).drawn().count) == size) }
-            let id = try #require(record["id"]?.integer)
+            let id = try #require(record["id"]?.number)
             #expect(try booru.ids("\(target)&tags=id:\(id)") == [id])
         }
         #expect(booru.get("/nothing.json").status == 404)

@@ -1,10 +1,11 @@
+import Rankings
 import Testing
 
 @testable import Origin
 
 /// The records have the shape of the recorded ones: the same keys in the same order, the same JSON types.
 @Suite(.timeLimit(.minutes(2))) struct BooruShapeTests {
-    private func danbooruRecords() throws -> [JSONNode] {
+    private func danbooruRecords() throws -> [JSON] {
         try ["posts-2026-09", "posts-gif-2023"].flatMap { try recordedAnswer("danbooru/\($0).json").children }
     }
 
@@ -14,7 +15,7 @@ import Testing
         let visible = ours.filter { $0["md5"] != nil }
         #expect(ours.count == 200 && visible.count > 190 && visible.count < 200)
         for record in visible {
-            #expect(Shape.differences(record, theirs) == [], "\(record["id"]?.integer ?? 0)")
+            #expect(Shape.differences(record, theirs) == [], "\(record["id"]?.number ?? 0)")
             #expect(record.keys == theirs[0].keys && record.keys.count == 46)
             #expect(record["media_asset"]?.keys == theirs[0]["media_asset"]?.keys)
         }
@@ -27,7 +28,7 @@ import Testing
         #expect(record.keys == theirs[0].keys.filter { !hidden.contains($0) } && record.keys.count == 42)
         let inner = try #require(record["media_asset"])
         #expect(inner["md5"] == nil && inner["variants"] == nil && inner["id"] != nil)
-        #expect(record["is_banned"]?.boolean == (mark == .banned))
+        #expect(record["is_banned"]?.flag == (mark == .banned))
         let text = String(decoding: record.bytes, as: UTF8.self)
         #expect(!text.contains("cdn.donmai.us"))
     }
@@ -71,7 +72,7 @@ import Testing
             #expect(record.keys == theirs[0].keys && record.keys.count == 44)
         }
         let flagged = try #require(ours.first { $0["status"]?.string == "flagged" })
-        #expect(flagged["flag_detail"]?["post_id"]?.integer == PostLandmark.flagged.id(site))
+        #expect(flagged["flag_detail"]?["post_id"]?.number == PostLandmark.flagged.id(site))
     }
 
     @Test func moebooruPostsOfBefore() throws {
@@ -109,10 +110,10 @@ import Testing
     }
 }
 
-extension JSONNode {
+extension JSON {
     /// Every text in it, for searching.
     fileprivate var bytes: [UInt8] {
-        switch value {
+        switch self {
         case .string(let text): Array(text.utf8) + [0]
         default: children.flatMap(\.bytes)
         }

@@ -1,5 +1,6 @@
 import CNettle
 import Foundation
+import Rankings
 import Testing
 
 @testable import Origin
@@ -54,21 +55,21 @@ struct Booru {
                 ifNoneMatch: ifNoneMatch), ServedMoment(now: now, laterBy: 0))
     }
 
-    func json(_ target: String, host: String? = nil) throws -> JSONNode {
+    func json(_ target: String, host: String? = nil) throws -> JSON {
         let answer = get(target, host: host)
         #expect(answer.status == 200, "\(target)")
         return try answer.json()
     }
 
     func ids(_ target: String, host: String? = nil) throws -> [Int64] {
-        try json(target, host: host).children.map { try #require($0["id"]?.integer) }
+        try json(target, host: host).children.map { try #require($0["id"]?.number) }
     }
 }
 
 extension Response {
-    func json() throws -> JSONNode {
+    func json() throws -> JSON {
         guard case .bytes(let bytes) = body else { throw CocoaError(.coderInvalidValue) }
-        return try #require(JSONNode(bytes))
+        return try #require(JSON(bytes))
     }
 
     /// All bytes of the body, drawn if need be.
@@ -84,9 +85,9 @@ extension Response {
     }
 }
 
-extension JSONNode {
+extension JSON {
     var keys: [String] {
-        if case .object(let members) = value { members.map(\.key) } else { [] }
+        members.map(\.name)
     }
 
     /// The path of an address, whatever its host.
@@ -97,9 +98,9 @@ extension JSONNode {
 }
 
 /// A recorded answer of a booru.
-func recordedAnswer(_ path: String) throws -> JSONNode {
+func recordedAnswer(_ path: String) throws -> JSON {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Payloads/\(path)")
-    return try #require(JSONNode(Array(try Data(contentsOf: folder))))
+    return try #require(JSON(Array(try Data(contentsOf: folder))))
 }
 
 /// The digest of bytes taken all at once.

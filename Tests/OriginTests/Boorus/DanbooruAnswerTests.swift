@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import Origin
@@ -15,7 +16,7 @@ import Testing
         #expect(pages[3].children.isEmpty, "past the end there is an empty list")
         let records = pages.flatMap(\.children)
         let keys = try records.map { record in
-            (try #require(record["score"]?.integer), try #require(record["id"]?.integer))
+            (try #require(record["score"]?.number), try #require(record["id"]?.number))
         }
         #expect(Set(keys.map(\.1)).count == keys.count && keys.count > 200)
         #expect(keys.map(\.1) == keys.sorted { $0 > $1 }.map(\.1), "by points, then by number, both falling")
@@ -69,7 +70,7 @@ import Testing
 
     @Test func aPostThatIsNotForEverybodyHasNoFileOnSafebooru() throws {
         let id = try #require(
-            try all.json("/posts.json?tags=\(day)+rating:s&limit=9").children.first { $0["md5"] != nil }?["id"]?.integer
+            try all.json("/posts.json?tags=\(day)+rating:s&limit=9").children.first { $0["md5"] != nil }?["id"]?.number
         )
         #expect(try Booru.danbooru.json("/posts/\(id).json")["md5"] == nil)
         #expect(try all.json("/posts/\(id).json")["md5"] != nil)
@@ -82,7 +83,7 @@ import Testing
         #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first)..\(first + 2)") == [first + 2, first + 1, first])
         let digest = try #require(try Booru.danbooru.json("/posts/\(first).json")["md5"]?.string)
         #expect(try Booru.danbooru.ids("/posts.json?tags=md5:\(digest)") == [first])
-        #expect(try Booru.danbooru.json("/posts.json?md5=\(digest)")["id"]?.integer == first)
+        #expect(try Booru.danbooru.json("/posts.json?md5=\(digest)")["id"]?.number == first)
         #expect(try Booru.danbooru.ids("/posts.json?tags=parent:\(first)") == [first])
         #expect(Booru.danbooru.get("/posts/\(first - 1).json").status == 404)
         #expect(try Booru.danbooru.get("/posts/5x.json").json()["error"]?.string == "ActiveRecord::RecordNotFound")
@@ -122,10 +123,10 @@ import Testing
 
     /// `or` is weaker than a blank: a rating behind it is that of its last word, unless there are parentheses.
     @Test func alternatives() throws {
-        func posts(_ tags: String) throws -> [JSONNode] {
+        func posts(_ tags: String) throws -> [JSON] {
             try all.json("/posts.json?tags=\(tags)&limit=200").children
         }
-        func ids(_ tags: String) throws -> Set<Int64> { Set(try posts(tags).map { try #require($0["id"]?.integer) }) }
+        func ids(_ tags: String) throws -> Set<Int64> { Set(try posts(tags).map { try #require($0["id"]?.number) }) }
         let cats = try ids("cat+rating:g,s+\(day)")
         let skies = try ids("sky+rating:g,s+\(day)")
         #expect(!cats.isEmpty && !skies.isEmpty && cats != skies)
@@ -165,7 +166,7 @@ import Testing
     }
 
     @Test func counts() throws {
-        let count = try Booru.danbooru.json("/counts/posts.json?tags=\(day)")["counts"]?["posts"]?.integer
+        let count = try Booru.danbooru.json("/counts/posts.json?tags=\(day)")["counts"]?["posts"]?.number
         let pages = try (1...3).flatMap { try Booru.danbooru.ids("/posts.json?tags=\(day)&limit=200&page=\($0)") }
         #expect(count == Int64(pages.count))
     }

@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import Origin
@@ -15,10 +16,10 @@ import Testing
         #expect(try booru.ids("/post.json?tags=\(day)&page=99").isEmpty)
         #expect(try booru.ids("/post.json?tags=\(day)&page=\(Int.max)").isEmpty)
         let records = try booru.json("/post.json?tags=\(day)+order:score&limit=1000").children
-        let scores = try records.map { try #require($0["score"]?.integer) }
+        let scores = try records.map { try #require($0["score"]?.number) }
         #expect(scores == scores.sorted(by: >))
         let begin = PostLandmark.day.beginsInUTC
-        #expect(records.allSatisfy { (begin..<begin + 86_400).contains($0["created_at"]?.integer ?? 0) })
+        #expect(records.allSatisfy { (begin..<begin + 86_400).contains($0["created_at"]?.number ?? 0) })
     }
 
     private func ratings(_ tags: String) throws -> Set<String> {
@@ -58,7 +59,7 @@ import Testing
         let target = "/post/popular_by_day.json?year=2024&month=4&day=30"
         let first = try booru.json(target).children
         #expect(first.count == 40)
-        func points(_ records: [JSONNode]) -> [Int64] { records.compactMap { $0["score"]?.integer } }
+        func points(_ records: [JSON]) -> [Int64] { records.compactMap { $0["score"]?.number } }
         #expect(points(first) == points(first).sorted(by: >))
         let second = try booru.json(target + "&page=2&limit=5&tags=sky").children
         #expect(points(second) == points(first), "page, limit and tags are not looked at")
@@ -68,9 +69,9 @@ import Testing
         let month = try booru.json("/post/popular_by_month.json?year=2024&month=4").children
         #expect(month.count == 40)
         let week = try booru.json("/post/popular_by_week.json?year=2024&month=4&day=24").children
-        #expect(week.allSatisfy { (1_713_744_000..<1_714_348_800).contains($0["created_at"]?.integer ?? 0) })
+        #expect(week.allSatisfy { (1_713_744_000..<1_714_348_800).contains($0["created_at"]?.number ?? 0) })
         let recent = try booru.json("/post/popular_recent.json?period=1mo").children
-        #expect(recent.allSatisfy { (noon - 86_400...noon).contains($0["created_at"]?.integer ?? 0) })
+        #expect(recent.allSatisfy { (noon - 86_400...noon).contains($0["created_at"]?.number ?? 0) })
         #expect(try booru.json("/post/popular_by_day.json?year=2030&month=1&day=1").children.isEmpty)
         let impossible = booru.get("/post/popular_by_day.json?year=2024&month=2&day=30")
         #expect(try impossible.status == 400 && impossible.drawn().isEmpty)

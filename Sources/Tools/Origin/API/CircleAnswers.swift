@@ -25,7 +25,7 @@ struct CircleAnswers: Sendable {
             all = all.filter { !$0.isGone && universe.work($0.work, now: match.now)?.tags.contains(tag) == true }
         }
         let isOwn = match.viewer.user == user
-        let works = all.dropFirst(offset).prefix(limit).compactMap { bookmark -> JSONValue? in
+        let works = all.dropFirst(offset).prefix(limit).compactMap { bookmark -> JSONText? in
             let data = isOwn ? Circle.data(bookmark, hidden: hidden) : .null
             if bookmark.isGone { return Self.gone(bookmark, data) }
             guard let work = universe.work(bookmark.work, now: match.now) else { return nil }
@@ -33,9 +33,9 @@ struct CircleAnswers: Sendable {
         }
         return .envelope(
             .object([
-                ("works", .array(works)), ("total", .int(all.count)), ("zoneConfig", PageFurniture.zones),
+                ("works", .list(works)), ("total", .int(all.count)), ("zoneConfig", PageFurniture.zones),
                 ("extraData", furniture(title: "\(universe.name(of: user))のブックマーク")),
-                ("bookmarkTags", .array([])),
+                ("bookmarkTags", .list([])),
             ]))
     }
 
@@ -45,22 +45,20 @@ struct CircleAnswers: Sendable {
         guard let (offset, limit, hidden) = part() else { return Routes.badRequest }
         let all = circle.following(of: user, hidden: hidden)
         let own = match.viewer.user.map { Set(circle.following(of: $0)) } ?? []
-        let users = all.dropFirst(offset).prefix(limit).map { author -> JSONValue in
+        let users = all.dropFirst(offset).prefix(limit).map { author -> JSONText in
             let works = universe.works(of: author, now: match.now, for: match.viewer) ?? []
             let newest = works.prefix(Self.worksOfAuthor).compactMap { universe.work($0, now: match.now) }
-            return .object([
-                ("userId", .string("\(author.rawValue)")), ("userName", .string(universe.name(of: author))),
-                ("profileImageUrl", .string(universe.portrait(of: author, side: 170))),
-                ("userComment", .string("\(universe.name(of: author))です。")),
-                ("following", .bool(own.contains(author))), ("followed", false), ("isBlocking", false),
-                ("isMypixiv", false),
-                ("illusts", .array(newest.map { BriefWork.json($0, universe, for: match.viewer) })),
-                ("novels", .array([])), ("acceptRequest", false),
-            ])
+            return AnswerShape.filled(
+                "followed",
+                [
+                    "id": .text("\(author.rawValue)"), "name": .text(universe.name(of: author)),
+                    "image": .text(universe.portrait(of: author, side: 170)), "following": .flag(own.contains(author)),
+                    "works": .list(newest.map { BriefWork.json($0, universe, for: match.viewer) }),
+                ])
         }
         return .envelope(
             .object([
-                ("users", .array(users)), ("total", .int(all.count)), ("followUserTags", .array([])),
+                ("users", .list(users)), ("total", .int(all.count)), ("followUserTags", .list([])),
                 ("zoneConfig", PageFurniture.zones),
                 ("extraData", furniture(title: "\(universe.name(of: user))のフォローユーザー")),
             ]))
@@ -77,34 +75,22 @@ struct CircleAnswers: Sendable {
             .flatMap { newest(of: $0, onlyR18: mode == "r18") }
             .sorted { ($0.uploaded.seconds, $0.id) > ($1.uploaded.seconds, $1.id) }
         let shown = works.dropFirst((page - 1) * Self.feedPage).prefix(Self.feedPage)
-        let bodies = shown.map { work -> JSONValue in
+        let bodies = shown.map { work -> JSONText in
             let custom = BriefWork.isCustom(work)
-            let urls = [("250x250", "250x250_80_a2"), ("360x360", "360x360_70"), ("540x540", "540x540_70")].map {
-                ($0.0, JSONValue.string(ServedPath(work, page: 0, kind: .square(size: $0.1, custom: custom)).url))
+            let urls: Members = [("250x250", "250x250_80_a2"), ("360x360", "360x360_70"), ("540x540", "540x540_70")].map
+            {
+                ($0.0, .text(ServedPath(work, page: 0, kind: .square(size: $0.1, custom: custom)).url))
             }
             return .object(BriefWork.fields(work, universe, for: match.viewer) + [("urls", .object(urls))])
         }
         let isLast = page * Self.feedPage >= works.count || page == Self.feedPages
         return .envelope(
-            .object([
-                (
-                    "page",
-                    .object([
-                        ("ids", .array(shown.map { .number($0.id.rawValue) })), ("isLastPage", .bool(isLast)),
-                        ("tags", .array([])),
-                    ])
-                ),
-                ("tagTranslation", .array([])),
-                (
-                    "thumbnails",
-                    .object([
-                        ("illust", .array(bodies)), ("novel", .array([])), ("novelSeries", .array([])),
-                        ("novelDraft", .array([])),
-                    ])
-                ),
-                ("illustSeries", .array([])), ("requests", .array([])), ("users", .array([])),
-                ("zoneConfig", PageFurniture.zones),
-            ]))
+            AnswerShape.filled(
+                "feed",
+                [
+                    "ids": .list(shown.map { .integer($0.id.rawValue) }), "isLast": .flag(isLast),
+                    "works": .list(bodies), "zones": PageFurniture.zones,
+                ]))
     }
 
     // MARK: -
@@ -140,22 +126,11 @@ struct CircleAnswers: Sendable {
     }
 
     /// A bookmarked work that has been deleted: its number is a number then, not a string (payloads/ajax-user-bookmarks).
-    private static func gone(_ bookmark: Circle.Bookmark, _ data: JSONValue) -> JSONValue {
-        let hidden: JSONValue = "-----"
-        let never: JSONValue = "1970-01-01T00:00:00+09:00"
-        return .object([
-            ("id", .number(bookmark.work.rawValue)), ("title", hidden), ("illustType", 0), ("xRestrict", 0),
-            ("restrict", 0), ("sl", 0), ("url", "https://s.pximg.net/common/images/limit_unknown_360.png"),
-            ("description", hidden), ("tags", .array([])), ("userId", 0), ("userName", hidden), ("width", 100),
-            ("height", 100), ("pageCount", 1), ("isBookmarkable", false), ("bookmarkData", data),
-            ("alt", "----- - -----のイラスト"),
-            ("titleCaptionTranslation", .object([("workTitle", .null), ("workCaption", .null)])),
-            ("createDate", never), ("updateDate", never), ("isUnlisted", false), ("isMasked", true),
-            ("maskReason", "unknown"),
-        ])
+    private static func gone(_ bookmark: Circle.Bookmark, _ data: JSONText) -> JSONText {
+        AnswerShape.filled("gone", ["id": .integer(bookmark.work.rawValue), "bookmark": data])
     }
 
-    private func furniture(title: String) -> JSONValue {
+    private func furniture(title: String) -> JSONText {
         PageFurniture.meta(title: title, description: "pixiv", page: "users/\(user.rawValue)")
     }
 }

@@ -52,7 +52,7 @@ final class PixivOrigin: OriginRoutes {
         guard path == "/expire-sessions" || path == "/renew-sessions" else { return nil }
         let expire = path == "/expire-sessions"
         sessions.setExpired(expire)
-        return .json(.object([("expired", .bool(expire))]))
+        return .json(.object([("expired", .flag(expire))]))
     }
 
     /// Whose session a request shows.

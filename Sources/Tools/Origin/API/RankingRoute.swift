@@ -46,15 +46,15 @@ struct RankingRoute: Sendable {
         let first = mode.firstDay
         return .json(
             .object([
-                ("contents", .array(entries.map(entry))),
-                ("mode", .string(name)),
-                ("content", .string(content)),
+                ("contents", .list(entries.map(entry))),
+                ("mode", .text(name)),
+                ("content", .text(content)),
                 ("page", .int(page)),
                 ("prev", page > 1 ? .int(page - 1) : false),
                 ("next", page * Self.perPage < total ? .int(page + 1) : false),
-                ("date", .string(day.compact)),
-                ("prev_date", day > first ? .string(day.advanced(by: -1).compact) : false),
-                ("next_date", day < newest ? .string(day.advanced(by: 1).compact) : false),
+                ("date", .text(day.compact)),
+                ("prev_date", day > first ? .text(day.advanced(by: -1).compact) : false),
+                ("next_date", day < newest ? .text(day.advanced(by: 1).compact) : false),
                 ("rank_total", .int(total)),
             ]))
     }
@@ -87,92 +87,75 @@ struct RankingRoute: Sendable {
         return (Array(all[first.partialValue...].prefix(Self.perPage)), all.count)
     }
 
-    private func entry(_ entry: Universe.Entry) -> JSONValue {
+    private func entry(_ entry: Universe.Entry) -> JSONText {
         if entry.work.isWithheld(from: viewer) { return Self.masked(entry) }
         var fields = plain(entry)
         if viewer.isSignedIn {
-            fields += [("is_bookmarked", .bool(bookmarked.contains(entry.work.id))), ("bookmarkable", true)]
+            fields += [("is_bookmarked", .flag(bookmarked.contains(entry.work.id))), ("bookmarkable", true)]
         }
         return .object(fields)
     }
 
-    private func plain(_ entry: Universe.Entry) -> [(String, JSONValue)] {
+    private func plain(_ entry: Universe.Entry) -> Members {
         let work = entry.work
         return [
-            ("title", .string(work.title)),
-            ("date", .string(work.displayed.display)),
-            ("tags", .array(work.tags.map(JSONValue.string))),
-            ("url", .string(ServedPath(work, page: 0, kind: .preview(size: "480x960")).url)),
-            ("illust_type", .string("\(work.kind.rawValue)")),
+            ("title", .text(work.title)),
+            ("date", .text(work.displayed.display)),
+            ("tags", .list(work.tags.map(JSONText.text))),
+            ("url", .text(ServedPath(work, page: 0, kind: .preview(size: "480x960")).url)),
+            ("illust_type", .text("\(work.kind.rawValue)")),
             ("illust_book_style", work.kind == .manga ? "1" : "0"),
-            ("illust_page_count", .string("\(work.pages.count)")),
-            ("user_name", .string(work.authorName)),
-            ("profile_img", .string(universe.portrait(of: work.author, side: 50))),
+            ("illust_page_count", .text("\(work.pages.count)")),
+            ("user_name", .text(work.authorName)),
+            ("profile_img", .text(universe.portrait(of: work.author, side: 50))),
             ("illust_content_type", Self.contentType(work)),
             ("illust_series", Self.series(work)),
-            ("illust_id", .number(work.id.rawValue)),
+            ("illust_id", .integer(work.id.rawValue)),
             ("width", .int(work.pages[0].width)),
             ("height", .int(work.pages[0].height)),
-            ("user_id", .number(work.author.rawValue)),
+            ("user_id", .integer(work.author.rawValue)),
             ("rank", .int(entry.rank)),
             ("yes_rank", .int(entry.previousRank)),
             ("rating_count", .int(work.ratings)),
             ("view_count", .int(work.views)),
-            ("illust_upload_timestamp", .number(work.uploaded.seconds)),
+            ("illust_upload_timestamp", .integer(work.uploaded.seconds)),
             ("attr", work.isOriginal ? "original" : ""),
         ]
     }
 
     /// A slot that anonymous visitors do not see: the author limits the work to people who are signed in.
-    private static func masked(_ entry: Universe.Entry) -> JSONValue {
-        .object([
-            ("title", ""),
-            ("tags", .array([])),
-            ("url", "https://s.pximg.net/common/images/limit_unviewable_s.png"),
-            ("illust_type", .string("\(entry.work.kind.rawValue)")),
-            ("illust_book_style", "0"),
-            ("illust_page_count", 1),
-            ("user_name", ""),
-            ("profile_img", ""),
-            ("illust_content_type", .array([])),
-            ("illust_series", false),
-            ("illust_id", .number(entry.work.id.rawValue)),
-            ("width", 100),
-            ("height", 100),
-            ("user_id", 1),
-            ("rank", .int(entry.rank)),
-            ("yes_rank", .int(entry.previousRank)),
-            ("rating_count", .int(entry.work.ratings)),
-            ("view_count", .int(entry.work.views)),
-            ("attr", ""),
-            ("is_masked", false),
-            ("mask_reason", "login_only"),
-        ])
+    private static func masked(_ entry: Universe.Entry) -> JSONText {
+        AnswerShape.filled(
+            "masked",
+            [
+                "kind": .text("\(entry.work.kind.rawValue)"), "id": .integer(entry.work.id.rawValue),
+                "rank": .int(entry.rank), "before": .int(entry.previousRank), "ratings": .int(entry.work.ratings),
+                "views": .int(entry.work.views),
+            ])
     }
 
-    private static func contentType(_ work: WorkRecord) -> JSONValue {
-        let flags = [
-            "lo", "violent", "homosexual", "drug", "thoughts", "antisocial", "religion", "original",
-            "furry", "bl", "yuri",
-        ]
-        return .object(
-            [("sexual", work.xRestrict > 0 ? 2 : 0), ("grotesque", .bool(work.xRestrict > 1))]
-                + flags.map { ($0, .bool($0 == "original" && work.isOriginal)) })
+    private static func contentType(_ work: WorkRecord) -> JSONText {
+        AnswerShape.filled(
+            "content",
+            [
+                "sexual": work.xRestrict > 0 ? 2 : 0, "grotesque": .flag(work.xRestrict > 1),
+                "original": .flag(work.isOriginal),
+            ])
     }
 
-    private static func series(_ work: WorkRecord) -> JSONValue {
+    private static func series(_ work: WorkRecord) -> JSONText {
         guard let series = work.series else { return false }
         let (hour, minute, second) = series.started.clock
         return .object([
-            ("illust_series_id", .string("\(series.id)")),
-            ("illust_series_user_id", .string("\(work.author.rawValue)")),
-            ("illust_series_title", .string(series.title)),
+            ("illust_series_id", .text("\(series.id)")),
+            ("illust_series_user_id", .text("\(work.author.rawValue)")),
+            ("illust_series_title", .text(series.title)),
             ("illust_series_caption", ""),
-            ("illust_series_content_count", .string("\(series.count)")),
-            ("illust_series_create_datetime", .string("\(series.started.day) \(hour):\(minute):\(second)")),
-            ("illust_series_content_illust_id", .string("\(work.id.rawValue)")),
-            ("illust_series_content_order", .string("\(series.order)")),
-            ("page_url", .string("/user/\(work.author.rawValue)/series/\(series.id)")),
+            ("illust_series_content_count", .text("\(series.count)")),
+            ("illust_series_create_datetime", .text("\(series.started.day) \(hour):\(minute):\(second)")),
+            ("illust_series_content_illust_id", .text("\(work.id.rawValue)")),
+            ("illust_series_content_order", .text("\(series.order)")),
+            ("page_url", .text("/user/\(work.author.rawValue)/series/\(series.id)")),
         ])
     }
 }

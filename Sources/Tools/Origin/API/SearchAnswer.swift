@@ -107,26 +107,26 @@ struct SearchAnswer: Sendable {
         }
     }
 
-    private func body(_ data: [JSONValue], total: Int, last: Int, shown: [WorkRecord]) -> JSONValue {
-        let ranges = [nil, 10000, 5000, 1000, 500, 300, 100, 50].map { (least: Int?) -> JSONValue in
-            .object([("min", least.map(JSONValue.int) ?? .null), ("max", .null)])
+    private func body(_ data: [JSONText], total: Int, last: Int, shown: [WorkRecord]) -> JSONText {
+        let ranges = [nil, 10000, 5000, 1000, 500, 300, 100, 50].map { (least: Int?) -> JSONText in
+            .object([("min", least.map(JSONText.int) ?? .null), ("max", .null)])
         }
         var tags: [String] = []
         for tag in shown.flatMap(\.tags) where !tags.contains(tag) { tags.append(tag) }
-        let translations = tags.compactMap { tag in
-            TagNames.known[tag]?.english.map { (tag, JSONValue.object([("en", .string($0))])) }
+        let translations: Members = tags.compactMap { tag in
+            TagNames.known[tag]?.english.map { (tag, JSONText.object([("en", .text($0))])) }
         }
         return .object([
             (
                 scope.rawValue,
                 .object([
-                    ("data", .array(data)), ("total", .int(total)), ("lastPage", .int(last)),
-                    ("bookmarkRanges", .array(ranges)),
+                    ("data", .list(data)), ("total", .int(total)), ("lastPage", .int(last)),
+                    ("bookmarkRanges", .list(ranges)),
                 ])
             ),
-            ("popular", .object([("recent", .array([])), ("permanent", .array([]))])),
-            ("relatedTags", .array(tags.prefix(16).map(JSONValue.string))),
-            ("tagTranslation", .map(translations)), ("zoneConfig", PageFurniture.zones),
+            ("popular", .object([("recent", .list([])), ("permanent", .list([]))])),
+            ("relatedTags", .list(tags.prefix(16).map(JSONText.text))),
+            ("tagTranslation", .mapping(translations)), ("zoneConfig", PageFurniture.zones),
             (
                 "extraData",
                 PageFurniture.meta(title: "#\(match.word) - pixiv", description: "pixiv", page: "tags/\(match.word)")

@@ -24,16 +24,14 @@ struct UserAnswers: Sendable {
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
         let isFollowed = viewer.user.map { Circle(universe, now: now).following(of: $0).contains(user) } ?? false
         let isFull = request.value("full") == "1"
-        var fields: [(String, JSONValue)] = [
-            ("userId", .string("\(user.rawValue)")),
-            ("name", .string(universe.name(of: user))),
-            ("image", .string(universe.portrait(of: user, side: 50))),
-            ("imageBig", .string(universe.portrait(of: user, side: 170))),
-            ("premium", .bool(user.rawValue % 5 == 0)),
-            ("isFollowed", .bool(isFollowed)), ("isMypixiv", false), ("isBlocking", false), ("background", .null),
-            ("sketchLiveId", .null), ("partial", isFull ? 1 : 0), ("acceptRequest", false),
-            ("sketchLives", .array([])),
-        ]
+        var fields = AnswerShape.members(
+            "profile",
+            [
+                "id": .text("\(user.rawValue)"), "name": .text(universe.name(of: user)),
+                "image": .text(universe.portrait(of: user, side: 50)),
+                "imageBig": .text(universe.portrait(of: user, side: 170)),
+                "premium": .flag(user.rawValue % 5 == 0), "isFollowed": .flag(isFollowed), "partial": isFull ? 1 : 0,
+            ])
         if isFull { fields += details(user) }
         return .envelope(.object(fields))
     }
@@ -41,36 +39,17 @@ struct UserAnswers: Sendable {
     /// `/ajax/user/<id>/profile/all`: the numbers of all works, split by kind.
     func all(_ user: UserID) -> Response {
         guard let works = universe.works(of: user, now: now, for: viewer) else { return Self.gone }
-        var illusts: [(String, JSONValue)] = []
-        var manga: [(String, JSONValue)] = []
+        var illusts: Members = []
+        var manga: Members = []
         for id in works {
             guard let slot = Slot(id) else { continue }
-            let pair = ("\(id.rawValue)", JSONValue.null)
+            let pair: Members.Element = ("\(id.rawValue)", .null)
             if universe.record(slot).kind == .manga { manga.append(pair) } else { illusts.append(pair) }
         }
         let bookmarks = Circle(universe, now: now).bookmarks(of: user, hidden: false).count
-        let counts: JSONValue = .object([("illust", .int(bookmarks)), ("novel", 0)])
         return .envelope(
-            .object([
-                ("illusts", .map(illusts)),
-                ("manga", .map(manga)),
-                ("novels", .array([])),
-                ("mangaSeries", .array([])),
-                ("novelSeries", .array([])),
-                ("pickup", .array([])),
-                ("bookmarkCount", .object([("public", counts), ("private", .object([("illust", 0), ("novel", 0)]))])),
-                (
-                    "externalSiteWorksStatus",
-                    .object([("booth", false), ("sketch", false), ("vroidHub", false)])
-                ),
-                (
-                    "request",
-                    .object([
-                        ("showRequestTab", false), ("showRequestSentTab", false),
-                        ("postWorks", .object([("artworks", .array([])), ("novels", .array([]))])),
-                    ])
-                ),
-            ]))
+            AnswerShape.filled(
+                "all", ["illusts": .mapping(illusts), "manga": .mapping(manga), "bookmarks": .int(bookmarks)]))
     }
 
     /// `/ajax/user/<id>/profile/illusts?ids[]=…`: short records of up to a hundred works.
@@ -80,7 +59,7 @@ struct UserAnswers: Sendable {
             return Routes.badRequest
         }
         guard universe.works(of: user, now: now) != nil else { return Self.gone }
-        var works: [(String, JSONValue)] = []
+        var works: Members = []
         for id in ids {
             guard let number = Int64(id), let work = universe.work(WorkID(rawValue: number), now: now),
                 work.author == user
@@ -89,7 +68,7 @@ struct UserAnswers: Sendable {
         }
         return .envelope(
             .object([
-                ("works", .map(works)),
+                ("works", .mapping(works)),
                 ("zoneConfig", PageFurniture.zones),
                 (
                     "extraData",
@@ -103,35 +82,20 @@ struct UserAnswers: Sendable {
     private static let regions = [
         ("日本", "JP", "13"), ("日本", "JP", "26"), ("台湾", "TW", ""), ("アメリカ合衆国", "US", ""), ("フランス", "FR", ""),
     ]
-    private static let remarks = [
-        "絵を描いています。", "Freestyle art work. Please follow my account. Thanks!", "無断転載禁止 / Do not repost <3",
-        "お仕事のご依頼は\r\nプロフィールのリンクからどうぞ。", "風景 & 背景が好きです。", "그림을 그립니다.",
-    ]
+    private static let remarks = Words.list("remarks")
 
-    private func details(_ user: UserID) -> [(String, JSONValue)] {
+    private func details(_ user: UserID) -> Members {
         let name = universe.name(of: user)
         var chance = Chance(universe.seed, 0x17, UInt64(bitPattern: user.rawValue))
         let (country, code, prefecture) = chance.pick(Self.regions)
-        let region: JSONValue = .object([
-            ("name", .string(country)), ("region", .string(code)), ("prefecture", .string(prefecture)),
-            ("privacyLevel", "0"),
-        ])
         let comment = "\(name)です。\r\n\(chance.pick(Self.remarks))"
-        let webpage: JSONValue = chance.oneIn(2) ? .string("https://\(user.rawValue).example/?a=1&b=2") : .null
-        func told(_ text: JSONValue) -> JSONValue { .object([("name", text), ("privacyLevel", "0")]) }
-        let workspace = ["Pc", "Tool", "Tablet", "Mouse", "Desktop", "Music", "Desk", "Chair"]
-        let group: JSONValue = .object([
-            ("id", "3282"), ("title", "風景を描く人"),
-            ("iconUrl", "https://i.pximg.net/c/128x128/imgaz/2012/09/12/23/08/46/group_icon_3282_square1200.jpg"),
-        ])
-        return [
-            ("following", .int(Circle(universe, now: now).following(of: user).count)), ("followedBack", false),
-            ("comment", .string(comment)), ("commentHtml", .string(Caption.html(comment))), ("webpage", webpage),
-            ("social", .object([("twitter", .object([("url", .string("https://twitter.com/\(user.rawValue)"))]))])),
-            ("canSendMessage", true), ("region", region), ("age", told("23歳")), ("birthDay", told("12月16日")),
-            ("gender", told("女性")), ("job", told("教員")),
-            ("workspace", .object(workspace.map { ("userWorkspace" + $0, "") })), ("official", false),
-            ("group", .array([group])),
-        ]
+        let webpage: JSONText = chance.oneIn(2) ? .text("https://\(user.rawValue).example/?a=1&b=2") : .null
+        return AnswerShape.members(
+            "details",
+            [
+                "following": .int(Circle(universe, now: now).following(of: user).count), "comment": .text(comment),
+                "html": .text(Caption.html(comment)), "webpage": webpage, "id": .text("\(user.rawValue)"),
+                "country": .text(country), "code": .text(code), "prefecture": .text(prefecture),
+            ])
     }
 }

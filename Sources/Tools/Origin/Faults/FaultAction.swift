@@ -1,3 +1,5 @@
+import Rankings
+
 /// What goes wrong, by the names that scripts use.
 enum FaultAction: Sendable {
     // MARK: before or instead of an answer
@@ -77,13 +79,13 @@ enum FaultAction: Sendable {
     case empty
 
     /// Nil for an unknown action or one that lacks what it needs.
-    init?(_ node: JSONNode) {
-        let after = node["after"]?.integer.map { Int($0) }
-        let by = node["by"]?.integer.map { Int($0) } ?? Self.step
+    init?(_ node: JSON) {
+        let after = node["after"]?.number.map { Int($0) }
+        let by = node["by"]?.number.map { Int($0) } ?? Self.step
         switch node["action"]?.string {
         case "status":
-            guard let status = node["status"]?.integer, (200...599).contains(status) else { return nil }
-            let retryAfter = node["retry_after"].flatMap { $0.string ?? $0.integer.map(String.init) }
+            guard let status = node["status"]?.number, (200...599).contains(status) else { return nil }
+            let retryAfter = node["retry_after"]?.text
             self = .status(Int(status), retryAfter: retryAfter)
         case "challenge":
             guard let fault = FrontFault(node) else { return nil }
@@ -91,9 +93,9 @@ enum FaultAction: Sendable {
         case "redirect":
             guard let location = node["location"]?.string else { return nil }
             self = .redirect(location: location)
-        case "stallhdr": self = .stallHeaders(milliseconds: node["ms"]?.integer ?? .max / 2)
+        case "stallhdr": self = .stallHeaders(milliseconds: node["ms"]?.number ?? .max / 2)
         case "slow":
-            guard let rate = node["rate"]?.integer, rate > 0 else { return nil }
+            guard let rate = node["rate"]?.number, rate > 0 else { return nil }
             self = .slow(rate: Int(rate))
         case "cllong": self = .lengthOff(by: by)
         case "clshort": self = .lengthOff(by: -by)
@@ -101,8 +103,8 @@ enum FaultAction: Sendable {
         case "trunc": self = .truncate(after: after)
         case "rst": self = .resetBody(after: after)
         case "stallbody": self = .stallBody(after: after)
-        case "replaced": self = .replaced(isUnnamed: node["unnamed"]?.integer == 1)
-        case "flip": self = .flip(at: node["at"]?.integer.map { Int($0) })
+        case "replaced": self = .replaced(isUnnamed: node["unnamed"]?.number == 1)
+        case "flip": self = .flip(at: node["at"]?.number.map { Int($0) })
         case let name?:
             guard let action = Self.plain[name] else { return nil }
             self = action

@@ -1,3 +1,5 @@
+import Rankings
+
 /// One line of a script: which requests go wrong, how often, and in which way.
 ///
 /// A line is an object: `{"action": "trunc", "path": "master1200", "method": "GET", "skip": 1, "count": 2}`. A request
@@ -17,15 +19,15 @@ struct FaultRule: Sendable {
 
     /// Nil for a line that is no rule.
     init?(_ line: [UInt8]) {
-        guard let node = JSONNode(line), let action = FaultAction(node) else { return nil }
+        guard let node = JSON(line), let action = FaultAction(node) else { return nil }
         self.action = action
         name = node["action"]?.string ?? ""
         part = node["path"]?.string ?? ""
         prefix = node["prefix"]?.string ?? ""
         suffix = node["suffix"]?.string ?? ""
         method = node["method"]?.string
-        skip = node["skip"]?.integer ?? 0
-        left = node["count"]?.integer
+        skip = node["skip"]?.number ?? 0
+        left = node["count"]?.number
     }
 
     /// Whether a request goes wrong; counts it.

@@ -1,3 +1,5 @@
+import Rankings
+
 /// What stands in front of a service and wants to see a browser, as the fronts of 2026 answer.
 ///
 /// Rebuilt from descriptions, since nobody published a recorded page: Cloudflare's documentation ("Detect a Challenge Page
@@ -16,10 +18,10 @@ struct FrontFault: Sendable {
     let lets: String?
 
     /// Nil for a kind that there is not.
-    init?(_ node: JSONNode) {
+    init?(_ node: JSON) {
         guard let kind = Kind(rawValue: node["kind"]?.string ?? Kind.cloudflare.rawValue) else { return nil }
         self.kind = kind
-        status = node["status"]?.integer.flatMap { Int(exactly: $0) } ?? 403
+        status = node["status"]?.number.flatMap { Int(exactly: $0) } ?? 403
         lets = node["lets"]?.string
         guard (400...599).contains(status) else { return nil }
     }

@@ -34,10 +34,10 @@ enum ServedFormat: String, CaseIterable, Sendable {
     }
 
     /// Seconds that the films of this kind take; nil for what does not move.
-    var duration: String? {
+    var duration: Double? {
         switch self {
-        case .gif, .mp4, .webm: "1.0"
-        case .zip: "0.48"
+        case .gif, .mp4, .webm: 1
+        case .zip: 0.48
         case .jpg, .png, .webp, .avif, .swf: nil
         }
     }

@@ -8,9 +8,9 @@ struct RecordedWorks: Sendable {
     private var formats: [WorkID: ServedFormat] = [:]
 
     /// Takes in everything below a node.
-    mutating func learn(_ node: JSONNode) {
+    mutating func learn(_ node: JSON) {
         learnWork(node)
-        if case .array(let elements) = node.value { learnPages(elements) }
+        if case .array(let elements) = node { learnPages(elements) }
         for child in node.children { learn(child) }
     }
 
@@ -34,23 +34,23 @@ struct RecordedWorks: Sendable {
     // MARK: -
 
     /// An object that has an address of a picture, a title and a size.
-    private mutating func learnWork(_ node: JSONNode) {
-        let urls = node["urls"]
+    private mutating func learnWork(_ node: JSON) {
+        let urls: JSON? = node["urls"]
         guard let url = node["url"]?.string ?? urls?["regular"]?.string, let path = Self.path(of: url),
             let title = (node["title"] ?? node["illustTitle"])?.string,
-            let width = node["width"]?.integer, let height = node["height"]?.integer
+            let width = node["width"]?.number, let height = node["height"]?.number
         else { return }
         if let original = urls?["original"]?.string, case .original(let format)? = Self.path(of: original)?.kind {
             formats[path.work] = format
         }
-        let rank = node["rank"]?.integer
+        let rank = node["rank"]?.number
         if let known = found[path.work], !known.title.isEmpty, rank == nil { return }
-        let count = max(1, (node["illust_page_count"] ?? node["pageCount"])?.integer ?? 1)
+        let count = max(1, (node["illust_page_count"] ?? node["pageCount"])?.number ?? 1)
         let page = PixelSize(width: max(1, Int(width)), height: max(1, Int(height)))
         found[path.work] = WorkRecord(
-            id: path.work, title: title, author: UserID(rawValue: (node["user_id"] ?? node["userId"])?.integer ?? 0),
+            id: path.work, title: title, author: UserID(rawValue: (node["user_id"] ?? node["userId"])?.number ?? 0),
             authorName: (node["user_name"] ?? node["userName"])?.string ?? "", tags: [],
-            kind: WorkKind(rawValue: Int((node["illust_type"] ?? node["illustType"])?.integer ?? 0)) ?? .illustration,
+            kind: WorkKind(rawValue: Int((node["illust_type"] ?? node["illustType"])?.number ?? 0)) ?? .illustration,
             pages: Array(repeating: page, count: Int(min(count, Self.maximumPages))), uploaded: path.time,
             displayed: path.time, hash: path.hash, hasPageMark: path.page != nil, format: .jpg, views: 0, ratings: 0,
             isOriginal: false, isMasked: false, series: nil, debut: rank.map { Int($0) })
@@ -60,12 +60,12 @@ struct RecordedWorks: Sendable {
     private static let maximumPages: Int64 = 1000
 
     /// The answer of `/pages`: one element a page, with its size.
-    private mutating func learnPages(_ elements: [JSONNode]) {
+    private mutating func learnPages(_ elements: [JSON]) {
         var sizes: [PixelSize] = []
         var work: WorkID?
         for element in elements {
             guard let url = element["urls"]?["original"]?.string, let path = Self.path(of: url),
-                let width = element["width"]?.integer, let height = element["height"]?.integer,
+                let width = element["width"]?.number, let height = element["height"]?.number,
                 work == nil || work == path.work
             else { return }
             work = path.work

@@ -15,7 +15,7 @@ struct Recordings: Sendable {
     private var workLists: [Int64: [UInt8]] = [:]
     private var details: [Int64: [UInt8]] = [:]
     private var pages: [Int64: [UInt8]] = [:]
-    private var briefs: [Int64: [UInt8]] = [:]
+    private var briefs: [Int64: JSONText] = [:]
     private var works = RecordedWorks()
     private let seed: UInt64
 
@@ -28,10 +28,10 @@ struct Recordings: Sendable {
             throw OriginError(message: "\(directory) is no directory of recorded answers: give --replay one that is.")
         }
         for file in files {
-            guard let bytes = ReplayFiles.bytes(file), let node = JSONNode(bytes) else { continue }
+            guard let bytes = ReplayFiles.bytes(file), let node = JSON(bytes) else { continue }
             learn(bytes, node, file: file)
             works.learn(node)
-            collectBriefs(bytes, node)
+            collectBriefs(node)
         }
         works.finish(seed: seed)
     }
@@ -64,7 +64,9 @@ struct Recordings: Sendable {
     // MARK: -
 
     private static func verbatim(_ bytes: [UInt8]) -> Response {
-        .json(.verbatim(bytes))
+        var answer = Response.json(.null)
+        answer.body = .bytes(bytes)
+        return answer
     }
 
     private func ranking(_ request: Request) -> Response {
@@ -81,27 +83,29 @@ struct Recordings: Sendable {
 
     /// Nobody recorded this answer: its envelope is made here, its records are recorded ones.
     private func briefRecords(_ request: Request) -> [UInt8]? {
-        let known = request.values("ids[]").compactMap { text -> (String, JSONValue)? in
-            Int64(text).flatMap { briefs[$0] }.map { (text, .verbatim($0)) }
+        let known = request.values("ids[]").compactMap { text -> (name: String, value: JSONText?)? in
+            Int64(text).flatMap { briefs[$0] }.map { (text, $0) }
         }
-        let body = JSONValue.object([("works", .map(known)), ("zoneConfig", .object([])), ("extraData", .object([]))])
-        return JSONValue.object([("error", false), ("message", ""), ("body", body)]).bytes
+        let body = JSONText.object([
+            ("works", .mapping(known)), ("zoneConfig", .object([])), ("extraData", .object([])),
+        ])
+        return JSONText.object([("error", false), ("message", ""), ("body", body)]).bytes()
     }
 
-    private mutating func learn(_ bytes: [UInt8], _ node: JSONNode, file: String) {
+    private mutating func learn(_ bytes: [UInt8], _ node: JSON, file: String) {
         if node["contents"] != nil, let mode = node["mode"]?.string, let date = node["date"]?.string {
             let content = node["content"]?.string ?? "all"
-            rankings[Page(mode: mode, content: content, date: date, page: node["page"]?.integer ?? 1)] = bytes
+            rankings[Page(mode: mode, content: content, date: date, page: node["page"]?.number ?? 1)] = bytes
             return
         }
         guard let body = node["body"] else { return }
-        if let id = body["illustId"]?.integer {
+        if let id = body["illustId"]?.number {
             details[id] = bytes
-        } else if let id = body["userId"]?.integer, body["imageBig"] != nil {
-            if body["partial"]?.integer == 1 { fullProfiles[id] = bytes } else { profiles[id] = bytes }
+        } else if let id = body["userId"]?.number, body["imageBig"] != nil {
+            if body["partial"]?.number == 1 { fullProfiles[id] = bytes } else { profiles[id] = bytes }
         } else if body["illusts"] != nil, body["pickup"] != nil, let id = Self.owner(of: body, file: file) {
             workLists[id] = bytes
-        } else if case .array(let elements) = body.value,
+        } else if case .array(let elements) = body,
             let url = elements.first?["urls"]?["regular"]?.string, let path = RecordedWorks.path(of: url)
         {
             pages[path.work.rawValue] = bytes
@@ -109,7 +113,7 @@ struct Recordings: Sendable {
     }
 
     /// A list of works does not say whose it is, except in what it advertises: else its file's name must.
-    private static func owner(of body: JSONNode, file: String) -> Int64? {
+    private static func owner(of body: JSON, file: String) -> Int64? {
         for pickup in body["pickup"]?.children ?? [] {
             guard let url = pickup["contentUrl"]?.string, let mark = url.range(ofText: "creator/") else { continue }
             if let id = Int64(url[mark...].prefix { $0.isNumber }) { return id }
@@ -118,12 +122,12 @@ struct Recordings: Sendable {
         return Int64(name.split { !$0.isNumber }.last ?? "")
     }
 
-    private mutating func collectBriefs(_ bytes: [UInt8], _ node: JSONNode) {
+    private mutating func collectBriefs(_ node: JSON) {
         let keys = ["title", "illustType", "url", "userId", "pageCount", "isMasked"]
-        if let id = node["id"]?.integer, keys.allSatisfy({ node[$0] != nil }) {
-            briefs[id] = Array(bytes[node.range])
+        if let id = node["id"]?.number, keys.allSatisfy({ node[$0] != nil }) {
+            briefs[id] = JSONText(node)
         }
-        for child in node.children { collectBriefs(bytes, child) }
+        for child in node.children { collectBriefs(child) }
     }
 }
 

@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 
 /// Everything behind the sockets: decides about requests and remembers what must be remembered.

@@ -1,4 +1,5 @@
 import Glibc
+import Rankings
 
 /// One JSON line per request, written when the request is over.
 ///
@@ -42,18 +43,18 @@ final class RequestLog: Sendable {
     ///
     /// A full disk loses lines, never requests.
     func write(_ entry: Entry) {
-        var line = JSONValue.object([
-            ("t", .number(entry.started)),
-            ("end", .number(entry.finished)),
+        var line = JSONText.object([
+            ("t", .integer(entry.started)),
+            ("end", .integer(entry.finished)),
             ("connection", .int(entry.connection)),
-            ("method", .string(entry.request.method)),
-            ("path", .string(entry.request.target)),
-            ("range", entry.request.range.map(JSONValue.string) ?? .null),
+            ("method", .text(entry.request.method)),
+            ("path", .text(entry.request.target)),
+            ("range", entry.request.range.map(JSONText.text) ?? .null),
             ("status", .int(entry.status)),
             ("bytes", .int(entry.bytes)),
-            ("completed", .bool(entry.completed)),
-            ("fault", entry.fault.map(JSONValue.string) ?? .null),
-            ("signed_in", .bool(entry.isSignedIn)),
+            ("completed", .flag(entry.completed)),
+            ("fault", entry.fault.map(JSONText.text) ?? .null),
+            ("signed_in", .flag(entry.isSignedIn)),
         ]).bytes(escapingSlashes: false)
         line.append(UInt8(ascii: "\n"))
         unsafe line.withUnsafeBytes { bytes in

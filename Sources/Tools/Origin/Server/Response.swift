@@ -1,3 +1,5 @@
+import Rankings
+
 /// An answer before it is sent.
 struct Response: Sendable {
     var status: Int
@@ -22,11 +24,21 @@ struct Response: Sendable {
     }
 
     /// JSON as the service sends it.
-    static func json(_ json: JSONValue, status: Int = 200) -> Response {
+    static func json(_ json: JSONText, status: Int = 200) -> Response {
         Response(
             status: status,
             headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")],
-            body: .bytes(json.bytes))
+            body: .bytes(json.bytes()))
+    }
+
+    /// JSON as Rails sends it: slashes as they are.
+    static func rails(_ json: JSONText, status: Int = 200) -> Response {
+        Response(
+            status: status,
+            headers: [
+                ("Content-Type", "application/json; charset=utf-8"),
+                ("Cache-Control", "max-age=0, private, must-revalidate"),
+            ], body: .bytes(json.bytes(escapingSlashes: false)))
     }
 
     /// A page for people.
@@ -37,12 +49,12 @@ struct Response: Sendable {
     }
 
     /// The answer of `/ajax` routes: an envelope around a body, `{"error":false,"message":"","body":…}`.
-    static func envelope(_ body: JSONValue) -> Response {
+    static func envelope(_ body: JSONText) -> Response {
         json(.object([("error", false), ("message", ""), ("body", body)]))
     }
 
     /// An error in the envelope, with `[]` for a body as PHP has it.
     static func failure(_ message: String, status: Int) -> Response {
-        json(.object([("error", true), ("message", .string(message)), ("body", .array([]))]), status: status)
+        json(.object([("error", true), ("message", .text(message)), ("body", .list([]))]), status: status)
     }
 }

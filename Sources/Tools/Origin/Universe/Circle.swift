@@ -49,7 +49,7 @@ struct Circle: Sendable {
     }
 
     /// What records of works tell of a user's bookmark; null without one.
-    func bookmark(of user: UserID, on work: WorkID) -> JSONValue {
+    func bookmark(of user: UserID, on work: WorkID) -> JSONText {
         for hidden in [false, true] {
             guard let found = bookmarks(of: user, hidden: hidden).first(where: { $0.work == work && !$0.isGone }) else {
                 continue
@@ -60,8 +60,8 @@ struct Circle: Sendable {
     }
 
     /// A bookmark as records tell of it.
-    static func data(_ bookmark: Bookmark, hidden: Bool) -> JSONValue {
-        .object([("id", .string("\(bookmark.id)")), ("private", .bool(hidden))])
+    static func data(_ bookmark: Bookmark, hidden: Bool) -> JSONText {
+        .object([("id", .text("\(bookmark.id)")), ("private", .flag(hidden))])
     }
 
     /// The authors that a user follows, last followed first; hidden ones are shown to nobody else.

@@ -1,31 +1,17 @@
 /// Titles, names and tags: ordinary ones put together from words, and the strange ones that file names must survive.
 enum Titles {
     /// Titles that break naive file naming; each has turned up somewhere or could.
-    static let strange: [String] = [
-        "", ".", "..", "...", ".hidden", "untitled", "無題", "無題", "練習", "練習", "。。。", ".。o○",
-        "紅/事/変。", "a/b/c", "C:\\Users\\絵", "What? \"Yes\" <or> |no|", "12:34 * 56", "100% & more; $HOME `id`",
-        " 前に空白", "後ろに空白 ", "　全角の空白　", "末尾の点...", "-rf", "--help", "~", "CON", "nul.jpg",
-        "改行が\nある", "タブ\tと\u{7}ベル", "逆\u{202E}gpj.向き", "左\u{200F}右\u{2066}印", "見え\u{200B}ない\u{FEFF}字",
-        "e\u{301}toile (NFD)", "étoile (NFC)", "か\u{3099}き\u{3099}く\u{3099}", "がぎぐ", "Å\u{212B}A\u{30A}",
-        "👩‍👩‍👧‍👦家族", "🏳️‍🌈🧑🏽‍🚀✨", "🐈‍⬛🌙", "Ｆｕｌｌ　Ｗｉｄｔｈ", "ﾊﾝｶｸ ｶﾅ",
-        "ทะเลยามเช้า", "บ้านริมน้ำ", "السماء الزرقاء", "مدينة الليل", "Ночной поезд", "Ёжик в тумане", "봄의 정원", "한밤의 도시",
-        "夜空中最亮的星", "龍的傳人", "𠮷野家の𩸽", "Ω≈ç√∫˜µ≤≥÷", "z̷̢a̴͖l̵̗g̶͈o̷̼", "%2e%2e%2f", "title.jpg", "title.png.jpg",
-        "とても長い題名というものは、ファイル名の長さの限りを越えてしまうことがある",
-        "The quick brown fox jumps over the lazy dog, and then, having nothing better to do, it does so again",
-        String(repeating: "長い題名", count: 33) + "あい",  // 402 bytes of UTF-8
-        String(repeating: "👨‍👩‍👧‍👦", count: 12),
-        "&amp; &lt;b&gt; &#39;", "null", "false", "0", "001", "NaN", "\u{0}終わり", "[1/3] 旅の始まり", "(新)", "【告知】冬の本",
-    ]
+    static let strange = Words.list("titles.strange")
 
-    private static let whens = ["朝の", "真夜中の", "春の", "夏の終わりの", "秋の", "冬の", "雨上がりの", "遠い", "静かな", "青い", "忘れられた", "空飛ぶ"]
-    private static let whats = ["海", "街", "森", "図書館", "猫", "灯台", "列車", "庭", "金魚", "星座", "屋上", "喫茶店", "魔女", "花火", "約束"]
-    private static let adjectives = ["Quiet", "Silver", "Last", "Hidden", "Summer", "Paper", "Electric", "Slow"]
-    private static let nouns = ["Harbor", "Garden", "Letter", "Signal", "Orbit", "Lantern", "Winter", "Machine"]
-    private static let chinese = ["山雨欲來", "月下獨酌", "江南春", "長安夜", "白露", "青花瓷", "雪國", "星河"]
-    private static let korean = ["작은 마을", "여름밤", "고양이와 나", "비 오는 날", "달빛"]
-    private static let russian = ["Тихий двор", "Последний трамвай", "Зимнее солнце", "Море"]
-    private static let arabic = ["قمر الصحراء", "باب قديم", "نهر"]
-    private static let thai = ["ดอกไม้", "สายฝน"]
+    private static let whens = Words.list("titles.whens")
+    private static let whats = Words.list("titles.whats")
+    private static let adjectives = Words.list("titles.adjectives")
+    private static let nouns = Words.list("titles.nouns")
+    private static let chinese = Words.list("titles.chinese")
+    private static let korean = Words.list("titles.korean")
+    private static let russian = Words.list("titles.russian")
+    private static let arabic = Words.list("titles.arabic")
+    private static let thai = Words.list("titles.thai")
 
     /// An ordinary title.
     static func ordinary(_ chance: inout Chance) -> String {
@@ -42,10 +28,8 @@ enum Titles {
         }
     }
 
-    private static let syllables = [
-        "あ", "か", "さ", "な", "ま", "ゆ", "り", "と", "み", "の", "ki", "ra", "mo", "su", "ne", "ha", "トト", "ミル", "白", "月",
-    ]
-    private static let suffixes = ["", "", "", "@お仕事募集中", "＠新刊", "/Nemo", "⛄", "🌸", "_art", "先生"]
+    private static let syllables = Words.list("titles.syllables")
+    private static let suffixes = Words.list("titles.suffixes")
 
     /// A pen name.
     static func author(_ chance: inout Chance) -> String {
@@ -57,11 +41,7 @@ enum Titles {
         return name + chance.pick(suffixes)
     }
 
-    private static let words = [
-        "オリジナル", "風景", "背景", "女の子", "猫", "空", "海", "夜", "制服", "眼鏡", "ファンタジー", "漫画", "創作", "落書き", "original",
-        "landscape",
-        "星", "花", "雨", "機械", "竜", "魔法", "ふつくしい", "なにこれ素敵", "a,b", "水彩",
-    ]
+    private static let words = Words.list("titles.words")
 
     /// One to ten tags, none twice.
     static func tags(_ chance: inout Chance, kind: String) -> [String] {

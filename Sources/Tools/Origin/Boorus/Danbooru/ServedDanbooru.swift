@@ -22,7 +22,7 @@ struct ServedDanbooru: Sendable {
         case ["posts.json"]: return posts()
         case ["explore", "posts", "popular.json"]: return popular(popularLimit)
         case ["counts", "posts.json"]: return counts()
-        case ["tags.json"]: return .rails(.array(ServedDanbooruTags(now: now).list(request)))
+        case ["tags.json"]: return .rails(.list(ServedDanbooruTags(now: now).list(request)))
         case let path where path.count == 2 && path[0] == "posts" && path[1].hasSuffix(".json"):
             return post(path[1].dropLast(".json".count))
         case let path where path.last?.hasSuffix(".json") == true:
@@ -123,10 +123,10 @@ struct ServedDanbooru: Sendable {
 
     private func list(_ posts: ArraySlice<ServedPost>) -> Response {
         universe.models.prepare(Set(posts.map(\.file.model)))
-        return .rails(.array(posts.compactMap(record).map(selected)))
+        return .rails(.list(posts.compactMap(record).map(selected)))
     }
 
-    private func record(_ post: ServedPost) -> JSONValue? {
+    private func record(_ post: ServedPost) -> JSONText? {
         records.json(post)
     }
 
@@ -142,7 +142,7 @@ struct ServedDanbooru: Sendable {
     }
 
     /// Only the keys that `only` names, if it names any.
-    private func selected(_ record: JSONValue) -> JSONValue {
+    private func selected(_ record: JSONText) -> JSONText {
         guard let only = request.value("only"), case .object(let members) = record else { return record }
         let names = only.split(separator: "," as Character).map { $0.prefix { $0 != "[" } }
         return .object(members.filter { member in names.contains { $0 == member.0 } })

@@ -1,3 +1,5 @@
+import Rankings
+
 /// Errors as Danbooru tells them (recorded: a page beyond 1000).
 enum ServedDanbooruFailure: Sendable {
     case notFound
@@ -10,8 +12,8 @@ enum ServedDanbooruFailure: Sendable {
     var response: Response {
         .rails(
             .object([
-                ("success", false), ("error", .string(name)), ("message", .string(message)),
-                ("backtrace", .array(Self.backtrace.map(JSONValue.string))),
+                ("success", false), ("error", .text(name)), ("message", .text(message)),
+                ("backtrace", .list(Self.backtrace.map(JSONText.text))),
             ]), status: status)
     }
 

@@ -1,3 +1,5 @@
+import Rankings
+
 /// A post as Danbooru's JSON has it: 46 keys, or 42 when the file is not for everybody.
 struct ServedDanbooruPost: Sendable {
     let universe: PostUniverse
@@ -6,7 +8,7 @@ struct ServedDanbooruPost: Sendable {
     let isSafe: Bool
 
     /// The record; nil without memory.
-    func json(_ post: ServedPost) -> JSONValue? {
+    func json(_ post: ServedPost) -> JSONText? {
         guard let original = universe.original(post) else { return nil }
         index.learn(original.digest, post.id)
         let isVisible = post.isVisible && (!isSafe || post.rating == .general)
@@ -17,22 +19,22 @@ struct ServedDanbooruPost: Sendable {
         members += tags.strings
         if isVisible {
             members += [
-                ("file_url", .string(files.url(.original, post.format.rawValue))),
-                ("large_file_url", .string(files.large)),
-                ("preview_file_url", .string(files.url(.box180, "jpg"))),
+                ("file_url", .text(files.url(.original, post.format.rawValue))),
+                ("large_file_url", .text(files.large)),
+                ("preview_file_url", .text(files.url(.box180, "jpg"))),
             ]
         }
         return .object(members)
     }
 
     /// What `only=media_metadata` adds: the delays of an animation's frames.
-    func metadata(_ post: ServedPost) -> JSONValue {
+    func metadata(_ post: ServedPost) -> JSONText {
         guard post.format == .zip else { return .object([("metadata", .object([]))]) }
-        let delays = (0..<PostModel.frames).map { _ in JSONValue.int(PostModel.frameDelay) }
+        let delays = (0..<PostModel.frames).map { _ in JSONText.int(PostModel.frameDelay) }
         return .object([
             (
                 "metadata",
-                .object([("Ugoira:FrameDelays", .array(delays)), ("Ugoira:FrameMimeType", "image/jpeg")])
+                .object([("Ugoira:FrameDelays", .list(delays)), ("Ugoira:FrameMimeType", "image/jpeg")])
             )
         ])
     }
@@ -67,11 +69,11 @@ struct ServedDanbooruPost: Sendable {
             kinds = Dictionary(grouping: tags, by: \.kind).mapValues { $0.map(\.name) }
         }
 
-        func count(_ kind: ServedTag.Kind) -> JSONValue {
+        func count(_ kind: ServedTag.Kind) -> JSONText {
             .int(kinds[kind]?.count ?? 0)
         }
 
-        var strings: [(String, JSONValue)] {
+        var strings: Members {
             let names: [(String, ServedTag.Kind)] = [
                 ("general", .general), ("character", .character), ("copyright", .copyright), ("artist", .artist),
                 ("meta", .meta),
@@ -81,64 +83,64 @@ struct ServedDanbooruPost: Sendable {
     }
 
     /// The keys before `media_asset`, in the order recorded.
-    private func head(_ post: ServedPost, _ files: Files, _ tags: Tags) -> [(String, JSONValue)] {
-        let created = JSONValue.string(ServedEasternTime.iso(post.created))
-        var members: [(String, JSONValue)] = [
-            ("id", .number(post.id)), ("created_at", created), ("uploader_id", .int(post.uploader)),
-            ("score", .int(post.score)), ("source", .string(post.source.text)),
+    private func head(_ post: ServedPost, _ files: Files, _ tags: Tags) -> Members {
+        let created = JSONText.text(ServedEasternTime.iso(post.created))
+        var members: Members = [
+            ("id", .integer(post.id)), ("created_at", created), ("uploader_id", .int(post.uploader)),
+            ("score", .int(post.score)), ("source", .text(post.source.text)),
         ]
-        if files.isVisible { members.append(("md5", .string(files.digest.hex))) }
+        if files.isVisible { members.append(("md5", .text(files.digest.hex))) }
         members += [
-            ("last_comment_bumped_at", .null), ("rating", .string(post.rating.rawValue)),
+            ("last_comment_bumped_at", .null), ("rating", .text(post.rating.rawValue)),
             ("image_width", .int(post.pixels.width)), ("image_height", .int(post.pixels.height)),
             ("tag_string", .words(tags.all)), ("fav_count", .int(post.upScore + post.upScore / 5)),
-            ("file_ext", .string(post.format.rawValue)), ("last_noted_at", .null),
-            ("parent_id", .optional(post.parent)), ("has_children", .bool(post.hasChildren)),
+            ("file_ext", .text(post.format.rawValue)), ("last_noted_at", .null),
+            ("parent_id", .optional(post.parent)), ("has_children", .flag(post.hasChildren)),
             ("approver_id", post.isPending || post.slot.number % 9 > 0 ? .null : .int(post.uploader / 7 + 1)),
             ("tag_count_general", tags.count(.general)), ("tag_count_artist", tags.count(.artist)),
             ("tag_count_character", tags.count(.character)), ("tag_count_copyright", tags.count(.copyright)),
             ("file_size", .int(files.length)), ("up_score", .int(post.upScore)), ("down_score", .int(post.downScore)),
-            ("is_pending", .bool(post.isPending)), ("is_flagged", .bool(post.isFlagged)),
-            ("is_deleted", .bool(post.isDeleted)), ("tag_count", .int(tags.all.count)), ("updated_at", created),
-            ("is_banned", .bool(post.isBanned)), ("pixiv_id", .optional(post.source.pixivID)),
-            ("last_commented_at", .null), ("has_active_children", .bool(post.hasChildren)), ("bit_flags", 0),
-            ("tag_count_meta", tags.count(.meta)), ("has_large", .bool(post.hasSample)),
-            ("has_visible_children", .bool(post.hasChildren)),
+            ("is_pending", .flag(post.isPending)), ("is_flagged", .flag(post.isFlagged)),
+            ("is_deleted", .flag(post.isDeleted)), ("tag_count", .int(tags.all.count)), ("updated_at", created),
+            ("is_banned", .flag(post.isBanned)), ("pixiv_id", .optional(post.source.pixivID)),
+            ("last_commented_at", .null), ("has_active_children", .flag(post.hasChildren)), ("bit_flags", 0),
+            ("tag_count_meta", tags.count(.meta)), ("has_large", .flag(post.hasSample)),
+            ("has_visible_children", .flag(post.hasChildren)),
         ]
         return members
     }
 
-    private func asset(_ post: ServedPost, _ files: Files) -> JSONValue {
+    private func asset(_ post: ServedPost, _ files: Files) -> JSONText {
         // uploaded some seconds before it is posted
-        let created = JSONValue.string(ServedEasternTime.iso(post.created - 9_410))
+        let created = JSONText.text(ServedEasternTime.iso(post.created - 9_410))
         var chance = Chance(universe.seed, 0xa55e7, UInt64(bitPattern: post.id))
-        var members: [(String, JSONValue)] = [
-            ("id", .number(post.id * 4 + 1)), ("created_at", created),
-            ("updated_at", .string(ServedEasternTime.iso(post.created - 8_003))),
+        var members: Members = [
+            ("id", .integer(post.id * 4 + 1)), ("created_at", created),
+            ("updated_at", .text(ServedEasternTime.iso(post.created - 8_003))),
         ]
-        if files.isVisible { members.append(("md5", .string(files.digest.hex))) }
+        if files.isVisible { members.append(("md5", .text(files.digest.hex))) }
         members += [
-            ("file_ext", .string(post.format.rawValue)), ("file_size", .int(files.length)),
+            ("file_ext", .text(post.format.rawValue)), ("file_size", .int(files.length)),
             ("image_width", .int(post.pixels.width)), ("image_height", .int(post.pixels.height)),
-            ("duration", post.format.duration.map { .verbatim(Array($0.utf8)) } ?? .null),
+            ("duration", post.format.duration.map(JSONText.real) ?? .null),
             ("status", post.isExpunged ? "expunged" : "active"),
         ]
-        if files.isVisible { members.append(("file_key", .string(String(chance.next() >> 16, radix: 36)))) }
+        if files.isVisible { members.append(("file_key", .text(String(chance.next() >> 16, radix: 36)))) }
         members.append(("is_public", true))
         guard files.isVisible else { return .object(members) }
-        members.append(("pixel_hash", .string(Universe.hexDigits(&chance))))
+        members.append(("pixel_hash", .text(Universe.hexDigits(&chance))))
         let variants = post.isExpunged ? [] : universe.variants(of: post)
-        members.append(("variants", .array(variants.map { variant($0.rendition, $0.fileExtension, post, files) })))
+        members.append(("variants", .list(variants.map { variant($0.rendition, $0.fileExtension, post, files) })))
         return .object(members)
     }
 
     private func variant(
         _ rendition: ServedRendition, _ fileExtension: String, _ post: ServedPost, _ files: Files
-    ) -> JSONValue {
+    ) -> JSONText {
         let pixels = rendition.pixels(of: post.pixels)
         return .object([
-            ("type", .string(rendition.rawValue)), ("url", .string(files.url(rendition, fileExtension))),
-            ("width", .int(pixels.width)), ("height", .int(pixels.height)), ("file_ext", .string(fileExtension)),
+            ("type", .text(rendition.rawValue)), ("url", .text(files.url(rendition, fileExtension))),
+            ("width", .int(pixels.width)), ("height", .int(pixels.height)), ("file_ext", .text(fileExtension)),
         ])
     }
 }

@@ -1,10 +1,12 @@
+import Rankings
+
 /// The list of tags, `/tags.json`, with the keys recorded.
 struct ServedDanbooruTags: Sendable {
     /// Unix seconds.
     let now: Int64
 
     /// The tags that a request asks for: by name or a pattern with `*`, the most used first.
-    func list(_ request: Request) -> [JSONValue] {
+    func list(_ request: Request) -> [JSONText] {
         let size = min(max(0, request.value("limit").flatMap { Int($0) } ?? Self.pageSize), Self.most)
         let page = min(max(1, request.value("page").flatMap { Int($0) } ?? 1), ServedDanbooru.mostPages)
         var places = Array(ServedTags.all.indices)
@@ -35,13 +37,13 @@ struct ServedDanbooruTags: Sendable {
         Int(Chance.mix(UInt64(place)) % 900_000)
     }
 
-    private func json(_ place: Int) -> JSONValue {
+    private func json(_ place: Int) -> JSONText {
         let tag = ServedTags.all[place]
         let created = (Self.firstTag + Int64(place) * 40_000) * 1000
         return .object([
-            ("id", .int(place + 1)), ("name", .string(tag.name)), ("post_count", .int(Self.count(place))),
-            ("category", .int(tag.kind.rawValue)), ("created_at", .string(ServedEasternTime.iso(created))),
-            ("updated_at", .string(ServedEasternTime.iso(created + 999_886))), ("is_locked", false),
+            ("id", .int(place + 1)), ("name", .text(tag.name)), ("post_count", .int(Self.count(place))),
+            ("category", .int(tag.kind.rawValue)), ("created_at", .text(ServedEasternTime.iso(created))),
+            ("updated_at", .text(ServedEasternTime.iso(created + 999_886))), ("is_locked", false),
         ])
     }
 

@@ -37,7 +37,7 @@ struct ServedMoebooru: Sendable {
             return .rails(
                 .object([
                     ("success", false),
-                    ("reason", .string("You can only search up to \(ServedMoebooruSearch.mostTags) tags at once")),
+                    ("reason", .text("You can only search up to \(ServedMoebooruSearch.mostTags) tags at once")),
                 ]), status: 500)
         }
         let asked = search.limit ?? request.value("limit").flatMap { Int($0) } ?? Self.pageSize
@@ -52,12 +52,12 @@ struct ServedMoebooru: Sendable {
     private func list(_ posts: ArraySlice<ServedPost>) -> Response {
         universe.models.prepare(Set(posts.map(\.file.model)))
         let records = ServedMoebooruPost(universe: universe, index: index, isOld: isOld)
-        let list = JSONValue.array(posts.compactMap(records.json))
+        let list = JSONText.list(posts.compactMap(records.json))
         guard request.value("api_version") == "2" else { return .rails(list) }
-        var members: [(String, JSONValue)] = [("posts", list), ("pools", .array([])), ("pool_posts", .array([]))]
+        var members: Members = [("posts", list), ("pools", .list([])), ("pool_posts", .list([]))]
         if request.value("include_tags") == "1" {
             let places = Set(posts.flatMap { universe.tags(of: $0) }).map { ServedTags.all[$0] }
-            let types = places.sorted { $0.name < $1.name }.map { ($0.name, JSONValue.string($0.kind.word)) }
+            let types: Members = places.sorted { $0.name < $1.name }.map { ($0.name, .text($0.kind.word)) }
             members.append(("tags", .object(types)))
         }
         return .rails(.object(members))
@@ -122,6 +122,6 @@ struct ServedMoebooru: Sendable {
     /// All tags in one string: blocks of type, name and aliases, each ended by a back-quote.
     private func summary() -> Response {
         let blocks = ServedTags.all.map { "\($0.kind.number(universe.site))`\($0.name)`" }
-        return .rails(.object([("version", 1), ("data", .string(blocks.joined(separator: " ") + " "))]))
+        return .rails(.object([("version", 1), ("data", .text(blocks.joined(separator: " ") + " "))]))
     }
 }

@@ -1,3 +1,5 @@
+import Rankings
+
 /// A post as Moebooru's JSON has it: 44 keys in 2026, 36 on konachan until 2023.
 struct ServedMoebooruPost: Sendable {
     let universe: PostUniverse
@@ -5,84 +7,84 @@ struct ServedMoebooruPost: Sendable {
     let isOld: Bool
 
     /// The record; nil without memory.
-    func json(_ post: ServedPost) -> JSONValue? {
+    func json(_ post: ServedPost) -> JSONText? {
         guard let original = universe.original(post) else { return nil }
         index.learn(original.digest, post.id)
         let urls = Addresses(
             site: universe.site, post: post, digest: original.digest.hex, isOld: isOld,
             tags: universe.tags(of: post).map { ServedTags.all[$0].name })
         var members = head(post, urls)
-        members += [("md5", .string(urls.digest)), ("file_size", .int(original.length))]
-        if !isOld { members.append(("file_ext", .string(post.format.rawValue))) }
-        if !post.isDeleted { members.append(("file_url", .string(urls.original))) }
-        members.append(("is_shown_in_index", .bool(!post.isExpunged)))
+        members += [("md5", .text(urls.digest)), ("file_size", .int(original.length))]
+        if !isOld { members.append(("file_ext", .text(post.format.rawValue))) }
+        if !post.isDeleted { members.append(("file_url", .text(urls.original))) }
+        members.append(("is_shown_in_index", .flag(!post.isExpunged)))
         members += preview(post, urls) + sample(post, urls) + jpeg(post, urls) + rest(post)
         return .object(members)
     }
 
     // MARK: -
 
-    private func head(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
+    private func head(_ post: ServedPost, _ urls: Addresses) -> Members {
         let seconds = post.created / 1000
-        var members: [(String, JSONValue)] = [
-            ("id", .number(post.id)), ("tags", .words(urls.tags)), ("created_at", .number(seconds)),
+        var members: Members = [
+            ("id", .integer(post.id)), ("tags", .words(urls.tags)), ("created_at", .integer(seconds)),
         ]
-        if !isOld { members.append(("updated_at", .number(seconds + 7))) }
+        if !isOld { members.append(("updated_at", .integer(seconds + 7))) }
         members.append(("creator_id", .int(post.uploader + Self.firstCreator)))
         if !isOld { members.append(("approver_id", .null)) }
         return members + [
-            ("author", .string(Uploaders.name(of: post.uploader))), ("change", .number(post.id * 5 + 3)),
-            ("source", .string(post.source.text)), ("score", .int(post.score)),
+            ("author", .text(Uploaders.name(of: post.uploader))), ("change", .integer(post.id * 5 + 3)),
+            ("source", .text(post.source.text)), ("score", .int(post.score)),
         ]
     }
 
     private static let firstCreator = 40_000
 
-    private func preview(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
+    private func preview(_ post: ServedPost, _ urls: Addresses) -> Members {
         let actual = ServedRendition.preview.pixels(of: post.pixels)
         let shown = post.pixels.fitted(into: PixelSize(width: 150, height: 150))
         return [
-            ("preview_url", .string(urls.preview)), ("preview_width", .int(shown.width)),
+            ("preview_url", .text(urls.preview)), ("preview_width", .int(shown.width)),
             ("preview_height", .int(shown.height)), ("actual_preview_width", .int(actual.width)),
             ("actual_preview_height", .int(actual.height)),
         ]
     }
 
     /// No sample is told by 0 bytes, the original's address and its size.
-    private func sample(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
+    private func sample(_ post: ServedPost, _ urls: Addresses) -> Members {
         let exists = universe.hasWide(post)
         let pixels = exists ? ServedRendition.wide.pixels(of: post.pixels) : post.pixels
         let url = exists ? urls.sample : urls.original
-        return (post.isDeleted ? [] : [("sample_url", .string(url))]) + [
+        return (post.isDeleted ? [] : [("sample_url", .text(url))]) + [
             ("sample_width", .int(pixels.width)), ("sample_height", .int(pixels.height)),
             ("sample_file_size", .int(exists ? universe.bytes(.wide, of: post) : 0)),
         ]
     }
 
     /// Of a PNG only; the original's address and its size for all others.
-    private func jpeg(_ post: ServedPost, _ urls: Addresses) -> [(String, JSONValue)] {
+    private func jpeg(_ post: ServedPost, _ urls: Addresses) -> Members {
         let exists = post.format == .png
         let pixels = exists ? ServedRendition.jpeg.pixels(of: post.pixels) : post.pixels
         let url = exists ? urls.jpeg : urls.original
-        return (post.isDeleted ? [] : [("jpeg_url", .string(url))]) + [
+        return (post.isDeleted ? [] : [("jpeg_url", .text(url))]) + [
             ("jpeg_width", .int(pixels.width)), ("jpeg_height", .int(pixels.height)),
             ("jpeg_file_size", .int(exists ? universe.bytes(.jpeg, of: post) : 0)),
         ]
     }
 
-    private func rest(_ post: ServedPost) -> [(String, JSONValue)] {
+    private func rest(_ post: ServedPost) -> Members {
         let status = post.isDeleted ? "deleted" : post.isFlagged ? "flagged" : post.isPending ? "pending" : "active"
-        var members: [(String, JSONValue)] = [("rating", .string(post.rating.rawValue))]
+        var members: Members = [("rating", .text(post.rating.rawValue))]
         if !isOld { members.append(("is_rating_locked", false)) }
         members += [
-            ("has_children", .bool(post.hasChildren)), ("parent_id", .optional(post.parent)),
-            ("status", .string(status)),
+            ("has_children", .flag(post.hasChildren)), ("parent_id", .optional(post.parent)),
+            ("status", .text(status)),
         ]
-        if !isOld { members.append(("is_pending", .bool(post.isPending))) }
+        if !isOld { members.append(("is_pending", .flag(post.isPending))) }
         members += [
-            ("width", .int(post.pixels.width)), ("height", .int(post.pixels.height)), ("is_held", .bool(post.isHeld)),
-            ("frames_pending_string", ""), ("frames_pending", .array([])), ("frames_string", ""),
-            ("frames", .array([])),
+            ("width", .int(post.pixels.width)), ("height", .int(post.pixels.height)), ("is_held", .flag(post.isHeld)),
+            ("frames_pending_string", ""), ("frames_pending", .list([])), ("frames_string", ""),
+            ("frames", .list([])),
         ]
         if !isOld { members += [("is_note_locked", false), ("last_noted_at", 0), ("last_commented_at", 0)] }
         if status != "active" {
@@ -90,8 +92,8 @@ struct ServedMoebooruPost: Sendable {
                 (
                     "flag_detail",
                     .object([
-                        ("post_id", .number(post.id)), ("reason", "sample"),
-                        ("created_at", .string("\(ServedEasternTime.iso(post.created))")), ("user_id", .null),
+                        ("post_id", .integer(post.id)), ("reason", "sample"),
+                        ("created_at", .text("\(ServedEasternTime.iso(post.created))")), ("user_id", .null),
                         ("flagged_by", "system"),
                     ])
                 ))

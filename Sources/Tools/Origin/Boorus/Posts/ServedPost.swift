@@ -73,14 +73,6 @@ enum ServedPostSource: Sendable {
         }
     }
 
-    private static let pages = [
-        "https://x.com/sample_artist/status/", "https://twitter.com/someone_else/status/",
-        "https://www.deviantart.com/sample/art/", "https://bsky.app/profile/sample.bsky.social/post/",
-        "http://sample.tumblr.com/post/",
-    ]
-    private static let texts = [
-        "Comic Market 100", "Sample Magazine 2010-12", "(C99) [Some Circle] A Book",
-        "from a friend <by mail> & scanned",
-        "画集「見本」",
-    ]
+    private static let pages = Words.list("sources.pages")
+    private static let texts = Words.list("sources.texts")
 }

@@ -1,3 +1,5 @@
+import Rankings
+
 /// A tag and what it names.
 struct ServedTag: Hashable, Sendable {
     let name: String
@@ -51,23 +53,10 @@ enum ServedTags {
     }
 
     /// Tags that file names must survive: all are of a kind that the real sites have.
-    static let hostile: [ServedTag] = [
-        ServedTag(name: "k-on!", kind: .copyright), ServedTag(name: "fate/stay_night", kind: .copyright),
-        ServedTag(name: ".hack//", kind: .copyright), ServedTag(name: "re:zero_(2nd_season)", kind: .copyright),
-        ServedTag(name: "don't_say_\"lazy\"", kind: .copyright), ServedTag(name: "steins;gate", kind: .copyright),
-        ServedTag(name: "artist_(a/b\\c:*?<>|)", kind: .artist), ServedTag(name: "-rf", kind: .artist),
-        ServedTag(name: "...", kind: .character), ServedTag(name: "夜_(月🌙)", kind: .character),
-        ServedTag(name: "mashiro_(c++_&_\"<b>\")", kind: .character), ServedTag(name: "con", kind: .character),
-        ServedTag(name: "^_^", kind: .general), ServedTag(name: ">_<", kind: .general),
-        ServedTag(name: "\\m/", kind: .general), ServedTag(name: "%2e%2e%2f", kind: .general),
-        ServedTag(name: "100%_real", kind: .general), ServedTag(name: "e\u{301}toile", kind: .general),
-        ServedTag(name: longName, kind: .copyright),
-    ]
-
-    /// As long as the longest names are, 170 characters.
-    private static let longName =
-        "the_quick_brown_fox_jumps_over_the_lazy_dog_and_then_having_nothing_better_to_do_it_does_so_"
-        + "again_and_again_until_nobody_looks_any_more_but_the_fox_(a_long_series_name)"
+    static let hostile = Words.all["tags.hostile"].elements.compactMap { pair -> ServedTag? in
+        guard let name = pair.elements.first?.string, let kind = pair.elements.last?.number else { return nil }
+        return ServedTag.Kind(rawValue: Int(kind)).map { ServedTag(name: name, kind: $0) }
+    }
 
     // MARK: -
 
@@ -131,26 +120,7 @@ enum ServedTags {
         (0..<chance.within(2...4)).map { _ in chance.pick(syllables) }.joined()
     }
 
-    private static let syllables = [
-        "ka", "mi", "no", "ra", "shi", "tsu", "yo", "ha", "ne", "ku", "mo", "ri", "sa", "to", "na", "yu", "ki", "ma",
-        "re",
-        "hi", "o", "a", "e",
-    ]
-    private static let words = [
-        "1girl", "1boy", "solo", "no_humans", "scenery", "sky", "cloud", "sunset", "night", "star_(sky)", "moon",
-        "mountain", "sea", "ocean", "beach", "forest", "tree", "flower", "petals", "cherry_blossoms", "grass", "river",
-        "lake", "snow", "rain", "city", "cityscape", "building", "road", "train", "bridge", "lamppost", "window",
-        "indoors",
-        "outdoors", "day", "from_behind", "from_side", "looking_back", "standing", "sitting", "walking", "holding",
-        "holding_book", "book", "umbrella", "hat", "scarf", "coat", "shirt", "white_shirt", "dress", "blue_dress",
-        "skirt",
-        "boots", "gloves", "ribbon", "hair_ribbon", "long_hair", "short_hair", "brown_hair", "black_hair", "blue_eyes",
-        "green_eyes", "smile", "closed_mouth", "animal", "cat", "dog", "bird", "butterfly", "fish", "planet", "space",
-        "sword", "cape", "belt", "blush", "wind", "reflection", "water", "crane_(machine)", "planted_sword",
-        "light_rays",
-    ]
-    private static let metaWords = [
-        "highres", "absurdres", "commentary", "commentary_request", "translation_request", "photoshop_(medium)",
-        "bad_id", "bad_pixiv_id", "lowres", "animated",
-    ]
+    private static let syllables = Words.list("tags.syllables")
+    private static let words = Words.list("tags.words")
+    private static let metaWords = Words.list("tags.metaWords")
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Rankings
 import Synchronization
 
 /// Recorded posts of a booru, which answer every search.
@@ -23,8 +24,8 @@ final class BooruRecordings: Sendable {
         var known: Set<Int64> = []
         var posts: [RecordedPost] = []
         for file in files {
-            guard let bytes = ReplayFiles.bytes(file), let node = JSONNode(bytes) else { continue }
-            for post in Self.posts(node, in: bytes, site: site, seed: configuration.seed)
+            guard let bytes = ReplayFiles.bytes(file), let node = JSON(bytes) else { continue }
+            for post in Self.posts(node, site: site, seed: configuration.seed)
             where known.insert(post.id).inserted {
                 posts.append(post)
             }
@@ -38,18 +39,18 @@ final class BooruRecordings: Sendable {
         if site.isDanbooru, path.count == 2, path[0] == "posts", path[1].hasSuffix(".json") {
             let id = Int64(path[1].dropLast(".json".count))
             guard let record = posts.first(where: { $0.id == id })?.record else { return nil }
-            return .rails(.verbatim(record))
+            return .rails(record)
         }
         let isPopular = path.first == "explore" || path.last?.hasPrefix("popular_") == true
         guard isPopular || path == [site.isDanbooru ? "posts.json" : "post.json"] else { return nil }
         let found = wanted(request)
         let size = min(max(1, request.value("limit").flatMap { Int($0) } ?? Self.pageSize), Self.mostPosts)
         let page = min(max(1, request.value("page").flatMap { Int($0) } ?? 1), Self.mostPosts)
-        let records = found.dropFirst((page - 1) * size).prefix(size).compactMap(\.record).map(JSONValue.verbatim)
-        guard request.value("api_version") == "2" else { return .rails(.array(records)) }
+        let records = found.dropFirst((page - 1) * size).prefix(size).compactMap(\.record)
+        guard request.value("api_version") == "2" else { return .rails(.list(records)) }
         return .rails(
             .object([
-                ("posts", .array(records)), ("pools", .array([])), ("pool_posts", .array([])), ("tags", .object([])),
+                ("posts", .list(records)), ("pools", .list([])), ("pool_posts", .list([])), ("tags", .object([])),
             ]))
     }
 
@@ -63,9 +64,9 @@ final class BooruRecordings: Sendable {
     private static let pageSize = 40
     private static let mostPosts = 1000
 
-    private static func posts(_ node: JSONNode, in bytes: [UInt8], site: ServedSite, seed: UInt64) -> [RecordedPost] {
-        if let post = RecordedPost(node, in: bytes, site: site, seed: seed) { return [post] }
-        return node.children.flatMap { posts($0, in: bytes, site: site, seed: seed) }
+    private static func posts(_ node: JSON, site: ServedSite, seed: UInt64) -> [RecordedPost] {
+        if let post = RecordedPost(node, site: site, seed: seed) { return [post] }
+        return node.children.flatMap { posts($0, site: site, seed: seed) }
     }
 
     /// All posts, but for searches by number or digest.

@@ -1,3 +1,4 @@
+import Rankings
 import Synchronization
 
 /// A recorded post with a picture drawn for it: what it tells of the original is changed to that of the drawn bytes.
@@ -7,28 +8,25 @@ import Synchronization
 final class RecordedPost: Sendable {
     let id: Int64
     /// As it was recorded.
-    private let bytes: [UInt8]
-    private let node: JSONNode
+    private let node: JSON
     private let site: ServedSite
     private let seed: UInt64
     private let model: PostModel
     private let drawn = Mutex<DrawnModel?>(nil)
 
     /// Nil for what is no post of the site's engine, or has no file.
-    init?(_ node: JSONNode, in file: [UInt8], site: ServedSite, seed: UInt64) {
-        let bytes = Array(file[node.range])
-        guard let record = JSONNode(bytes), let id = record["id"]?.integer, record["md5"]?.string?.utf8.count == 32,
+    init?(_ record: JSON, site: ServedSite, seed: UInt64) {
+        guard let id = record["id"]?.number, record["md5"]?.string?.utf8.count == 32,
             let url = record["file_url"]?.string, let dot = url.lastIndex(of: "."),
             let format = ServedFormat(rawValue: String(url[url.index(after: dot)...])),
             // one file may hold posts of both Moebooru sites, whose numbers are not each other's
             site.isDanbooru || url.hasPrefix("https://files.yande.re") == (site == .yandere),
             record[site.isDanbooru ? "tag_string" : "tags"]?.string != nil,
-            let width = record[site.isDanbooru ? "image_width" : "width"]?.integer,
-            let height = record[site.isDanbooru ? "image_height" : "height"]?.integer,
+            let width = record[site.isDanbooru ? "image_width" : "width"]?.number,
+            let height = record[site.isDanbooru ? "image_height" : "height"]?.number,
             (1...Self.longest).contains(width), (1...Self.longest).contains(height)
         else { return nil }
         self.id = id
-        self.bytes = bytes
         self.node = record
         self.site = site
         self.seed = seed
@@ -44,39 +42,25 @@ final class RecordedPost: Sendable {
     }
 
     /// The record with the digest and the length of the drawn original; nil without memory.
-    var record: [UInt8]? {
+    var record: JSONText? {
         guard let picture = picture(), let old = node["md5"]?.string else { return nil }
-        var changed = bytes
-        let length = Array(String(picture.length(file)).utf8)
-        // The last first: ranges before it stay where they are.
-        let sizes = [node["file_size"], node["media_asset"]?["file_size"]].compactMap { $0?.range }
-        for range in sizes.sorted(by: { $0.lowerBound > $1.lowerBound }) {
-            changed.replaceSubrange(range, with: length)
-        }
-        Self.replace(Array(old.utf8), with: Array(picture.digest(file).hex.utf8), in: &changed)
-        return changed
-    }
-
-    /// Replaces a digest wherever it stands, and the folders before it that have its first digits.
-    private static func replace(_ old: [UInt8], with new: [UInt8], in bytes: inout [UInt8]) {
-        func folders(_ digest: [UInt8]) -> [UInt8] {
-            [0x2f] + digest[0..<2] + [0x2f] + digest[2..<4] + [0x2f]
-        }
-        let named = Array("sample-".utf8)
-        var at = 0
-        while at + old.count <= bytes.count {
-            guard bytes[at] == old[0], bytes[at..<at + old.count].elementsEqual(old) else {
-                at += 1
-                continue
+        let (digest, length) = (picture.digest(file).hex, Int64(picture.length(file)))
+        func folders(_ digest: String) -> String { "/\(digest.prefix(2))/\(digest.dropFirst(2).prefix(2))/" }
+        func changed(_ value: JSON) -> JSON {
+            switch value {
+            case .string(let text) where text.contains(old):
+                .string(text.replacing(old, with: digest).replacing(folders(old), with: folders(digest)))
+            case .array(let elements): .array(elements.map(changed))
+            case .object(let members):
+                .object(
+                    members.map { member in
+                        let value: JSON = member.name == "file_size" ? .integer(length) : changed(member.value)
+                        return JSON.Member(name: member.name, value: value)
+                    })
+            default: value
             }
-            bytes.replaceSubrange(at..<at + old.count, with: new)
-            let name = bytes[..<at].suffix(named.count).elementsEqual(named) ? at - named.count : at
-            let folder = folders(old)
-            if bytes[..<name].suffix(folder.count).elementsEqual(folder) {
-                bytes.replaceSubrange(name - folder.count..<name, with: folders(new))
-            }
-            at += old.count
         }
+        return JSONText(changed(node))
     }
 
     /// A file of the post, as long as the record says where it says so; nil without memory.
@@ -85,7 +69,7 @@ final class RecordedPost: Sendable {
         guard rendition == .original else {
             var picture = Picture(rendition, of: model, key: key, seed: seed, seconds: Self.uploaded)
             let told = rendition == .wide ? node["sample_file_size"] : rendition == .jpeg ? node["jpeg_file_size"] : nil
-            if let bytes = told?.integer, bytes > 0, bytes < Self.mostBytes { picture.bytes = Int(bytes) }
+            if let bytes = told?.number, bytes > 0, bytes < Self.mostBytes { picture.bytes = Int(bytes) }
             return picture
         }
         return picture().map { Picture($0, file, key: key, seed: seed, seconds: Self.uploaded) }
