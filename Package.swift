@@ -113,7 +113,9 @@ let package = Package(
                 .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
                 .embedInCode("Resources/film.webm"), .embedInCode("Resources/still.avif"),
                 .embedInCode("Resources/words.json"), .embedInCode("Resources/shapes.json"),
-            ], swiftSettings: settings),
+            ],
+            // It draws hundreds of pictures, which takes ten times as long where nothing is optimised.
+            swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         program(
             "rankfs",
             [
