@@ -3,8 +3,7 @@ package import Rankings
 
 /// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
 ///
-/// What it asks for (cool-downs) is obeyed by the transport that this is given. The
-/// slots of pictures are shared out by their cache.
+/// The transport that this is given obeys the host's cool-downs. The slots of pictures are shared out by their cache.
 ///
 /// ## Concurrency
 ///

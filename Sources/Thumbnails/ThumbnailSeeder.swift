@@ -136,10 +136,13 @@ package actor ThumbnailSeeder {
     /// Notes that pictures are about to be seeded.
     package nonisolated func expect(_ jobs: [ThumbnailJob]) { turns.expect(jobs) }
 
-    /// Whether a picture is one of those whose thumbnails are still to be made.
-    package nonisolated func isExpected(_ job: ThumbnailJob) -> Bool { turns.isExpected(job) }
-
-    /// The same of an entry of a directory, whose page may have come before it was seeded; who asks may wait for its turn then.
+    /// Whether a picture is one of those whose thumbnails are still to be made; if so, its turn can be waited for.
+    ///
+    /// - Parameters:
+    ///   - job: The picture.
+    ///   - index: Its place in a directory, whose page may have come a moment before it was seeded.
+    ///   - directory: What the seeder calls that.
+    /// - Returns: False if it was tried, or nobody seeds it.
     package nonisolated func isExpected(_ job: ThumbnailJob, at index: Int, of directory: String) -> Bool {
         if turns.isComing(index, of: directory) { turns.expect([job]) }
         return turns.isExpected(job)

@@ -96,3 +96,8 @@ extension SeederTests {
         await seeding
     }
 }
+
+extension ThumbnailSeeder {
+    /// Whether the thumbnails of a picture of no directory are still to be made.
+    fileprivate nonisolated func isExpected(_ job: ThumbnailJob) -> Bool { isExpected(job, at: 0, of: "no directory") }
+}

@@ -48,7 +48,8 @@ package enum GateVerdict: Hashable, Sendable {
     case unsent
     /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
     case unknown
-    /// What an answer that wants to be left alone tells the gate.
+
+    /// The verdict on an answer that asks for a pause.
     ///
     /// - Parameters:
     ///   - answer: The answer.

@@ -10,7 +10,7 @@ struct ThumbnailWish: Sendable {
     let spellings: [FileURI.Spelling]
     /// The paths of the directories in which it looks: a desktop knows a file by the path that it took to it.
     let directories: [String]
-    /// Whether pictures are read whose thumbnails are not there when it is told of them, and it draws while it is still being told.
+    /// Whether the program has pictures read that it is told of before their thumbnails are there (`KnownPrograms.eagerViewers`).
     var isEager = false
 }
 
@@ -68,8 +68,8 @@ final class DirectoryThumbnails: Sendable {
 
     /// Whether the lookup of a picture waits: for its thumbnails, or for a program to show itself as a file manager.
     ///
-    /// Only those that a window shows first are worth that, and only for a moment after somebody went there; all of them to who
-    /// has the others read, as long as it goes on looking.
+    /// Only those that a window shows first are worth that, and only for a moment after somebody went there; an eager program's lookups
+    /// all wait, as long as they go on.
     func isHeldUp(_ node: Node, from viewer: ThumbnailViewer) -> Bool {
         guard case .picture(_, let index) = node else { return false }
         return switch viewer {
