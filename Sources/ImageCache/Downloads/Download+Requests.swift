@@ -41,8 +41,8 @@ extension Download {
             let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
         else { return nil }
         let end = min(plain.end, total)
-        let kept = plain.next + DownloadScheduler.keptOfPlain
-        guard end - plain.next > DownloadScheduler.longestPlain, kept < end else { return nil }
+        let kept = plain.next + DownloadLimits.keptOfPlain
+        guard end - plain.next > DownloadLimits.longestPlain, kept < end else { return nil }
         return Piece(gap: kept..<end, cut: id)
     }
 
@@ -312,6 +312,10 @@ enum DownloadLimits {
     static let seekWindow: Int64 = 512 << 10
     /// What two requests both bring where their parts meet, at most.
     static let seam: Int64 = 64
+    /// Of a plain request, made before the length was known, idle slots take over what lies behind so many bytes more.
+    static let keptOfPlain: Int64 = 1 << 20
+    /// They do so if it has to bring more than this: taking over costs its connection.
+    static let longestPlain: Int64 = 3 << 19
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
     /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.

@@ -104,6 +104,9 @@ struct Download: Sendable {
 
     var received: Int64 { present.count }
 
+    /// Whether it still waits for its first answer.
+    var isQueued: Bool { received == 0 && !segments.values.contains(where: \.hasAnswer) }
+
     /// Whether the source has told anything, now or to the download that this one goes on with.
     var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }
 
@@ -277,6 +280,15 @@ struct Download: Sendable {
         }
         change.ready = takeReady()
         return change
+    }
+
+    /// All bytes have come at once, and are known to be right.
+    mutating func arrived(whole length: Int64) -> DownloadChange {
+        total = length
+        present = RangeSet([0..<length])
+        headIsRight = true
+        tailIsRight = true
+        return settle()
     }
 
     private static let cutOff = ImageCacheError.damaged("the picture is cut off: its end is missing")

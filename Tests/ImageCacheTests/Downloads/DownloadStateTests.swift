@@ -232,7 +232,7 @@ import Testing
         download.segments[1]?.end = total
         download.segments[1]?.hasAnswer = true
         let shares = Self.plan(&download, idle: 6, nextID: &nextID)
-        #expect(shares.isEmpty == (total <= DownloadScheduler.longestPlain))
+        #expect(shares.isEmpty == (total <= DownloadLimits.longestPlain))
         #expect(shares.count <= 6)
         // Each byte once but for the seams, from the first on.
         var end = download.segments[1]?.end

@@ -292,17 +292,16 @@ import Testing
         let file = try #require(bench.cache.core.withLock { $0.downloads[key]?.file })
         let second = try bench.open(picture)
         #expect(try second.availableBytes(offset: 0, count: 10) == nil)
-        bench.cache.tick()
+        bench.cache.core.run { $0.tick() }
         #expect(bench.transport.requests.count == 1)
         first.close()
         second.close()
         #expect(await error == .cancelled)
         #expect(!request.isCancelled)
-        let now = bench.clock.now
         try bytes.withUnsafeBytes { buffer in
             _ = try file.write(buffer, at: 0, total: accepted.room) { false }
-            _ = bench.cache.run { core in
-                core.wrote(buffer, accepted.acceptance, from: segment, of: key, now: now)
+            _ = bench.cache.core.run { core in
+                core.wrote(buffer, accepted.acceptance, from: segment, of: key)
             }
         }
         request.finish()

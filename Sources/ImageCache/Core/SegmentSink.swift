@@ -17,20 +17,19 @@ final class SegmentSink: ResponseSink {
     }
 
     private let state: Mutex<State>
-    private let cache: ImageCache
+    private let core: CoreLock
     private let key: FileKey
     private let segment: UInt64
 
-    init(_ cache: ImageCache, key: FileKey, segment: UInt64, file: PartialFile) {
-        self.cache = cache
+    init(_ core: CoreLock, key: FileKey, segment: UInt64, file: PartialFile) {
+        self.core = core
         self.key = key
         self.segment = segment
         state = Mutex(State(file: file))
     }
 
     func head(_ head: HTTPAnswer) -> Bool {
-        let now = cache.configuration.monotonicNow()
-        let written = cache.run { core in core.answered(head, to: segment, of: key, now: now) }
+        let written = core.run { core in core.answered(head, to: segment, of: key) }
         state.withLock { ($0.window, $0.frame) = (written.window, written.frame) }
         return written.goesOn
     }
@@ -38,11 +37,8 @@ final class SegmentSink: ResponseSink {
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let file = state.withLock({ $0.file }) else { return false }
         let (own, seams) = state.withLock { unsafe $0.frame?.take(bytes) } ?? (0..<bytes.count, [])
-        if !seams.isEmpty {
-            let now = cache.configuration.monotonicNow()
-            compare(cache.run { core in core.met(seams, of: key, now: now) }, in: file)
-        }
-        guard !own.isEmpty else { return cache.core.withLock { $0.isWanted(segment, of: key) } }
+        if !seams.isEmpty { compare(core.run { core in core.met(seams, of: key) }, in: file) }
+        guard !own.isEmpty else { return core.withLock { $0.isWanted(segment, of: key) } }
         return unsafe take(UnsafeRawBufferPointer(rebasing: bytes[own]), to: file)
     }
 
@@ -50,8 +46,7 @@ final class SegmentSink: ResponseSink {
     private func compare(_ seams: [Seam], in file: PartialFile) {
         for seam in seams {
             guard let agrees = holds(seam.bytes, at: seam.place, in: file) else { return }
-            let now = cache.configuration.monotonicNow()
-            cache.run { core in core.compared(seam, agrees: agrees, of: key, now: now) }
+            core.run { core in core.contradict(key) { $0.compared(seam, agrees: agrees) } }
         }
     }
 
@@ -70,8 +65,7 @@ final class SegmentSink: ResponseSink {
     private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
         do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
             guard error.lackOfDescriptors != nil else { return false }
-            let now = cache.configuration.monotonicNow()
-            cache.run { core in core.cannotWrite(error, from: segment, of: key, now: now) }
+            core.run { core in core.cannotWrite(error, from: segment, of: key) }
             return nil
         }
     }
@@ -84,45 +78,42 @@ final class SegmentSink: ResponseSink {
             let start = window.range.lowerBound
             return unsafe write([start..<start + Int64(bytes.count)], of: bytes, at: start, to: file, room: window.room)
             {
-                core, now in unsafe core.arrived(bytes, from: segment, of: key, now: now)
+                core in unsafe core.arrived(bytes, from: segment, of: key)
             }
         }
-        guard let (accepted, room) = cache.core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
+        guard let (accepted, room) = core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
             return false
         }
         guard let agrees = unsafe repeats(accepted, bytes, in: file) else { return false }
         guard agrees else {
-            let now = cache.configuration.monotonicNow()
-            cache.run { core in core.change(key, now: now) { $0.contradicted() } }
+            core.run { core in core.contradict(key) { $0.contradicted() } }
             return false
         }
-        return unsafe write(accepted.writes, of: bytes, at: accepted.offset, to: file, room: room) { core, now in
-            unsafe core.wrote(bytes, accepted, from: segment, of: key, now: now)
+        return unsafe write(accepted.writes, of: bytes, at: accepted.offset, to: file, room: room) { core in
+            unsafe core.wrote(bytes, accepted, from: segment, of: key)
         }
     }
 
     /// Writes parts of what came to the file, then tells.
     private func write(
         _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at offset: Int64, to file: PartialFile, room: Int64,
-        _ tell: (inout Core, ContinuousClock.Instant) -> Core.Written
+        _ tell: (inout Core) -> Core.Written
     ) -> Bool {
         var refusal: FileError?
         do throws(FileError) {
             for range in parts {
                 let first = Int(range.lowerBound - offset)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
-                let found = unsafe try file.write(part, at: range.lowerBound, total: room) { cache.giveWay(to: key) }
+                let found = unsafe try file.write(part, at: range.lowerBound, total: room) { core.giveWay(to: key) }
                 refusal = refusal ?? found
             }
         } catch {
-            let now = cache.configuration.monotonicNow()
-            cache.run { core in core.cannotWrite(error, from: segment, of: key, now: now) }
+            core.run { core in core.cannotWrite(error, from: segment, of: key) }
             return false
         }
-        let now = cache.configuration.monotonicNow()
-        let written = cache.run { core in
+        let written = core.run { core in
             if let refusal { core.refused(refusal.text) }
-            return tell(&core, now)
+            return tell(&core)
         }
         state.withLock { $0.window = written.window }
         if let state = written.state {
@@ -130,63 +121,11 @@ final class SegmentSink: ResponseSink {
         }
         guard !written.seams.isEmpty else { return written.goesOn }
         compare(written.seams, in: file)
-        return written.goesOn && cache.core.withLock { $0.isWanted(segment, of: key) }
+        return written.goesOn && core.withLock { $0.isWanted(segment, of: key) }
     }
 
     func finish(_ result: Result<Void, HTTPError>) {
         state.withLock { $0.file = nil }
-        let now = cache.configuration.monotonicNow()
-        cache.run { core in core.finished(segment, of: key, result, now: now) }
-    }
-}
-
-/// A request from the moment in which it is decided: what is wanted of it before the transport has it is done then.
-///
-/// ## Concurrency
-///
-/// Any thread may call. The transport's transfer is called outside the lock.
-final class StartedTransfer: Transfer {
-    private struct State {
-        var transfer: (any Transfer)?
-        var priority: TransferPriority
-        var isCancelled = false
-    }
-
-    private let state: Mutex<State>
-
-    init(_ priority: TransferPriority) {
-        state = Mutex(State(priority: priority))
-    }
-
-    /// The transport has taken the request, with this priority.
-    func follow(_ transfer: any Transfer, sentWith priority: TransferPriority) {
-        var told = priority
-        while true {
-            let (wanted, isCancelled) = state.withLock { state in
-                state.transfer = transfer
-                return (state.priority, state.isCancelled)
-            }
-            if isCancelled { return transfer.cancel() }
-            // It may change again while it is told.
-            guard wanted != told else { return }
-            told = wanted
-            transfer.setPriority(wanted)
-        }
-    }
-
-    func setPriority(_ priority: TransferPriority) {
-        let transfer = state.withLock { state in
-            state.priority = priority
-            return state.transfer
-        }
-        transfer?.setPriority(priority)
-    }
-
-    func cancel() {
-        let transfer = state.withLock { state in
-            state.isCancelled = true
-            return state.transfer
-        }
-        transfer?.cancel()
+        core.run { core in core.finished(segment, of: key, result) }
     }
 }
