@@ -286,19 +286,11 @@ extension Core {
 
     // MARK: - What comes
 
-    /// Where the next bytes of a body go.
-    struct Window: Sendable {
-        /// Bytes of the picture that only this request brings.
-        var range: Range<Int64>
-        /// Bytes that the whole picture may take.
-        var room: Int64
-    }
-
     /// What follows from an answer's head or from written bytes.
     struct Written: Sendable {
         var goesOn: Bool
-        /// Where the next ones go if they all go to one place; otherwise `accept` tells.
-        var window: Window?
+        /// Where the next ones go.
+        var plan: BodyPlan?
         /// What to note beside the partial file, if it is time.
         var state: (total: Int64?, validator: String?, present: RangeSet)?
         /// Which bytes of the body are of seams, as the head tells; nil if none are.
@@ -313,57 +305,37 @@ extension Core {
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
         // What is known now may be worth more connections.
         pump()
-        guard let answered = downloads[key]?.download.segments[segment] else { return Written(goesOn: false) }
-        return Written(goesOn: true, window: window(of: segment, key), frame: BodyFrame(answered, part: segment))
+        guard let download = downloads[key]?.download, let answered = download.segments[segment] else {
+            return Written(goesOn: false)
+        }
+        return Written(goesOn: true, plan: download.plan(of: segment), frame: BodyFrame(answered, part: segment))
     }
 
-    /// Where the next bytes of a body go, unless they go to several places.
-    private func window(of segment: UInt64, _ key: FileKey) -> Window? {
-        guard let download = downloads[key]?.download, let range = download.window(of: segment) else { return nil }
-        return Window(range: range, room: download.total ?? DownloadLimits.largestUnknown)
-    }
-
-    /// Says which of the bytes that have come to write; until `wrote` is told, they count as under way.
-    mutating func accept(_ count: Int, from segment: UInt64, of key: FileKey) -> (acceptance: Acceptance, room: Int64)?
-    {
-        guard let acceptance = downloads[key]?.download.accept(count, from: segment) else { return nil }
-        receivedBytes += Int64(count)
-        return (acceptance, downloads[key]?.download.total ?? DownloadLimits.largestUnknown)
-    }
-
-    /// Takes bytes that have come and were written to their window.
-    mutating func arrived(_ bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: FileKey) -> Written {
-        guard let (acceptance, _) = accept(bytes.count, from: segment, of: key) else { return Written(goesOn: false) }
-        return unsafe wrote(bytes, acceptance, from: segment, of: key)
-    }
-
-    /// Takes note that what was accepted is written.
+    /// Takes note of bytes that have come and are in the file.
     mutating func wrote(
-        _ bytes: UnsafeRawBufferPointer, _ acceptance: Acceptance, from segment: UInt64, of key: FileKey
+        _ bytes: UnsafeRawBufferPointer, _ range: Range<Int64>, from segment: UInt64, of key: FileKey
     ) -> Written {
-        guard let answered = downloads[key]?.download.segments[segment] else { return Written(goesOn: false) }
-        if acceptance.offset == answered.asked?.lowerBound,
-            unsafe downloads[key]?.download.beginsAgain(bytes, at: acceptance.offset) == true
+        guard let download = downloads[key]?.download, download.phase == .running,
+            let answered = download.segments[segment]
+        else { return Written(goesOn: isWanted(segment, of: key)) }
+        receivedBytes += Int64(bytes.count)
+        if range.lowerBound == answered.asked?.lowerBound,
+            unsafe download.beginsAgain(bytes, at: range.lowerBound)
         {
-            contradict(key) { $0.misplaced(at: acceptance.offset) }
+            contradict(key) { $0.misplaced(at: range.lowerBound) }
             return Written(goesOn: false)
         }
-        let total = downloads[key]?.download.total
-        unsafe downloads[key]?.download.edges.note(bytes, at: acceptance.offset, total: total)
-        if acceptance.isTooLong {
-            change(key) { $0.overran() }
-            return Written(goesOn: false)
-        }
-        downloads[key]?.unnoted += acceptance.writes.reduce(0) { $0 + Int64($1.count) }
+        unsafe downloads[key]?.download.edges.note(bytes, at: range.lowerBound, total: download.total)
+        downloads[key]?.unnoted += Int64(bytes.count)
         var isTurningPoint = false
         change(key) { [now] download in
-            let change = download.wrote(acceptance, from: segment, now: now)
+            let change = download.wrote(range, from: segment, now: now)
             isTurningPoint = change.outcome != nil
             return change
         }
         guard let entry = downloads[key] else { return Written(goesOn: false) }
         // The request of what is whole is left to end by itself, which keeps its connection.
-        if entry.download.phase != .running { return Written(goesOn: acceptance.goesOn) }
+        guard entry.download.phase == .running else { return Written(goesOn: entry.download.goesOn(segment)) }
         if isTurningPoint { pump() }
         var state: (total: Int64?, validator: String?, present: RangeSet)?
         if entry.unnoted >= PartialState.interval {
@@ -371,8 +343,24 @@ extension Core {
             state = (entry.download.total, entry.download.validator, entry.download.proven)
         }
         return Written(
-            goesOn: acceptance.goesOn && isWanted(segment, of: key), window: window(of: segment, key), state: state,
+            goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment), state: state,
             seams: entry.download.comparable)
+    }
+
+    /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted of them.
+    ///
+    /// - Returns: Whether the body is read further, without a use for it.
+    mutating func exceeded(by bytes: UnsafeRawBufferPointer, from segment: UInt64, of key: FileKey) -> Bool {
+        guard let download = downloads[key]?.download, download.phase == .running,
+            let next = download.segments[segment]?.next
+        else { return isWanted(segment, of: key) }
+        guard next + Int64(bytes.count) > download.total ?? DownloadLimits.largestUnknown else {
+            return download.goesOn(segment)
+        }
+        // They tell whether the picture ends where it was said to.
+        unsafe downloads[key]?.download.edges.note(bytes, at: next, total: download.total)
+        change(key) { $0.overran() }
+        return false
     }
 
     /// Has a download decide about bytes that may contradict others, and goes on with what it then lacks.
@@ -399,8 +387,7 @@ extension Core {
 
     /// Whether a request's body is wanted further, or may end by itself.
     func isWanted(_ segment: UInt64, of key: FileKey) -> Bool {
-        guard let download = downloads[key]?.download else { return false }
-        return download.phase == .complete || download.phase == .checking || download.segments[segment] != nil
+        downloads[key]?.download.goesOn(segment) ?? false
     }
 
     mutating func finished(_ segment: UInt64, of key: FileKey, _ result: Result<Void, HTTPError>) {

@@ -10,8 +10,8 @@ final class SegmentSink: ResponseSink {
     private struct State {
         /// Nil at the end: whoever keeps the sink must not keep the file open.
         var file: PartialFile?
-        /// Where the next bytes of the body go, if that is one place.
-        var window: Core.Window?
+        /// Where the next bytes of the body go; nil if it is to bring no more.
+        var plan: BodyPlan?
         /// Which of them are of seams; nil if none are.
         var frame: BodyFrame?
     }
@@ -30,7 +30,7 @@ final class SegmentSink: ResponseSink {
 
     func head(_ head: HTTPAnswer) -> Bool {
         let written = core.run { core in core.answered(head, to: segment, of: key) }
-        state.withLock { ($0.window, $0.frame) = (written.window, written.frame) }
+        state.withLock { ($0.plan, $0.frame) = (written.plan, written.frame) }
         return written.goesOn
     }
 
@@ -50,17 +50,6 @@ final class SegmentSink: ResponseSink {
         }
     }
 
-    /// Whether what came of bytes that are there is the same; nil if the download has ended.
-    private func repeats(_ accepted: Acceptance, _ bytes: UnsafeRawBufferPointer, in file: PartialFile) -> Bool? {
-        for range in accepted.repeats {
-            let first = Int(range.lowerBound - accepted.offset)
-            let came = unsafe Array(bytes[first..<first + range.count])
-            guard let agrees = holds(came, at: range.lowerBound, in: file) else { return nil }
-            if !agrees { return false }
-        }
-        return true
-    }
-
     /// Whether these bytes are there; nil if there is no descriptor left to look, with which the download has ended.
     private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
         do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
@@ -70,39 +59,42 @@ final class SegmentSink: ResponseSink {
         }
     }
 
-    /// Takes the request's own bytes.
+    /// Takes the request's own bytes: writes them where nothing is, compares them where something is, then tells.
     private func take(_ bytes: UnsafeRawBufferPointer, to file: PartialFile) -> Bool {
-        let window = state.withLock { $0.window }
-        // Nearly always: then nobody need be asked before the bytes are written, only told after.
-        if let window, bytes.count <= window.range.count {
-            let start = window.range.lowerBound
-            return unsafe write([start..<start + Int64(bytes.count)], of: bytes, at: start, to: file, room: window.room)
-            {
-                core in unsafe core.arrived(bytes, from: segment, of: key)
+        var taken = 0
+        while taken < bytes.count {
+            let left = bytes.count - taken
+            guard let plan = state.withLock({ $0.plan }), Int64(left) <= plan.room - plan.range.lowerBound else {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken...])
+                return core.run { core in unsafe core.exceeded(by: rest, from: segment, of: key) }
             }
+            let (all, writes, repeats) = plan.parts(Int64(left))
+            let came = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken..<taken + all.count])
+            for range in repeats {
+                let first = Int(range.lowerBound - all.lowerBound)
+                guard
+                    let agrees = unsafe holds(Array(came[first..<first + range.count]), at: range.lowerBound, in: file)
+                else { return false }
+                guard agrees else {
+                    core.run { core in core.contradict(key) { $0.contradicted() } }
+                    return false
+                }
+            }
+            guard unsafe write(writes, of: came, at: all, to: file, room: plan.room) else { return false }
+            taken += all.count
         }
-        guard let (accepted, room) = core.withLock({ $0.accept(bytes.count, from: segment, of: key) }) else {
-            return false
-        }
-        guard let agrees = unsafe repeats(accepted, bytes, in: file) else { return false }
-        guard agrees else {
-            core.run { core in core.contradict(key) { $0.contradicted() } }
-            return false
-        }
-        return unsafe write(accepted.writes, of: bytes, at: accepted.offset, to: file, room: room) { core in
-            unsafe core.wrote(bytes, accepted, from: segment, of: key)
-        }
+        return true
     }
 
     /// Writes parts of what came to the file, then tells.
     private func write(
-        _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at offset: Int64, to file: PartialFile, room: Int64,
-        _ tell: (inout Core) -> Core.Written
+        _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at place: Range<Int64>, to file: PartialFile,
+        room: Int64
     ) -> Bool {
         var refusal: FileError?
         do throws(FileError) {
             for range in parts {
-                let first = Int(range.lowerBound - offset)
+                let first = Int(range.lowerBound - place.lowerBound)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
                 let found = unsafe try file.write(part, at: range.lowerBound, total: room) { core.giveWay(to: key) }
                 refusal = refusal ?? found
@@ -113,9 +105,9 @@ final class SegmentSink: ResponseSink {
         }
         let written = core.run { core in
             if let refusal { core.refused(refusal.text) }
-            return tell(&core)
+            return unsafe core.wrote(bytes, place, from: segment, of: key)
         }
-        state.withLock { $0.window = written.window }
+        state.withLock { $0.plan = written.plan }
         if let state = written.state {
             file.note(total: state.total, validator: state.validator, present: state.present)
         }
