@@ -1,6 +1,6 @@
 import CCurl
 
-/// The loop: takes commands, lets waiting transfers go, moves bytes, ends what is late, sleeps.
+/// The loop: takes commands, moves bytes, ends what is late, sleeps.
 ///
 /// ## Concurrency
 ///
@@ -34,9 +34,8 @@ final class CurlLoop {
     private let observer: (any TransferObserver)?
     private let options: CurlOptions
     private let stallTimeout: Duration
-    private var queue: TransferQueue
-    /// All transfers that have not finished, by number.
-    private var flights: [Int: CurlExchange] = [:]
+    /// All transfers that have not ended.
+    private var flights: [ObjectIdentifier: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
     private var nextCheck = ContinuousClock.now
     private var ended = false
@@ -48,7 +47,7 @@ final class CurlLoop {
     ) {
         let limits = configuration.limits
         // Those of one host.
-        idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
+        idleConnections = transferClass == .bulk ? limits.bodies.all : limits.connections
         guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
         self.transferClass = transferClass
@@ -63,7 +62,6 @@ final class CurlLoop {
             connectTimeout: configuration.connectTimeout, certificates: configuration.certificates)
         names = NameNeeds(proxy: options.proxy)
         stallTimeout = configuration.stallTimeout
-        queue = TransferQueue(limits: limits)
     }
 
     /// Runs until a shutdown is asked for; then everything is cancelled and the handles are freed.
@@ -71,18 +69,15 @@ final class CurlLoop {
         while true {
             perform(mailbox.take())
             if ended { break }
-            launch()
             loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
             let now = ContinuousClock.now
             if now >= nextCheck { expire(now) }
-            launch()
             loopGuard.endTurn(isBusy: !flights.isEmpty)
-            mailbox.publish(active: queue.activeCount, queued: queue.waitingCount)
             pool.wait(milliseconds: sleep())
         }
-        for flight in flights.values.sorted(by: { $0.id < $1.id }) { finish(flight, .failure(.cancelled)) }
-        for case .start(_, _, let sink) in mailbox.close() { sink.finish(.failure(.cancelled)) }
+        for flight in flights.values { finish(flight, .failure(.cancelled)) }
+        for case .begin(let transfer) in mailbox.close() { transfer.end(.failure(.cancelled)) }
     }
 
     /// Moves bytes on every pool, and lets go of old ones that have done their work.
@@ -106,50 +101,35 @@ final class CurlLoop {
     private func perform(_ commands: [CurlCommand]) {
         for command in commands {
             switch command {
-            case .start(let id, let request, let sink): admit(id, request, sink)
-            case .setPriority(let id, let priority):
-                flights[id]?.priority = priority
-                queue.setPriority(id, priority)
-            case .cancel(let id):
-                if let flight = flights[id] { finish(flight, .failure(.cancelled)) }
-            case .resolved(let id, let name, let trouble):
-                if let flight = flights[id] { resolved(flight, name, trouble) }
+            case .begin(let transfer): admit(transfer)
+            case .cancel(let transfer):
+                if let flight = flights[ObjectIdentifier(transfer)] { finish(flight, .failure(.cancelled)) }
+            case .resolved(let transfer, let name, let trouble):
+                if let flight = flights[ObjectIdentifier(transfer)] { resolved(flight, name, trouble) }
             case .echo(let answer): answer()
             case .shutdown: ended = true
             }
         }
     }
 
-    private func admit(_ id: Int, _ request: HTTPRequest, _ sink: any ResponseSink) {
+    private func admit(_ transfer: Transfer) {
+        let request = transfer.request
         do throws(HTTPError) {
             try RequestRule.check(request)
             let target = try book.target(request.url)
-            let flight = CurlExchange(
-                id: id, request: request, sink: sink, target: target, ledger: ledger, observer: observer)
-            flights[id] = flight
+            let flight = CurlExchange(transfer, target: target, ledger: ledger, observer: observer)
+            flights[ObjectIdentifier(transfer)] = flight
             nextCheck = min(nextCheck, request.deadline)
-            enqueue(flight)
+            begin(flight)
         } catch {
             observer?.ended(request, TransferOutcome(failure: error))
-            sink.finish(.failure(error))
+            transfer.end(.failure(error))
         }
-    }
-
-    /// Queues for the flight's present origin; by its number, so that one that goes on keeps its place.
-    private func enqueue(_ flight: CurlExchange) {
-        let lane = TransferQueue.Lane(origin: flight.target.origin, transferClass: flight.request.transferClass)
-        queue.enqueue(flight.id, lane: lane, priority: flight.priority, order: flight.id)
     }
 
     // MARK: - Exchanges
 
-    private func launch() {
-        for id in queue.next() {
-            if let flight = flights[id] { begin(flight) }
-        }
-    }
-
-    /// Begins an exchange, or waits in its slot until the names that it needs are known.
+    /// Begins an exchange, or waits until the names that it needs are known.
     private func begin(_ flight: CurlExchange) {
         guard let addresses = addresses(for: flight) else { return }
         guard let easy = spares.popLast() ?? CurlEasy() else {
@@ -177,11 +157,11 @@ final class CurlLoop {
     private func addresses(for flight: CurlExchange) -> [NameNeeds.Place: [String]]? {
         var all: [NameNeeds.Place: [String]] = [:]
         for place in names.places(for: flight.target) {
-            let (id, name, mailbox) = (flight.id, place.host, mailbox)
+            let (transfer, name, mailbox) = (flight.transfer, place.host, mailbox)
             let known = resolver.addresses(of: name) { result in
                 var trouble: NameTrouble?
                 if case .failure(let error) = result { trouble = error }
-                _ = mailbox.post(.resolved(id, name, trouble))
+                _ = mailbox.post(.resolved(transfer, name, trouble))
             }
             guard let known else {
                 flight.awaitedName = name
@@ -204,8 +184,7 @@ final class CurlLoop {
     /// Begins a flight again that the sink has seen nothing of.
     private func again(_ flight: CurlExchange) {
         detach(flight)
-        queue.remove(flight.id)
-        enqueue(flight)
+        begin(flight)
     }
 
     /// Takes libcurl off a flight.
@@ -225,8 +204,7 @@ final class CurlLoop {
 
     private func finish(_ flight: CurlExchange, _ result: Result<Void, HTTPError>) {
         detach(flight)
-        queue.remove(flight.id)
-        flights[flight.id] = nil
+        flights[ObjectIdentifier(flight.transfer)] = nil
         if case .failure(let error) = result, flight.wasSent {
             ledger.count(flight.request.purpose) { $0.failed(error) }
         }
@@ -235,7 +213,6 @@ final class CurlLoop {
 
     private func complete(_ flight: CurlExchange, _ code: CURLcode) {
         let origin = flight.target.origin
-        if let isShared = flight.pool?.multiplexes(origin) { queue.learn(origin, multiplexes: isShared) }
         if flight.pool?.isMixed(origin) == true {
             retire(flight.pool)
             return finish(flight, .failure(.broken("\(flight.target.host): the answer came in two protocols at once.")))
@@ -259,13 +236,12 @@ final class CurlLoop {
             }
             let next = try book.redirect(location, from: flight.target)
             detach(flight)
-            queue.remove(flight.id)
             if next.origin != flight.target.origin {
                 flight.headers = RequestRule.headersForAnotherHost(flight.headers)
             }
             flight.target = next
             flight.hops += 1
-            enqueue(flight)
+            begin(flight)
         } catch {
             finish(flight, .failure(error))
         }

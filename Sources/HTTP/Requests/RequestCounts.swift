@@ -1,21 +1,5 @@
 internal import Synchronization
 
-/// What a request is for, as displays and metrics tell requests apart.
-package enum RequestPurpose: String, Sendable, CaseIterable {
-    /// A question to the service: listings, works, authors.
-    case api
-    /// How long a picture is.
-    case size
-    /// A picture, or a part of one.
-    case picture
-    /// A small preview for a thumbnail.
-    case preview
-    /// Nothing but a connection, made before it is needed; whatever the answer says.
-    case connection
-    /// What goes to the shared tier and comes from there.
-    case tier
-}
-
 /// What was sent for one purpose since the start, and what came of it.
 ///
 /// A request that is redirected or tried again is counted each time that it is sent, as a server's log counts it.

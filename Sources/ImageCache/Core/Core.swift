@@ -181,8 +181,8 @@ struct Core: Sendable {
 enum Effect: Sendable {
     /// Make a request for a part of a picture.
     case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
-    case cancel(any Transfer)
-    case setPriority(any Transfer, TransferPriority)
+    case cancel(StartedTransfer)
+    case setPriority(StartedTransfer, TransferPriority)
     case resume(Wait, WaitResult)
     /// Look at the partial file of an earlier download.
     case reopen(FileKey, PartialFile)
