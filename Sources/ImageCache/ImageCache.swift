@@ -3,7 +3,6 @@ internal import HTTP
 package import ImageHost
 package import Rankings
 internal import SQLite
-internal import Synchronization
 
 /// Where the bytes of pictures are: stored files, shared downloads, preloading, eviction.
 ///
@@ -14,100 +13,44 @@ internal import Synchronization
 ///
 /// Any thread may call any method.
 package final class ImageCache: Sendable {
-    /// The limits and places a cache works with.
-    package struct Configuration: Sendable {
-        /// The cache's own directory, made with mode 0700 and marked so that backups skip it.
-        package var directory: String
-        /// Byte budget of stored pictures.
-        package var budget: Int64
-        /// Bytes of free disk that stay free.
-        package var freeFloor: Int64
-        /// Pictures preloaded ahead of a reader; 0 turns preloading off.
-        package var preload: Int
-        /// The bound of one waiting read.
-        package var timeout: Duration
-        /// How long a network that does not answer is given before a read fails.
-        package var networkTimeout: Duration
-        /// Wall clock in Unix seconds.
-        package var now: @Sendable () -> Int64
-        /// The monotonic clock that deadlines and pauses are measured by.
-        package var monotonicNow: @Sendable () -> ContinuousClock.Instant = TimeSource.system.now
-        /// A number below a bound, for choices by chance.
-        package var chance: @Sendable (_ bound: Int) -> Int = { Int.random(in: 0..<max(1, $0)) }
-        /// Whether pictures may be downloaded that nobody reads yet; asked often, from any thread, so it must not wait.
-        package var mayPreload: @Sendable () -> Bool = { true }
-        /// Whether the last part of a picture's address is that of something that stands in for one that the service withholds.
-        package var isPlaceholder: @Sendable (_ name: Substring) -> Bool = { _ in false }
-        /// Where pictures are shared with other machines; nil for nowhere.
-        package var tier: (any PictureTier)?
-        /// Whether deadlines are looked after by a timer; tests call `tick` themselves.
-        package var hasTimer = true
-
-        package init(
-            directory: String, budget: Int64, freeFloor: Int64, preload: Int, timeout: Duration,
-            networkTimeout: Duration, now: @escaping @Sendable () -> Int64
-        ) {
-            self.directory = directory
-            self.budget = budget
-            self.freeFloor = freeFloor
-            self.preload = preload
-            self.timeout = timeout
-            self.networkTimeout = networkTimeout
-            self.now = now
-        }
-    }
-
-    /// How often deadlines are looked at while downloads are under way, in milliseconds; their precision.
-    static let tickInterval = 100
-    /// How long a picture's last use may stay unwritten, in seconds: what a kill costs the order of eviction.
-    ///
-    /// Long enough that a person who looks at one picture after another does not cause a write for each.
-    static let touchDelay = 10
-
-    let configuration: Configuration
-    let host: ImageHost
-    let report: @Sendable (ImageCacheEvent) -> Void
-    let store: PictureStore
-    let index: IndexFile?
     let core: CoreLock
-    /// Commits, the index and deadlines; may wait for the disk.
-    let disk = DispatchQueue(label: "rankfs.cache.disk")
-    /// Where the disk is asked to read ahead, which waits while it has much to do.
-    let ahead = DispatchQueue(label: "rankfs.cache.ahead")
-    let isTicking = Mutex(false)
-    /// Numbers those who wait.
-    let lastWaiter = Atomic<UInt64>(0)
-    /// Removed rows that the next write of the index deletes.
-    let removedRows = Mutex<[FileKey]>([])
 
     /// Opens the cache: locks it against a second daemon, marks it, removes what is broken, loads the index.
     package init(
-        _ configuration: Configuration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
+        _ configuration: CacheConfiguration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) {
-        self.configuration = configuration
-        self.host = host
-        self.report = report
-        store = try PictureStore(directory: configuration.directory, report: report)
-        var stored = StoredIndex()
+        let store = try PictureStore(directory: configuration.directory, report: report)
+        var index = StoredIndex()
         var suspicion: String? = "the index cannot be opened"
+        var file: IndexFile?
         do throws(DatabaseError) {
-            let file = try IndexFile(path: "\(configuration.directory)/\(PictureStore.indexName)")
-            let loaded = try file.load()
-            stored = StoredIndex(loaded.entries)
+            let opened = try IndexFile(path: "\(configuration.directory)/\(PictureStore.indexName)")
+            let loaded = try opened.load()
+            index = StoredIndex(loaded.entries)
             suspicion = loaded.suspicion
-            index = file
+            file = opened
         } catch {
             // The files tell everything; without a database a start only takes longer.
-            index = nil
             report(.indexUnusable(reason: error.description))
         }
-        let isEmpty = stored.entries.isEmpty
-        if suspicion != nil, isEmpty { Self.rebuild(&stored, from: store, reason: suspicion ?? "", report) }
-        let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
-        core = CoreLock(Core(configuration, slots: host.slots, store: store, index: stored, parked: parked))
-        run { core in core.trim() }
-        if suspicion != nil, !isEmpty { disk.async { [self] in reconcile() } }
-        disk.async { [self] in checkDisk() }
+        let isEmpty = index.entries.isEmpty
+        if suspicion != nil, isEmpty { Self.rebuild(&index, from: store, reason: suspicion ?? "", report) }
+        let core = CoreLock(configuration, host: host, store: store, file: file, index: index, report: report)
+        self.core = core
+        core.run { core in core.trim() }
+        if suspicion != nil, !isEmpty { core.disk.async { core.reconcile() } }
+        core.checkDisk()
+    }
+
+    /// Makes the index from the files' footers.
+    private static func rebuild(
+        _ index: inout StoredIndex, from store: PictureStore, reason: String, _ report: (ImageCacheEvent) -> Void
+    ) {
+        var count = 0
+        for name in store.storedNames() {
+            if let footer = store.footer(of: name), index.adopt(name, length: footer.length) { count += 1 }
+        }
+        if count > 0 { report(.indexRebuilt(pictures: count, reason: reason)) }
     }
 
     // MARK: - Questions
@@ -117,7 +60,6 @@ package final class ImageCache: Sendable {
     /// Never waits.
     package func state(of picture: PictureID) -> PictureState {
         let key = FileKey(picture)
-        let now = configuration.monotonicNow()
         return core.withLock { core in
             if let download = core.downloads[key]?.download {
                 if download.phase == .complete, let total = download.total { return .stored(length: total) }
@@ -126,7 +68,7 @@ package final class ImageCache: Sendable {
             }
             if let entry = core.index[key] { return .stored(length: entry.length) }
             if core.scheduler.wishes.contains(where: { $0.picture.id == picture }) { return .queued }
-            return core.failures.failure(of: key, now: now).map { .failed(reason: $0.text) } ?? .absent
+            return core.failures.failure(of: key, now: core.now).map { .failed(reason: $0.text) } ?? .absent
         }
     }
 
@@ -149,9 +91,9 @@ package final class ImageCache: Sendable {
 
     /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
-        run { core in
+        core.run { core in
             core.index.setPinned(isPinned, FileKey(picture))
-            core.effects.append(.writeIndexLater)
+            core.later { $0.writeIndexSoon(isFull: false) }
         }
     }
 
@@ -171,12 +113,12 @@ package final class ImageCache: Sendable {
     /// - Returns: Whether it was stored and nobody else has it open.
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
         let key = FileKey(picture)
-        return run { core in
+        return core.run { core in
             guard core.pictures.openers(of: key) <= openers, core.downloads[key] == nil, core.index.remove(key) != nil
             else {
                 return false
             }
-            core.effects.append(.remove([key]))
+            core.later { $0.remove([key]) }
             return true
         }
     }
@@ -185,8 +127,7 @@ package final class ImageCache: Sendable {
     ///
     /// Never waits.
     package func status() -> ImageCacheStatus {
-        let now = configuration.monotonicNow()
-        let (status, paths) = core.withLock { $0.status(now: now) }
+        let (status, paths) = core.withLock { $0.status() }
         return status.named(by: paths)
     }
 
@@ -203,20 +144,16 @@ package final class ImageCache: Sendable {
     package func open(
         _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)? = nil
     ) throws(ImageCacheError) -> OpenPicture {
-        let now = configuration.monotonicNow()
-        let opened = run { core in
-            core.open(picture, neighbours: neighbours, onRead: onRead, now: now)
-        }
+        let opened = core.run { core in core.open(picture, neighbours: neighbours, onRead: onRead) }
         let (id, version) = try opened.get()
-        return OpenPicture(cache: self, id: id, picture, versionAtOpen: version)
+        return OpenPicture(core: core, id: id, picture, versionAtOpen: version)
     }
 
     /// Downloads a whole picture whose length no header tells, and returns that length.
     package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
-        let (waiter, wait) = (makeWaiter(), Wait())
-        let now = configuration.monotonicNow()
-        run { core in core.waitForLength(of: picture, waiter: waiter, wait, now: now) }
-        switch await result(of: wait, waiter) {
+        let (waiter, wait) = (core.makeWaiter(), Wait())
+        core.run { core in core.waitForLength(of: picture, waiter: waiter, wait) }
+        switch await core.result(of: wait, waiter) {
         case .length(let length): return length
         case .failed(let error): throw error
         case .bytes, .again: throw .cancelled
@@ -227,16 +164,25 @@ package final class ImageCache: Sendable {
 
     /// Cancels every download, keeps partial ones for resuming, writes the index and unlocks.
     package func close() async {
-        let now = configuration.monotonicNow()
-        run { core in core.shutDown(now: now) }
+        core.run { core in core.shutDown() }
         await withCheckedContinuation { continuation in
-            disk.async { [self] in
+            core.disk.async { [core] in
                 // Rows that could not be written are found by the next start, if it knows to look.
-                if writeIndex(), core.withLock({ $0.downloads.isEmpty }) { try? index?.setClean(true) }
-                index?.close()
-                store.unlock()
+                if core.writeIndex(), core.withLock({ $0.downloads.isEmpty }) { try? core.index?.setClean(true) }
+                core.index?.close()
+                core.store.unlock()
                 continuation.resume()
             }
         }
+    }
+}
+
+extension ImageCacheStatus {
+    /// The same figures with paths.
+    fileprivate func named(by paths: Core.Paths) -> ImageCacheStatus {
+        var result = self
+        for (index, path) in paths.downloads.enumerated() { result.downloads[index].path = path?() }
+        for (index, path) in paths.queued.enumerated() { result.queued[index].path = path?() }
+        return result
     }
 }

@@ -74,7 +74,7 @@ final class Bench: Sendable {
     ) throws {
         self.scratch = scratch
         transport = HeldTransport(slots: connections)
-        var configuration = ImageCache.Configuration(
+        var configuration = CacheConfiguration(
             directory: directory ?? scratch.cache, budget: budget, freeFloor: freeFloor, preload: preload,
             timeout: .seconds(30), networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
@@ -87,7 +87,7 @@ final class Bench: Sendable {
 
     /// A commit that is still queued would make the directory again after `scratch` removed it.
     deinit {
-        for _ in 0..<2 { cache.disk.sync {} }
+        for _ in 0..<2 { cache.core.disk.sync {} }
     }
 
     func open(_ picture: PictureRequest, neighbours: Neighbours? = nil) throws -> OpenPicture {
@@ -97,13 +97,13 @@ final class Bench: Sendable {
     /// Moves the clock and looks after deadlines.
     func advance(_ duration: Duration) {
         clock.advance(by: duration)
-        cache.tick()
+        cache.core.run { $0.tick() }
     }
 
     /// Returns once the disk queue has done everything asked so far.
     func settle() async {
         for _ in 0..<3 {
-            await withCheckedContinuation { continuation in cache.disk.async { continuation.resume() } }
+            await withCheckedContinuation { continuation in cache.core.disk.async { continuation.resume() } }
         }
     }
 
@@ -157,7 +157,7 @@ extension HeldRequest {
 extension OpenPicture {
     /// The bytes if they are here; asks for none.
     func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
-        try look(offset: offset, count: count) { core, id, now in core.find(id, offset: offset, count: count, now: now)
+        try look(offset: offset, count: count) { core, id in core.find(id, offset: offset, count: count)
         }
     }
 }

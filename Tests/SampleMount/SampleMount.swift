@@ -47,7 +47,7 @@ enum SampleMount {
                 timeout: .seconds(10), now: now),
             source: source, host: host, report: { _ in })
         let cache = try ImageCache(
-            ImageCache.Configuration(
+            CacheConfiguration(
                 directory: "\(directory)/pictures", budget: 64 << 20, freeFloor: 0, preload: 2, timeout: .seconds(10),
                 networkTimeout: .seconds(10), now: now),
             host: host, report: { _ in })

@@ -18,8 +18,7 @@ extension Core {
     ///
     /// - Returns: Its number, and the version that it would be given now; nil if only an answer can tell.
     mutating func open(
-        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?,
-        now: ContinuousClock.Instant
+        _ picture: PictureRequest, neighbours: Neighbours?, onRead: (@Sendable () -> Void)?
     ) -> Result<(id: UInt64, version: PictureVersion?), ImageCacheError> {
         let key = FileKey(picture.id)
         guard !isClosed else { return .failure(.unusable("the cache is closed")) }
@@ -33,17 +32,17 @@ extension Core {
         // The kernel lets one of several readers ask for a page and the others wait for it, unheard.
         if downloads[key] != nil, pictures.openers(of: key) == 2 {
             downloads[key]?.download.isShared = true
-            pump(now: now)
+            pump()
         }
         return .success((id, version(of: id)))
     }
 
     /// Looks for bytes; joins a download that is under way, but begins none.
-    mutating func find(_ id: UInt64, offset: Int64, count: Int, now: ContinuousClock.Instant) -> Found {
+    mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
         guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
         if let file = handle.file, let length = handle.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
+            return .bytes(give(file, offset, count, length: length, nil, to: id))
         }
         let key = handle.key
         guard downloads[key] != nil else {
@@ -51,13 +50,13 @@ extension Core {
                 if let mismatch = handle.mismatch(with: storedVersion(of: key)) { return .failed(mismatch) }
                 return .stored(verify: !entry.isVerified)
             }
-            if pictures.share(id) { return find(id, offset: offset, count: count, now: now) }
+            if pictures.share(id) { return find(id, offset: offset, count: count) }
             if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
             return .wait
         }
-        if let mismatch = join(id, now: now) { return .failed(mismatch) }
+        if let mismatch = join(id) { return .failed(mismatch) }
         if let file = pictures[id]?.file, let length = pictures[id]?.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id, now: now))
+            return .bytes(give(file, offset, count, length: length, nil, to: id))
         }
         guard let entry = downloads[key], let total = entry.download.total else { return .wait }
         let lower = min(offset, total)
@@ -66,13 +65,13 @@ extension Core {
         guard entry.download.canRelease(range), let file = entry.file.current else { return .wait }
         downloads[key]?.download.released(to: range.upperBound)
         if range.isEmpty { return .bytes(.end) }
-        return .bytes(give(file, offset, count, length: total, entry.download, to: id, now: now))
+        return .bytes(give(file, offset, count, length: total, entry.download, to: id))
     }
 
     /// Makes an open picture one of a download's readers.
     ///
     /// - Returns: Why it cannot be one.
-    mutating func join(_ id: UInt64, now: ContinuousClock.Instant) -> ImageCacheError? {
+    private mutating func join(_ id: UInt64) -> ImageCacheError? {
         guard let handle = pictures[id], let entry = downloads[handle.key], !entry.download.handles.contains(id)
         else { return nil }
         if let mismatch = handle.mismatch(with: entry.download.version) {
@@ -96,12 +95,14 @@ extension Core {
         }
         updatePriority(handle.key)
         if entry.download.phase == .complete { pictures.hand(entry.file, of: entry.download, to: id) }
-        if let size = handle.picture.size {
-            let change = downloads[handle.key]?.download.learned(total: size)
-            apply(change, to: handle.key, now: now)
-            if case .failed(let error, _) = change?.outcome { return error }
+        guard let size = handle.picture.size else { return nil }
+        var failure: ImageCacheError?
+        change(handle.key) { download in
+            let change = download.learned(total: size)
+            if case .failed(let error, _) = change.outcome { failure = error }
+            return change
         }
-        return nil
+        return failure
     }
 
     private static let unnamed = ImageCacheError.broken(
@@ -109,20 +110,17 @@ extension Core {
 
     /// Bytes for a reader, and what follows from its having read so far.
     mutating func give(
-        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ download: Download?, to id: UInt64,
-        now: ContinuousClock.Instant
+        _ file: StoredFile, _ offset: Int64, _ count: Int, length: Int64, _ download: Download?, to id: UInt64
     ) -> PictureBytes {
         guard offset < length, count > 0 else { return .end }
         let available = Int(min(Int64(count), length - offset))
         if let download { pictures.bind(id, to: download) }
-        noteRead(id, offset..<offset + Int64(available), of: length, now: now)
+        noteRead(id, offset..<offset + Int64(available), of: length)
         return .file(file, offset: offset, count: available)
     }
 
     /// Counts a read, and does what follows from it.
-    private mutating func noteRead(
-        _ id: UInt64, _ range: Range<Int64>, of length: Int64, now: ContinuousClock.Instant
-    ) {
+    private mutating func noteRead(_ id: UInt64, _ range: Range<Int64>, of length: Int64) {
         guard let handle = pictures[id] else { return }
         var measure = handle.measure
         measure.note(range, of: length)
@@ -130,7 +128,7 @@ extension Core {
         if measure.isReal, !handle.measure.isReal { reallyRead(handle, length) }
         if measure.isThrough, !handle.measure.isThrough {
             downloads[handle.key]?.download.isDemanded = true
-            pump(now: now)
+            pump()
         }
         if range.upperBound >= length, let neighbours = handle.neighbours {
             preload.finished(neighbours.index, in: neighbours.directory, now: now)
@@ -138,7 +136,7 @@ extension Core {
     }
 
     private mutating func reallyRead(_ handle: OpenPictures.Handle, _ length: Int64) {
-        if let onRead = handle.onRead { effects.append(.tell(onRead)) }
+        if let onRead = handle.onRead { later { _ in onRead() } }
         guard let neighbours = handle.neighbours else { return }
         follow(
             preload.passed(
@@ -148,31 +146,27 @@ extension Core {
             neighbours)
     }
 
-    mutating func close(_ id: UInt64, now: ContinuousClock.Instant) {
+    mutating func close(_ id: UInt64) {
         guard let handle = pictures.close(id) else { return }
         if let neighbours = handle.neighbours, handle.measure.bytes > 0, !handle.measure.isReal {
             preload.looked(at: neighbours.index, in: neighbours.directory)
         }
         downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
-        for waiter in downloads.removeWaiters(where: { $0.handle == id }) {
-            effects.append(.resume(waiter.wait, .failed(.cancelled)))
-        }
+        for waiter in downloads.removeWaiters(where: { $0.handle == id }) { end(waiter, .failed(.cancelled)) }
         downloads[handle.key]?.download.handles.remove(id)
-        release(handle.key, now: now)
+        release(handle.key)
         trim()
     }
 
     // MARK: - Waiting for what the network brings
 
     /// Looks for bytes; lets the reader wait if they are not there, with a download begun if there is none.
-    mutating func read(
-        _ id: UInt64, offset: Int64, count: Int, waiter: UInt64, _ wait: Wait, now: ContinuousClock.Instant
-    ) -> Found {
-        let found = find(id, offset: offset, count: count, now: now)
+    mutating func read(_ id: UInt64, offset: Int64, count: Int, waiter: UInt64, _ wait: Wait) -> Found {
+        let found = find(id, offset: offset, count: count)
         guard case .wait = found else { return found }
         guard let handle = pictures[id], !isClosed else { return .failed(.cancelled) }
-        if downloads[handle.key] == nil, let error = begin(handle.picture, now: now) { return .failed(error) }
-        if let mismatch = join(id, now: now) { return .failed(mismatch) }
+        if downloads[handle.key] == nil, let error = begin(handle.picture) { return .failed(error) }
+        if let mismatch = join(id) { return .failed(mismatch) }
         let range = offset..<max(offset, offset &+ Int64(count))
         downloads.add(
             Downloads.Waiter(
@@ -183,45 +177,43 @@ extension Core {
         if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
             downloads[handle.key]?.download.isDemanded = true
         }
-        pump(now: now)
+        pump()
         return .wait
     }
 
     /// Lets somebody wait for a picture's length.
-    mutating func waitForLength(
-        of picture: PictureRequest, waiter: UInt64, _ wait: Wait, now: ContinuousClock.Instant
-    ) {
+    mutating func waitForLength(of picture: PictureRequest, waiter: UInt64, _ wait: Wait) {
         let key = FileKey(picture.id)
-        if let entry = index[key] { return effects.append(.resume(wait, .length(entry.length))) }
-        if failures.failure(of: key, now: now) == .gone {
-            return effects.append(.resume(wait, .failed(.gone)))
-        }
-        guard !isClosed else { return effects.append(.resume(wait, .failed(.cancelled))) }
-        if downloads[key] == nil, let error = begin(picture, now: now) {
-            return effects.append(.resume(wait, .failed(error)))
-        }
-        if let download = downloads[key]?.download, download.phase == .complete, let total = download.total {
-            return effects.append(.resume(wait, .length(total)))
-        }
+        if let result = lengthNow(of: picture, key) { return later { _ in wait.answer(result) } }
         downloads.add(
             Downloads.Waiter(
                 key: key, handle: nil, range: 0..<0, deadline: now + configuration.timeout, wait: wait),
             as: waiter, for: .length, now: now)
         updatePriority(key)
-        pump(now: now)
+        pump()
+    }
+
+    /// A picture's length, or why it is not to be had; nil while the download that was begun for it has to tell.
+    private mutating func lengthNow(of picture: PictureRequest, _ key: FileKey) -> WaitResult? {
+        if let entry = index[key] { return .length(entry.length) }
+        if failures.failure(of: key, now: now) == .gone { return .failed(.gone) }
+        guard !isClosed else { return .failed(.cancelled) }
+        if downloads[key] == nil, let error = begin(picture) { return .failed(error) }
+        guard let download = downloads[key]?.download, download.phase == .complete else { return nil }
+        return download.total.map { .length($0) }
     }
 
     /// A waiter gives up; the last one ends a download that nothing else wants.
-    mutating func leave(_ waiterID: UInt64, now: ContinuousClock.Instant) {
+    mutating func leave(_ waiterID: UInt64) {
         guard let waiter = downloads.removeWaiter(waiterID) else { return }
-        effects.append(.resume(waiter.wait, .failed(.cancelled)))
+        end(waiter, .failed(.cancelled))
         // An interrupted reader rarely comes back: its download ends although it still has the picture open.
         if let handle = waiter.handle, let download = downloads[waiter.key]?.download, download.waiters.isEmpty,
             download.handles == [handle]
         {
             downloads[waiter.key]?.download.handles = []
         }
-        release(waiter.key, now: now)
+        release(waiter.key)
     }
 
     // MARK: - What is stored
@@ -236,7 +228,7 @@ extension Core {
     }
 
     /// The version that is stored, which gets a name when somebody asks for it first.
-    mutating func storedVersion(of key: FileKey) -> PictureVersion? {
+    private mutating func storedVersion(of key: FileKey) -> PictureVersion? {
         guard let entry = index[key] else { return nil }
         if let version = entry.version { return version }
         let version = PictureVersion(token: makeID())
@@ -251,8 +243,7 @@ extension Core {
         case .file(let file, let length):
             if let size = handle.picture.size, size != length {
                 forgetStored(handle.key)
-                effects.append(
-                    .report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)")))
+                report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)"))
                 return nil
             }
             if index[handle.key]?.length != length { index.remove(handle.key) }
@@ -267,7 +258,7 @@ extension Core {
             forgetStored(handle.key)
         case .broken(let reason):
             forgetStored(handle.key)
-            effects.append(.report(.removedBroken(handle.picture.id, reason: reason)))
+            report(.removedBroken(handle.picture.id, reason: reason))
         case .failed(let error):
             if let lack = error.lackOfDescriptors { return .exhausted(lack) }
             // It may be good.
@@ -281,12 +272,11 @@ extension Core {
     private mutating func touch(_ key: FileKey) {
         index.touch(key, now: configuration.now())
         touches += 1
-        if touches == 1 { effects.append(.writeIndexLater) }
-        if touches == Self.touchesTogether { effects.append(.writeIndex) }
+        let isFull = touches == Self.touchesTogether
+        if touches == 1 || isFull { later { $0.writeIndexSoon(isFull: isFull) } }
     }
 
     private mutating func forgetStored(_ key: FileKey) {
-        guard index.remove(key) != nil else { return }
-        effects.append(.remove([key]))
+        if index.remove(key) != nil { later { $0.remove([key]) } }
     }
 }

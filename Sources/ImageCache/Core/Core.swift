@@ -1,21 +1,25 @@
 internal import HTTP
 internal import ImageHost
 internal import Rankings
-internal import Synchronization
+
+/// What is done once the lock is free, in the order in which it was decided.
+typealias Work = @Sendable (CoreLock) -> Void
 
 /// Everything that the cache knows, behind one lock: what is open, what is downloaded, what is stored and what is to be fetched.
 ///
-/// Each of these keeps its own state and decides what concerns it alone; this has them act together. What is decided is
-/// collected in `effects` and done outside, by `ImageCache.run`.
+/// Each of these keeps its own state and decides what concerns it alone; this has them act together. Files, requests and
+/// continuations are left for `later`, when the lock is free (`CoreLock.run`).
 struct Core: Sendable {
     /// How long no preloads start after the network failed.
     static let preloadsRestFor: Duration = .seconds(10)
     /// Uses of stored pictures whose times are written together; also what a kill can cost the order of eviction.
     static let touchesTogether = 64
 
-    let configuration: ImageCache.Configuration
+    let configuration: CacheConfiguration
     let store: PictureStore
     let spare = SpareMemory()
+    /// The present instant; set whenever the lock is taken.
+    var now: ContinuousClock.Instant
     var pictures = OpenPictures()
     var downloads = Downloads()
     var scheduler: DownloadScheduler
@@ -29,14 +33,14 @@ struct Core: Sendable {
     var receivedBytes: Int64 = 0
     var preloadedCount = 0
     private var nextID: UInt64 = 1
-    /// What was decided and is not done yet, in order; empty whenever the lock is free.
-    var effects: [Effect] = []
+    private var work: [Work] = []
 
     init(
-        _ configuration: ImageCache.Configuration, slots: TransferSlots, store: PictureStore, index: StoredIndex,
+        _ configuration: CacheConfiguration, slots: TransferSlots, store: PictureStore, index: StoredIndex,
         parked: [FileKey: Int64]
     ) {
         self.configuration = configuration
+        now = configuration.monotonicNow()
         scheduler = DownloadScheduler(slots: slots)
         preload = PreloadPolicy(ordinary: configuration.preload, slots: slots)
         self.store = store
@@ -52,11 +56,18 @@ struct Core: Sendable {
         return nextID
     }
 
+    /// Has something done as soon as the lock is free.
+    mutating func later(_ step: @escaping Work) { work.append(step) }
+
     /// What is to be done outside the lock now, which from here on counts as done.
-    mutating func takeEffects() -> [Effect] {
-        defer { effects = [] }
-        return effects
+    mutating func takeWork() -> [Work] {
+        defer { work = [] }
+        return work
     }
+
+    mutating func report(_ event: ImageCacheEvent) { later { $0.report(event) } }
+
+    // MARK: - Room
 
     /// Has the budget decide about what is stored; what is open or downloaded stays.
     @discardableResult
@@ -65,7 +76,13 @@ struct Core: Sendable {
     ) -> Value {
         let (pictures, downloads) = (pictures, downloads)
         let value = decide(&budget, &index) { pictures.keys.union(downloads.keys) }
-        effects += budget.takeEffects()
+        for step in budget.takeSteps() {
+            switch step {
+            case .remove(let keys): later { $0.remove(keys) }
+            case .removePartial(let key): later { $0.store.removePartial(key) }
+            case .report(let event): report(event)
+            }
+        }
         return value
     }
 
@@ -90,35 +107,45 @@ struct Core: Sendable {
         if !isEnough { scheduler.dropWishes() }
     }
 
-    // MARK: - What is asked for
+    /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
+    ///
+    /// - Returns: What is to be removed at once.
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [FileKey] {
+        account { budget, index, inUse in
+            budget.giveWay(bytes, sparesUnread: sparesUnread, in: &index, inUse: inUse)
+        }
+    }
+
+    // MARK: - Requests
 
     /// Carries out what the scheduler orders until nothing is left to do.
-    mutating func pump(now: ContinuousClock.Instant) {
+    mutating func pump() {
         guard !isClosed else { return }
-        reviewWishes(now: now)
+        reviewWishes()
         while true {
             let wishes = budget.isStoring ? scheduler.ready(now: now) : 0
             guard let order = scheduler.next(downloads.demands, wishes: wishes) else { return }
             switch order {
-            case .request(let key, let piece): request(piece, of: key, now: now)
-            case .giveUp(let key, let id): apply(downloads[key]?.download.giveUp(id), to: key, now: now)
-            case .begin: beginWish(now: now)
+            case .request(let key, let piece): request(piece, of: key)
+            case .giveUp(let key, let id): change(key) { $0.giveUp(id) }
+            case .begin: beginWish()
             }
         }
     }
 
-    private mutating func request(_ piece: Piece, of key: FileKey, now: ContinuousClock.Instant) {
+    private mutating func request(_ piece: Piece, of key: FileKey) {
         let id = makeID()
         guard let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else { return }
         let transfer = StartedTransfer(entry.priority)
-        downloads[key]?.transfers[start.id] = transfer
-        effects.append(
-            .start(
-                key, start.id,
-                PictureSegment(
-                    location: entry.picture.location, range: start.asked, version: start.ifRange,
-                    priority: entry.priority, deadline: now + DownloadLimits.requestDeadline),
-                transfer, entry.file))
+        downloads[key]?.transfers[id] = transfer
+        let segment = PictureSegment(
+            location: entry.picture.location, range: start.asked, version: start.ifRange,
+            priority: entry.priority, deadline: now + DownloadLimits.requestDeadline)
+        let file = entry.file
+        later { core in
+            let sink = SegmentSink(core, key: key, segment: id, file: file)
+            transfer.follow(core.host.segment(segment, sink: sink), sentWith: segment.priority)
+        }
     }
 
     /// Tells the transport who waits for a download's requests.
@@ -127,8 +154,10 @@ struct Core: Sendable {
         let priority: TransferPriority = entry.download.isRead ? .reader : .preload
         guard priority != entry.priority else { return }
         downloads[key]?.priority = priority
-        for transfer in entry.transfers.values { effects.append(.setPriority(transfer, priority)) }
-        if priority == .reader, let question = entry.question { effects.append(.hurry(question)) }
+        later { _ in
+            for transfer in entry.transfers.values { transfer.setPriority(priority) }
+            if priority == .reader { entry.question?.urgency.raise() }
+        }
     }
 
     // MARK: - Wishes
@@ -138,27 +167,24 @@ struct Core: Sendable {
         switch decision {
         case .nothing: break
         case .drop: scheduler.dropWishes(of: neighbours.directory)
-        case .plan(let places): effects.append(.planPreloads(neighbours, places))
+        case .plan(let places): later { $0.wish(places.compactMap(neighbours.picture), of: neighbours.directory) }
         }
     }
 
     /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
     ///
     /// - Returns: Those of them that are stored: the disk may read them ahead.
-    @discardableResult
-    mutating func wish(
-        _ pictures: [PictureRequest], directory: UInt64, now: ContinuousClock.Instant
-    ) -> [FileKey] {
+    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) -> [FileKey] {
         scheduler.wish(pictures, directory: directory)
-        pump(now: now)
+        pump()
         return pictures.map { FileKey($0.id) }.filter { index[$0] != nil }
     }
 
     /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
-    private mutating func reviewWishes(now: ContinuousClock.Instant) {
+    private mutating func reviewWishes() {
         guard !scheduler.wishes.isEmpty else { return }
         guard configuration.mayPreload() else { return scheduler.dropWishes() }
-        let (index, downloads, failures) = (index, downloads, failures)
+        let (index, downloads, failures, now) = (index, downloads, failures, now)
         scheduler.dropWishes { wish in
             let key = FileKey(wish.picture.id)
             return index[key] != nil || downloads[key] != nil || failures.failure(of: key, now: now) != nil
@@ -166,90 +192,89 @@ struct Core: Sendable {
     }
 
     /// Begins a download for the first wish, unless there is no room for it.
-    private mutating func beginWish(now: ContinuousClock.Instant) {
+    private mutating func beginWish() {
         // Another directory may have wished for the same one.
         guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
         let bytes = wish.picture.size ?? DownloadLimits.assumedLength
         let hasRoom = account { budget, index, inUse in
             budget.makeRoom(for: bytes, isPreload: true, in: &index, inUse: inUse)
         }
-        if hasRoom { _ = begin(wish.picture, walk: wish.directory, now: now) }
-    }
-}
-
-/// Something to do outside the lock, in order.
-enum Effect: Sendable {
-    /// Make a request for a part of a picture.
-    case start(FileKey, UInt64, PictureSegment, StartedTransfer, PartialFile)
-    case cancel(StartedTransfer)
-    case setPriority(StartedTransfer, TransferPriority)
-    case resume(Wait, WaitResult)
-    /// Look at the partial file of an earlier download.
-    case reopen(FileKey, PartialFile)
-    /// Ask the tier for a picture, tell it that somebody waits, or ask no longer.
-    case askTier(FileKey, PartialFile, PictureRequest, TierQuestion)
-    case hurry(TierQuestion)
-    case withdraw(TierQuestion)
-    /// Tell the tier that a picture is stored, or that it will not be.
-    case keep(FileKey, PictureRequest, length: Int64, hash: UInt64)
-    case giveUp(PictureRequest)
-    /// Keep a partial file for later.
-    case park(PartialFile, total: Int64?, validator: String?, present: RangeSet)
-    case discard(PartialFile)
-    /// Write what changed in the index: now, or with what else changes in the next seconds.
-    case writeIndex
-    case writeIndexLater
-    /// Keep the bytes only for those who have them open.
-    case unlink(PartialFile)
-    case removePartial(FileKey)
-    /// A download has ended, or what it was told is void.
-    case settled([CheckedContinuation<Void, Never>])
-    /// Look whether all bytes prove what is left to prove, and tell it.
-    case check(FileKey, PartialFile, Proof, length: Int64)
-    /// Move a whole picture to its place.
-    case commit(FileKey, PartialFile, length: Int64)
-    /// Compare the free disk with its floor.
-    case checkDisk
-    /// Remove stored files and their rows.
-    case remove([FileKey])
-    /// Ask the neighbours for the pictures at these places and queue them.
-    case planPreloads(Neighbours, [Int])
-    case report(ImageCacheEvent)
-    /// A picture is really read; its opener wants to know.
-    case tell(@Sendable () -> Void)
-}
-
-/// What a waiter is told.
-enum WaitResult: Sendable {
-    /// What was read, and the version that the reader has from now on.
-    case bytes(PictureBytes, PictureVersion?)
-    case length(Int64)
-    /// Things changed: look again.
-    case again
-    case failed(ImageCacheError)
-}
-
-/// The one lock that the cache's decisions are made under.
-///
-/// ## Concurrency
-///
-/// Any thread may call; nothing that is called under it may take it again, wait, or call what is outside the cache.
-final class CoreLock: Sendable {
-    private let core: Mutex<Core>
-    #if DEBUG
-    /// How often it was taken, for tests: whoever reads waits for everybody who decides something.
-    let taken = Atomic(0)
-    #endif
-
-    init(_ core: consuming sending Core) {
-        self.core = Mutex(core)
+        if hasRoom { _ = begin(wish.picture, walk: wish.directory) }
     }
 
-    /// Decides something.
-    func withLock<Result: Sendable>(_ decide: (inout Core) -> Result) -> Result {
-        #if DEBUG
-        taken.add(1, ordering: .relaxed)
-        #endif
-        return core.withLock { decide(&$0) }
+    // MARK: - Time
+
+    /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
+    mutating func tick() {
+        for waiter in downloads.removeWaiters(where: { [now] in $0.deadline <= now }) {
+            end(waiter, .failed(.timedOut))
+            release(waiter.key)
+        }
+        for (key, entry) in downloads.entries where !entry.download.waiters.isEmpty || entry.download.retryAt != nil {
+            let silence = now - entry.download.lastProgress
+            switch entry.download.phase {
+            case .running where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout:
+                fail(key, .timedOut, keepsPartial: true)
+            case .running where downloads[key]?.download.wake(now: now) == true: release(key)
+            // The image host may have what the tier brings too slowly.
+            case .asking
+            where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout / Self.tiersShare:
+                if let question = entry.question { later { _ in question.cancel() } }
+            default: break
+            }
+        }
+        for directory in preload.rested(now: now) { endWalk(directory) }
+        pump()
+    }
+
+    /// What of a network's time the tier may take before the image host is asked after all.
+    private static let tiersShare = 2
+
+    /// Asks for nothing more ahead of a walk, but for as much as an ordinary reader has ahead.
+    ///
+    /// What is under way comes: the reader may come back, and what a cancelled request has on the wire would be sent twice.
+    private mutating func endWalk(_ directory: UInt64) {
+        scheduler.dropWishes(of: directory)
+        for key in downloads.unread(ofWalk: directory).dropFirst(preload.ordinary) {
+            downloads[key]?.download.isPreload = false
+            if downloads[key]?.download.segments.isEmpty == true { release(key) }
+        }
+    }
+
+    /// Ends everything; what came so far is kept for resuming.
+    mutating func shutDown() {
+        isClosed = true
+        scheduler.dropWishes()
+        for waiter in downloads.removeWaiters(where: { _ in true }) { end(waiter, .failed(.cancelled)) }
+        for key in downloads.keys {
+            downloads[key]?.download.handles = []
+            downloads[key]?.download.isPreload = false
+            release(key)
+        }
+    }
+
+    // MARK: - Displays
+
+    /// What displays show, without paths.
+    func status() -> (ImageCacheStatus, Paths) {
+        let running = downloads.running
+        let status = ImageCacheStatus(
+            storedPictures: index.entries.count, storedBytes: index.bytes, budget: budget.limit,
+            openPictures: pictures.count,
+            downloads: running.map {
+                .init(
+                    picture: $0.picture.id, received: $0.download.received, total: $0.download.total,
+                    isRead: $0.download.isRead, isQueued: $0.download.isQueued)
+            },
+            queued: scheduler.wishes.map { .init(picture: $0.picture.id) },
+            receivedBytes: receivedBytes, preloaded: preloadedCount, evicted: budget.evicted,
+            isStoring: budget.isStoring)
+        return (status, Paths(downloads: running.map(\.picture.path), queued: scheduler.wishes.map(\.picture.path)))
+    }
+
+    /// How to ask for the paths of downloads and of queued preloads: closures from outside are not called under the lock.
+    struct Paths {
+        var downloads: [(@Sendable () -> String)?]
+        var queued: [(@Sendable () -> String)?]
     }
 }

@@ -41,8 +41,8 @@ extension Download {
             let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
         else { return nil }
         let end = min(plain.end, total)
-        let kept = plain.next + DownloadScheduler.keptOfPlain
-        guard end - plain.next > DownloadScheduler.longestPlain, kept < end else { return nil }
+        let kept = plain.next + DownloadLimits.keptOfPlain
+        guard end - plain.next > DownloadLimits.longestPlain, kept < end else { return nil }
         return Piece(gap: kept..<end, cut: id)
     }
 
@@ -63,7 +63,7 @@ extension Download {
     private func piece(for range: Range<Int64>) -> Piece? {
         let missing = present.firstMissing(from: range.lowerBound)
         guard missing < range.upperBound else { return nil }
-        if let (id, running) = segments.first(where: { $0.value.written <= missing && missing < $0.value.end }) {
+        if let (id, running) = segments.first(where: { $0.value.next <= missing && missing < $0.value.end }) {
             if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
             let seek = seekRange(for: range, missing, in: running.next..<min(running.end, total ?? running.end))
             // A walk backwards asks from before what is read: its own request is already the best one.
@@ -110,7 +110,7 @@ extension Download {
     /// What is there or under way.
     var covered: RangeSet {
         var covered = present
-        for segment in segments.values { covered.insert(segment.written..<max(segment.next, segment.end)) }
+        for segment in segments.values { covered.insert(segment.next..<max(segment.next, segment.end)) }
         return covered
     }
 
@@ -130,7 +130,7 @@ extension Download {
         let requested = asked.map(seams.around)
         segments[id] = Segment(
             asked: asked, seams: seams, requested: requested, breaks: breaks, isConditional: ifRange != nil,
-            next: first, written: first, end: asked?.upperBound ?? total ?? .max)
+            next: first, end: asked?.upperBound ?? total ?? .max)
         if let asked, asked.lowerBound > 0, seams != SeamLengths() {
             unproven[id] = UnprovenPart(range: asked, seams: seams)
         }
@@ -196,11 +196,10 @@ extension Download {
             change.cancel = segments.keys.filter { $0 != id }.sorted()
             for id in abandonSegments() { ended(id) }
             segment.seams = SeamLengths()
-            (segment.next, segment.written) = (0, 0)
+            segment.next = 0
             segment.end = answer.end ?? .max
         } else {
-            let start = segment.asked?.lowerBound ?? answer.start
-            (segment.next, segment.written) = (start, start)
+            segment.next = segment.asked?.lowerBound ?? answer.start
             // A source may send less than was asked for.
             if answer.end ?? .max < segment.end + segment.seams.behind { segment.seams.behind = 0 }
             segment.end = min(segment.end, answer.end ?? .max)
@@ -312,6 +311,10 @@ enum DownloadLimits {
     static let seekWindow: Int64 = 512 << 10
     /// What two requests both bring where their parts meet, at most.
     static let seam: Int64 = 64
+    /// Of a plain request, made before the length was known, idle slots take over what lies behind so many bytes more.
+    static let keptOfPlain: Int64 = 1 << 20
+    /// They do so if it has to bring more than this: taking over costs its connection.
+    static let longestPlain: Int64 = 3 << 19
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
     /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.
@@ -334,7 +337,7 @@ enum DownloadLimits {
     static let requestDeadline: Duration = .seconds(600)
 }
 
-/// One request of a download: the bytes from `written` on are its business alone.
+/// One request of a download: the bytes from `next` on are its business alone.
 struct Segment: Equatable, Sendable {
     /// The range asked for; nil for the whole picture by a plain GET.
     let asked: Range<Int64>?
@@ -346,10 +349,8 @@ struct Segment: Equatable, Sendable {
     var breaks = 0
     /// Whether it was asked for only if the version is still the one that is there.
     var isConditional = false
-    /// The next byte of the picture that its body will bring.
+    /// The next byte of the picture that its body will bring; those before are in the file.
     var next: Int64
-    /// Where the bytes begin that its body brought and that are still being written; `next` when there are none.
-    var written: Int64
     /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
     var end: Int64
     var hasAnswer = false
@@ -391,16 +392,19 @@ enum DownloadOutcome: Equatable, Sendable {
     case restart
 }
 
-/// Bytes to write and whether more may follow.
-struct Acceptance: Equatable, Sendable {
-    /// Parts of the picture to write from this body, in order.
-    var writes: [Range<Int64>]
-    /// Those that are there already, which have to be the same.
-    var repeats: [Range<Int64>] = []
-    /// Where in the picture the body begins.
-    var offset: Int64
-    /// False ends the request: the rest is there already, is too much, or nobody wants it.
-    var goesOn: Bool
-    /// Set if the body is longer than promised.
-    var isTooLong: Bool
+/// Where the next bytes of a body go.
+struct BodyPlan: Equatable, Sendable {
+    /// Their place in the picture.
+    var range: Range<Int64>
+    /// Parts of it that are to be written; what lies between is there already and has to be the same.
+    var gaps: [Range<Int64>]
+    /// Bytes that the whole picture may take.
+    var room: Int64
+
+    /// The places of the next so many bytes of the body, in order.
+    func parts(_ count: Int64) -> (all: Range<Int64>, writes: [Range<Int64>], repeats: [Range<Int64>]) {
+        let all = range.lowerBound..<min(range.upperBound, range.lowerBound + count)
+        let writes = gaps.map { $0.clamped(to: all) }.filter { !$0.isEmpty }
+        return (all, writes, RangeSet(writes).gaps(in: all))
+    }
 }

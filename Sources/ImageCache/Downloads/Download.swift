@@ -104,17 +104,14 @@ struct Download: Sendable {
 
     var received: Int64 { present.count }
 
+    /// Whether it still waits for its first answer.
+    var isQueued: Bool { received == 0 && !segments.values.contains(where: \.hasAnswer) }
+
     /// Whether the source has told anything, now or to the download that this one goes on with.
     var hasAnswer: Bool { received > 0 || segments.values.contains(where: \.hasAnswer) }
 
     /// Bytes that the network still has to bring.
-    ///
-    /// Writing takes place outside the lock: bytes that are being written have come, but must not be given out.
-    var remaining: Int64? {
-        var arrived = present
-        for segment in segments.values { arrived.insert(segment.written..<segment.next) }
-        return total.map { $0 - arrived.count }
-    }
+    var remaining: Int64? { total.map { $0 - received } }
 
     // MARK: - Waiters
 
@@ -203,46 +200,36 @@ struct Download: Sendable {
         return settle()
     }
 
-    /// Where the next bytes of a body go that only this request brings: up to its end, or to where bytes are there.
+    /// Where the next bytes of a request's body go; nil if it is to bring no more.
     ///
-    /// Another request may be let begin in there before those bytes come, seldom so near; then both bring the same ones, which
-    /// are written twice and counted once.
-    func window(of id: UInt64) -> Range<Int64>? {
+    /// It holds until `wrote` is told. Another request may be let begin in there before those bytes come, seldom so near; then
+    /// both bring the same ones, which are written twice and counted once.
+    func plan(of id: UInt64) -> BodyPlan? {
         guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
-        let end = min(segment.end, total ?? DownloadLimits.largestUnknown, segment.next + DownloadLimits.near)
-        guard end > segment.next else { return nil }
-        return present.gaps(in: segment.next..<end).first.flatMap { $0.lowerBound == segment.next ? $0 : nil }
+        let room = total ?? DownloadLimits.largestUnknown
+        let range = segment.next..<max(segment.next, min(segment.end, room, segment.next + DownloadLimits.near))
+        return range.isEmpty ? nil : BodyPlan(range: range, gaps: present.gaps(in: range), room: room)
     }
 
-    /// Says which bytes of a body to write; advances the request.
-    ///
-    /// Until `wrote` is told, they count as under way.
-    mutating func accept(_ count: Int, from id: UInt64) -> Acceptance? {
-        guard var segment = segments[id], phase == .running else { return nil }
-        let offset = segment.next
-        let end = min(segment.end, total ?? DownloadLimits.largestUnknown)
-        let taken = offset..<max(offset, min(end, offset + Int64(count)))
-        segment.next = taken.upperBound
-        segments[id] = segment
-        let isTooLong = offset + Int64(count) > (total ?? DownloadLimits.largestUnknown)
-        // A request that was cut short stops by itself at its new end; one that is whole ends with its last byte.
-        let wasCut = segment.end < (segment.asked?.upperBound ?? total ?? .max)
-        let writes = present.gaps(in: taken)
-        return Acceptance(
-            writes: writes, repeats: RangeSet(writes).gaps(in: taken), offset: offset,
-            goesOn: !isTooLong && !(wasCut && segment.next >= segment.end), isTooLong: isTooLong)
-    }
-
-    /// Takes note that what was accepted from a request is written; `edges` were told of it before.
-    mutating func wrote(_ acceptance: Acceptance, from id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
+    /// Takes note that the next bytes of a request are in the file; `edges` were told of them before.
+    mutating func wrote(_ range: Range<Int64>, from id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
-        segments[id]?.written = segment.next
-        for range in acceptance.writes { present.insert(range) }
-        if !acceptance.writes.isEmpty { failuresInRow = 0 }
-        broughtSinceFailure += acceptance.writes.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+        segments[id]?.next = range.upperBound
+        let before = received
+        present.insert(range.clamped(to: 0..<segment.end))
+        if received > before { failuresInRow = 0 }
+        broughtSinceFailure += received - before
         if broughtSinceFailure >= DownloadLimits.worthATry { failures = 0 }
         lastProgress = now
         return settle()
+    }
+
+    /// Whether a request's body is read further: one that is whole ends with its last byte and keeps its connection, one that was
+    /// cut short is ended where it was cut.
+    func goesOn(_ id: UInt64) -> Bool {
+        guard phase == .running else { return phase == .complete || phase == .checking }
+        guard let segment = segments[id] else { return false }
+        return segment.next < segment.end || segment.end >= segment.asked?.upperBound ?? total ?? .max
     }
 
     /// Looks at the edges and the whole after bytes came.
@@ -277,6 +264,15 @@ struct Download: Sendable {
         }
         change.ready = takeReady()
         return change
+    }
+
+    /// All bytes have come at once, and are known to be right.
+    mutating func arrived(whole length: Int64) -> DownloadChange {
+        total = length
+        present = RangeSet([0..<length])
+        headIsRight = true
+        tailIsRight = true
+        return settle()
     }
 
     private static let cutOff = ImageCacheError.damaged("the picture is cut off: its end is missing")

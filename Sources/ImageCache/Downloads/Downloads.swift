@@ -50,6 +50,11 @@ struct Downloads: Sendable {
         _modify { yield &entries[key] }
     }
 
+    /// Has a download decide, in its place; nil while there is none.
+    mutating func decide<Value>(_ key: FileKey, _ decide: (inout Download) -> Value) -> Value? {
+        entries.index(forKey: key).map { decide(&entries.values[$0].download) }
+    }
+
     /// What the scheduler is told of them.
     var demands: [DownloadScheduler.Demand] {
         entries.map { $0.value.download.demand($0.key, number: $0.value.number) }

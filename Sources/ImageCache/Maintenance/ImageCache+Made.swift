@@ -11,7 +11,7 @@ extension ImageCache {
     /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
     package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
         let result: Result<Void, ImageCacheError> = await withCheckedContinuation { continuation in
-            disk.async { [self] in
+            core.disk.async { [self] in
                 do throws(FileError) {
                     try write(bytes, as: picture)
                     continuation.resume(returning: .success(()))
@@ -46,30 +46,29 @@ extension ImageCache {
         let length = Int64(bytes.count)
         // Made by a task that outlived the mount: the directory may be another process's by now.
         guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
-        let hasRoom = run { core in
+        let hasRoom = core.run { core in
             core.account { budget, index, inUse in
                 budget.makeRoom(for: length, isPreload: false, in: &index, inUse: inUse) && budget.diskLack <= 0
             }
         }
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(
-            owning: try CacheFiles.open(name.name, in: store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+            owning: try CacheFiles.open(name.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         do throws(FileError) {
             let giveWay = {
-                self.removeNow(
-                    self.run { core in core.giveWay(length, sparesUnread: false) })
+                self.core.removeNow(self.core.run { core in core.giveWay(length, sparesUnread: false) })
             }
             try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
                 try file.use { descriptor throws(FileError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
-                _ = try store.commit(file, as: name, key: picture.key, length: length)
+                _ = try core.store.commit(file, as: name, key: picture.key, length: length)
             }
         } catch {
-            CacheFiles.remove(name.name, in: store.root.partial)
+            CacheFiles.remove(name.name, in: core.store.root.partial)
             throw error
         }
-        let now = configuration.now()
+        let now = core.configuration.now()
         core.withLock { $0.index.insert(name, length: length, isUnread: false, now: now) }
-        _ = writeIndex()
+        _ = core.writeIndex()
     }
 
     /// A stored picture picked at random; nil if there is none that `accepts` takes.
@@ -78,8 +77,8 @@ extension ImageCache {
     package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
         var names = core.withLock { Array($0.index.entries.keys) }
         for _ in 0..<min(names.count, Self.mostTries) {
-            let place = min(max(0, configuration.chance(names.count)), names.count - 1)
-            if let key = store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
+            let place = min(max(0, core.configuration.chance(names.count)), names.count - 1)
+            if let key = core.store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
                 return picture
             }
             names.swapAt(place, names.count - 1)

@@ -108,13 +108,13 @@ extension ImageCache {
     package func prune() async {
         // What an unclean end left is found on the disk queue; it must be known before it can go.
         await settleDisk()
-        run { core in core.trim() }
-        disk.async { [self] in checkDisk() }
+        core.run { core in core.trim() }
+        core.checkDisk()
         await settleDisk()
     }
 
     private func settleDisk() async {
-        await withCheckedContinuation { continuation in disk.async { continuation.resume() } }
+        await withCheckedContinuation { continuation in core.disk.async { continuation.resume() } }
     }
 
     /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.

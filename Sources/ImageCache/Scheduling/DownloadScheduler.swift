@@ -66,10 +66,6 @@ struct DownloadScheduler: Sendable {
     /// The latency then costs a quarter of a connection. With larger parts more pictures would be under way, each of them half
     /// there when its reader comes, or when none comes any more.
     static let unreadPart: Int64 = 768 << 10
-    /// Of a plain request, made before the length was known, idle slots take over what lies behind so many bytes more.
-    static let keptOfPlain: Int64 = 1 << 20
-    /// They do so if it has to bring more than this: taking over costs its connection.
-    static let longestPlain: Int64 = 3 << 19
     /// Shares are multiples of this.
     private static let grain: Int64 = 16 << 10
     /// The part of the free slots that a picture may take before anything is heard of it.

@@ -2,8 +2,16 @@ internal import Rankings
 
 /// The account of bytes on the disk: what is stored, what downloads will take, what is unfinished, and who has to go for it.
 ///
-/// Decides by numbers alone; what it decides is collected as effects, which the caller takes after each change.
+/// Decides by numbers alone; what is to be done about it is collected as steps, which the caller takes after each change.
 struct Budget: Sendable {
+    /// What is to be done outside.
+    enum Step: Sendable {
+        /// Remove stored files and their rows.
+        case remove([FileKey])
+        case removePartial(FileKey)
+        case report(ImageCacheEvent)
+    }
+
     /// What a new picture's row and directory take beside it, in bytes.
     private static let roomBeside: Int64 = 256 << 10
     /// Unfinished downloads kept for resuming.
@@ -23,7 +31,7 @@ struct Budget: Sendable {
     private(set) var isStoring = true
     /// Pictures evicted since the start.
     private(set) var evicted = 0
-    private var effects: [Effect] = []
+    private var steps: [Step] = []
 
     /// An account with the partial files that an earlier run left.
     init(limit: Int64, freeFloor: Int64, parked: [FileKey: Int64]) {
@@ -33,9 +41,9 @@ struct Budget: Sendable {
     }
 
     /// What is to be done after the last change.
-    mutating func takeEffects() -> [Effect] {
-        defer { effects = [] }
-        return effects
+    mutating func takeSteps() -> [Step] {
+        defer { steps = [] }
+        return steps
     }
 
     // MARK: - Room
@@ -141,8 +149,8 @@ struct Budget: Sendable {
         let victims = index.evict(bytes: bytes, sparesUnread: sparesUnread) { kept.contains($0) }
         guard !victims.isEmpty else { return [] }
         evicted += victims.count
-        effects.append(.remove(victims.map(\.key)))
-        effects.append(.report(.evicted(count: victims.count, bytes: victims.reduce(0) { $0 + $1.entry.cost })))
+        steps.append(.remove(victims.map(\.key)))
+        steps.append(.report(.evicted(count: victims.count, bytes: victims.reduce(0) { $0 + $1.entry.cost })))
         return victims.map(\.key)
     }
 
@@ -157,7 +165,7 @@ struct Budget: Sendable {
     private mutating func dropPartial() {
         guard let key = parked.keys.first else { return }
         parked[key] = nil
-        effects.append(.removePartial(key))
+        steps.append(.removePartial(key))
     }
 
     // MARK: - The disk
@@ -166,13 +174,13 @@ struct Budget: Sendable {
     mutating func refused(_ reason: String) {
         guard isStoring else { return }
         isStoring = false
-        effects.append(.report(.notStoring(reason: reason)))
+        steps.append(.report(.notStoring(reason: reason)))
     }
 
     /// The disk takes pictures.
     mutating func stores() {
         guard !isStoring else { return }
         isStoring = true
-        effects.append(.report(.storingAgain))
+        steps.append(.report(.storingAgain))
     }
 }

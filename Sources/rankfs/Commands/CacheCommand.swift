@@ -105,7 +105,7 @@ struct CacheCommand {
         try ImageCache.checkIsOwn(directory: place.directory)
         let before = try ImageCache.inspect(directory: place.directory)
         let cache = try ImageCache(
-            ImageCache.Configuration(
+            CacheConfiguration(
                 directory: place.directory, budget: settings.cacheSize, freeFloor: settings.cacheFree, preload: 0,
                 timeout: settings.timeout, networkTimeout: settings.timeout, now: WallClock.now),
             host: ImageHost(OfflineNetwork())

@@ -220,7 +220,7 @@ final class Parts: Sendable {
         _ settings: Settings, source: SourceName, place: CachePlace, network: Duration, host: ImageHost,
         tier: (any PictureTier)?, mayPreload: @escaping @Sendable () -> Bool, log: Log
     ) throws(ProgramError) -> ImageCache {
-        var configuration = ImageCache.Configuration(
+        var configuration = CacheConfiguration(
             directory: place.directory,
             budget: place.isInMemory ? min(settings.cacheSize, CachePlace.mostInMemory) : settings.cacheSize,
             freeFloor: place.isInMemory ? 0 : settings.cacheFree,

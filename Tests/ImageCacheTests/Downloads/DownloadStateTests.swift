@@ -83,23 +83,24 @@ import Testing
             guard let segment = download.segments[id] else { continue }
             let left = (segment.asked?.upperBound ?? total) - segment.next
             let count = min(left, Int64.random(in: 1...200_000, using: &dice))
-            guard count > 0, let accepted = download.accept(Int(count), from: id) else {
+            guard count > 0, let (all, writes, _) = download.plan(of: id)?.parts(count) else {
                 answered.formUnion(download.finished(id, .success(()), now: Self.now).ready)
                 continue
             }
-            for range in accepted.writes {
+            for range in writes {
                 if written.gaps(in: range) != [range] { Issue.record("seed \(seed): \(range) came twice") }
                 written.insert(range)
             }
-            note(accepted, count, total, &download)
+            note(all, total, &download)
             // Others plan while the bytes are being written.
             for start in Self.plan(&download, idle: 8 - download.segments.count, nextID: &nextID) {
                 let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
                 guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
             }
-            let change = download.wrote(accepted, from: id, now: Self.now)
-            answered.formUnion(change.ready)
-            if !accepted.goesOn { answered.formUnion(download.finished(id, .failure(.cancelled), now: Self.now).ready) }
+            answered.formUnion(download.wrote(all, from: id, now: Self.now).ready)
+            if !download.goesOn(id) {
+                answered.formUnion(download.finished(id, .failure(.cancelled), now: Self.now).ready)
+            }
         }
         #expect(answered == waiting)
         #expect(written == download.present)
@@ -107,17 +108,17 @@ import Testing
     }
 
     /// Tells the edges what a JPEG's bytes would be.
-    private func note(_ accepted: Acceptance, _ count: Int64, _ total: Int64, _ download: inout Download) {
-        var bytes = [UInt8](repeating: 0, count: Int(count))
+    private func note(_ range: Range<Int64>, _ total: Int64, _ download: inout Download) {
+        var bytes = [UInt8](repeating: 0, count: range.count)
         for (offset, value) in [(0, 0xFF), (1, 0xD8), (2, 0xFF), (total - 2, 0xFF), (total - 1, 0xD9)]
             as [(Int64, UInt8)]
-        where offset >= accepted.offset && offset < accepted.offset + count {
-            bytes[Int(offset - accepted.offset)] = value
+        where range.contains(offset) {
+            bytes[Int(offset - range.lowerBound)] = value
         }
-        bytes.withUnsafeBytes { download.edges.note($0, at: accepted.offset, total: total) }
+        bytes.withUnsafeBytes { download.edges.note($0, at: range.lowerBound, total: total) }
     }
 
-    /// Bytes are written outside the lock: between `accept` and `wrote` they are neither there nor to be asked for.
+    /// Bytes are written outside the lock: between `plan` and `wrote` they are neither there nor to be asked for.
     @Test func bytesThatAreBeingWrittenAreNotAskedForAgain() throws {
         var download = Download(format: .jpeg, total: 5000, now: Self.now)
         download.handles = [1, 2]
@@ -126,14 +127,13 @@ import Testing
         let starts = Self.plan(&download, idle: 8, nextID: &nextID)
         let start = try #require(starts.first)
         _ = download.answered(Self.head(start, total: 5000), to: start.id, now: Self.now)
-        let taken = download.accept(5000, from: start.id)
-        let accepted = try #require(taken)
+        let plan = try #require(download.plan(of: start.id))
+        #expect(plan.parts(9000).writes == [0..<5000])
         let more = Self.plan(&download, idle: 7, nextID: &nextID)
         #expect(more.isEmpty)
-        #expect(download.remaining == 0)
         #expect(!download.canRelease(0..<10))
-        note(accepted, 5000, 5000, &download)
-        let change = download.wrote(accepted, from: start.id, now: Self.now)
+        note(plan.range, 5000, &download)
+        let change = download.wrote(plan.range, from: start.id, now: Self.now)
         #expect(change.outcome == .complete(length: 5000))
     }
 
@@ -151,9 +151,10 @@ import Testing
         for start in starts {
             _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
             // The first one half, the others wholly.
-            let length = try #require(download.segments[start.id]?.asked).count
-            let accepted = download.accept(start.id == 1 ? length / 2 : length, from: start.id)
-            #expect(accepted?.goesOn == true)
+            let asked = try #require(download.segments[start.id]?.asked)
+            let end = start.id == 1 ? (asked.lowerBound + asked.upperBound) / 2 : asked.upperBound
+            _ = download.wrote(asked.lowerBound..<end, from: start.id, now: Self.now)
+            #expect(download.goesOn(start.id))
         }
         download.waiters[1] = .bytes(4096..<8192)
         download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096)
@@ -206,9 +207,9 @@ import Testing
                 tries += 1
                 _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
                 let left = total - (download.segments[start.id]?.next ?? total)
-                if let accepted = download.accept(Int(min(piece, left)), from: start.id) {
-                    note(accepted, min(piece, left), total, &download)
-                    outcome = download.wrote(accepted, from: start.id, now: Self.now).outcome
+                if let all = download.plan(of: start.id)?.parts(min(piece, left)).all {
+                    note(all, total, &download)
+                    outcome = download.wrote(all, from: start.id, now: Self.now).outcome
                 }
                 if outcome == nil {
                     outcome = download.finished(start.id, .failure(.broken("cut")), now: Self.now).outcome
@@ -232,7 +233,7 @@ import Testing
         download.segments[1]?.end = total
         download.segments[1]?.hasAnswer = true
         let shares = Self.plan(&download, idle: 6, nextID: &nextID)
-        #expect(shares.isEmpty == (total <= DownloadScheduler.longestPlain))
+        #expect(shares.isEmpty == (total <= DownloadLimits.longestPlain))
         #expect(shares.count <= 6)
         // Each byte once but for the seams, from the first on.
         var end = download.segments[1]?.end

@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    /// The moment between taking bytes from the network and having written them, as other threads meet it.
+    /// The moment in which bytes are being written, as other threads meet it.
     @Test func neitherAnotherReaderNorACloseDisturbsBytesThatAreBeingWritten() async throws {
         let bench = try Bench()
         let bytes = Sample.jpeg(200_000)
@@ -285,25 +285,23 @@ import Testing
         async let error = failure { try await first.bytes(offset: 0, count: 200_000) }
         let request = await bench.transport.waitForRequest(at: 0)
         request.headOnly(length: 200_000)
+        request.body(Array(bytes[..<190_000]))
         let key = FileKey(picture.id)
         let segment = try #require(bench.cache.core.withLock { $0.downloads[key]?.download.segments.keys.first })
-        let taken = bench.cache.core.withLock { core in core.accept(200_000, from: segment, of: key) }
-        let accepted = try #require(taken)
+        let plan = try #require(bench.cache.core.withLock { $0.downloads[key]?.download.plan(of: segment) })
+        #expect(plan == BodyPlan(range: 190_000..<200_000, gaps: [190_000..<200_000], room: 200_000))
         let file = try #require(bench.cache.core.withLock { $0.downloads[key]?.file })
         let second = try bench.open(picture)
-        #expect(try second.availableBytes(offset: 0, count: 10) == nil)
-        bench.cache.tick()
+        #expect(try second.availableBytes(offset: 195_000, count: 10) == nil)
+        bench.cache.core.run { $0.tick() }
         #expect(bench.transport.requests.count == 1)
         first.close()
         second.close()
         #expect(await error == .cancelled)
         #expect(!request.isCancelled)
-        let now = bench.clock.now
-        try bytes.withUnsafeBytes { buffer in
-            _ = try file.write(buffer, at: 0, total: accepted.room) { false }
-            _ = bench.cache.run { core in
-                core.wrote(buffer, accepted.acceptance, from: segment, of: key, now: now)
-            }
+        try Array(bytes[190_000...]).withUnsafeBytes { buffer in
+            _ = try file.write(buffer, at: 190_000, total: plan.room) { false }
+            _ = bench.cache.core.run { core in core.wrote(buffer, plan.range, from: segment, of: key) }
         }
         request.finish()
         await bench.settle()

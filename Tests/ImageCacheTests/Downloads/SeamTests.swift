@@ -186,7 +186,7 @@ import Testing
     /// However a body is cut into pieces, its own bytes and its seams come out whole.
     @Test(arguments: 1...200) func aFrameTakesBodiesInAnyPieces(step: Int) {
         let segment = Segment(
-            asked: 1000..<1100, seams: SeamLengths(before: 64, behind: 64), next: 1000, written: 1000, end: 1100)
+            asked: 1000..<1100, seams: SeamLengths(before: 64, behind: 64), next: 1000, end: 1100)
         let body = (0..<228).map { UInt8($0) }
         var frame = BodyFrame(segment, part: 7)
         var own: [UInt8] = []

@@ -110,7 +110,7 @@ import Testing
 
     @Test func pruneKeepsToTheBudgetOldestFirst() async throws {
         let scratch = try await filled(5, pinned: 1)
-        var configuration = ImageCache.Configuration(
+        var configuration = CacheConfiguration(
             directory: scratch.cache, budget: Int64(2 * Self.length) + 1000, freeFloor: 0, preload: 0,
             timeout: .seconds(1), networkTimeout: .seconds(1), now: { 1_700_000_000 })
         configuration.hasTimer = false

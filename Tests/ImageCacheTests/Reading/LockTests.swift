@@ -15,8 +15,8 @@ import Testing
         await bench.settle()
         let bytes = Sample.jpeg(200_000)
         // What stores the picture comes after its last byte.
-        bench.cache.disk.suspend()
-        defer { bench.cache.disk.resume() }
+        bench.cache.core.disk.suspend()
+        defer { bench.cache.core.disk.resume() }
         let atFirst = taken(bench)
         let open = try bench.open(Sample.picture(1, size: 200_000))
         #expect(open.versionAtOpen == nil)

@@ -16,7 +16,7 @@ import Testing
     /// Begins a preload, as a walk would.
     private func preload(_ number: Int64, _ bench: Bench) {
         let wish = picture(number)
-        bench.cache.run { core in _ = core.wish([wish], directory: 1, now: bench.clock.now) }
+        bench.cache.core.run { core in _ = core.wish([wish], directory: 1) }
     }
 
     @Test func aPreloadGivesItsSlotUpAndGoesOnFromWhatIsThere() async throws {

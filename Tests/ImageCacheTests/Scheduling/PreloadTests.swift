@@ -51,10 +51,10 @@ import Testing
         let bench = try Bench(preload: 2)
         let pictures = (1...3).map { Sample.picture(Int64($0), size: Int64(Self.size)) }
         try await bench.store(pictures[1], Self.bytes(2))
-        let stored = bench.cache.run { core in core.wish(pictures, directory: 1, now: bench.clock.now) }
+        let stored = bench.cache.core.run { core in core.wish(pictures, directory: 1) }
         #expect(stored == [FileKey(pictures[1].id)])
         // A picture that is gone meanwhile is no error.
-        for key in stored + [FileKey(pictures[0].id)] { bench.cache.store.readAhead(key) }
+        for key in stored + [FileKey(pictures[0].id)] { bench.cache.core.store.readAhead(key) }
         #expect(bench.events.texts.isEmpty, "\(bench.events.texts)")
     }
 

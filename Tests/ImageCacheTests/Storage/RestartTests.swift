@@ -196,7 +196,7 @@ import Testing
     @Test func rowsThatCouldNotBeWrittenAreNotForgotten() async throws {
         let scratch = Scratch()
         let first = try Bench(scratch)
-        first.cache.index?.close()
+        first.cache.core.index?.close()
         for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
         #expect(first.cache.core.withLock { $0.index.unwritten.count } == 2)
         #expect(first.events.texts.filter { $0.contains("toring") }.count == 1)

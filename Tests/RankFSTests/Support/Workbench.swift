@@ -85,7 +85,7 @@ final class Workbench: Sendable {
             catalogConfiguration, source: wishes.other?.source ?? source,
             host: ImageHost(wishes.other?.transport ?? host), report: { _ in })
         cache = try ImageCache(
-            ImageCache.Configuration(
+            CacheConfiguration(
                 directory: directory.appending(path: "pictures").path, budget: wishes.budget, freeFloor: 0,
                 preload: wishes.preload,
                 timeout: .seconds(10), networkTimeout: .seconds(10), now: now),

@@ -15,33 +15,19 @@ package final class OpenPicture: Sendable {
         var version: PictureVersion?
     }
 
-    let cache: ImageCache
+    let core: CoreLock
     private let id: UInt64
     private let key: String
     private let state = Mutex(State())
-    private let settled = AtomicLazyReference<Settled>()
+    private let settled = AtomicLazyReference<WholePicture>()
     package let picture: PictureID
     /// Whether its length is known by what names its digest, whatever the image host says.
     package let hasDigest: Bool
     /// The version that its bytes would have been of when it was opened; nil if only the next answer of the source could tell.
     package let versionAtOpen: PictureVersion?
 
-    /// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
-    final class Settled: Sendable {
-        let file: StoredFile
-        /// Bytes of the picture.
-        let length: Int64
-        let version: PictureVersion
-
-        init(file: StoredFile, length: Int64, version: PictureVersion) {
-            self.file = file
-            self.length = length
-            self.version = version
-        }
-    }
-
-    init(cache: ImageCache, id: UInt64, _ request: PictureRequest, versionAtOpen: PictureVersion?) {
-        self.cache = cache
+    init(core: CoreLock, id: UInt64, _ request: PictureRequest, versionAtOpen: PictureVersion?) {
+        self.core = core
         self.id = id
         key = request.id.key
         picture = request.id
@@ -55,7 +41,7 @@ package final class OpenPicture: Sendable {
 
     /// Which version its bytes are of, or would be now; nil if only the next answer of the source can tell.
     package var version: PictureVersion? {
-        state.withLock { $0.version } ?? cache.core.withLock { $0.version(of: id) }
+        state.withLock { $0.version } ?? core.withLock { $0.version(of: id) }
     }
 
     /// What a read gives.
@@ -69,9 +55,9 @@ package final class OpenPicture: Sendable {
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func read(offset: Int64, count: Int) throws(ImageCacheError) -> Reading {
-        let (waiter, wait) = (cache.makeWaiter(), Wait())
-        let bytes = try look(offset: offset, count: count) { core, id, now in
-            core.read(id, offset: offset, count: count, waiter: waiter, wait, now: now)
+        let (waiter, wait) = (core.makeWaiter(), Wait())
+        let bytes = try look(offset: offset, count: count) { core, id in
+            core.read(id, offset: offset, count: count, waiter: waiter, wait)
         }
         if let bytes { return .bytes(bytes) }
         return .later(PendingBytes(self, offset: offset, count: count, waiter: waiter, wait: wait))
@@ -89,16 +75,15 @@ package final class OpenPicture: Sendable {
 
     /// Looks for bytes in memory and on the disk; nil if they must be waited for.
     func look(
-        offset: Int64, count: Int, _ find: (inout Core, _ id: UInt64, ContinuousClock.Instant) -> Core.Found
+        offset: Int64, count: Int, _ find: (inout Core, _ id: UInt64) -> Core.Found
     ) throws(ImageCacheError) -> PictureBytes? {
         if let (file, _) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count)
         }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
-            let now = cache.configuration.monotonicNow()
-            let (found, version, whole) = cache.run { core in
-                let found = find(&core, id, now)
+            let (found, version, whole) = core.run { core in
+                let found = find(&core, id)
                 return (found, core.pictures[id]?.version, core.pictures[id]?.settled)
             }
             if let whole { settle(whole, readTo: offset + Int64(count)) }
@@ -109,8 +94,8 @@ package final class OpenPicture: Sendable {
             case .failed(let error): throw error
             case .wait: return nil
             case .stored(let verify):
-                let opened = cache.store.open(FileKey(key: key), key: key, verify: verify)
-                let error = cache.run { core in core.opened(id, opened) }
+                let opened = core.store.open(FileKey(key: key), key: key, verify: verify)
+                let error = core.run { core in core.opened(id, opened) }
                 if let error { throw error }
             }
         }
@@ -134,7 +119,7 @@ package final class OpenPicture: Sendable {
 
     /// Keeps the whole picture for further reads, and has the disk read on: it is fastest with much to do at once, and the
     /// kernel asks for what it reads ahead of a reader piece by piece (posix_fadvise(2)).
-    private func settle(_ whole: Settled, readTo end: Int64) {
+    private func settle(_ whole: WholePicture, readTo end: Int64) {
         guard settled.load() == nil, settled.storeIfNil(whole) === whole, end < whole.length else { return }
         try? whole.file.use { descriptor in
             _ = posix_fadvise(descriptor, off_t(end), off_t(whole.length - end), POSIX_FADV_WILLNEED)
@@ -151,8 +136,7 @@ package final class OpenPicture: Sendable {
             return !state.isClosed
         }
         guard isFirst else { return }
-        let now = cache.configuration.monotonicNow()
-        cache.run { core in core.close(id, now: now) }
+        core.run { core in core.close(id) }
     }
 }
 
@@ -179,14 +163,14 @@ package final class PendingBytes: Sendable {
     }
 
     deinit {
-        if !wait.isAnswered { picture.cache.leave(waiter) }
+        if !wait.isAnswered { picture.core.leave(waiter) }
     }
 
     /// The bytes, once they are here: right ones, as many as were asked for or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes() async throws(ImageCacheError) -> PictureBytes {
-        switch await picture.cache.result(of: wait, waiter) {
+        switch await picture.core.result(of: wait, waiter) {
         case .bytes(let bytes, let version):
             picture.hold(version)
             return bytes
@@ -195,58 +179,6 @@ package final class PendingBytes: Sendable {
             switch try picture.read(offset: offset, count: count) {
             case .bytes(let bytes): return bytes
             case .later(let pending): return try await pending.bytes()
-            }
-        }
-    }
-}
-
-/// Where somebody who waits gets an answer, whether it comes before or after the waiting begins.
-///
-/// ## Concurrency
-///
-/// Any thread may answer; one task waits, once.
-final class Wait: Sendable {
-    private enum State {
-        case open
-        case awaited(CheckedContinuation<WaitResult, Never>)
-        case answered(WaitResult)
-    }
-
-    private let state = Mutex(State.open)
-
-    /// Whether there is an answer.
-    var isAnswered: Bool {
-        state.withLock { state in
-            if case .answered = state { true } else { false }
-        }
-    }
-
-    /// Gives the answer; the first one counts.
-    func answer(_ result: WaitResult) {
-        let waiting = state.withLock { state -> CheckedContinuation<WaitResult, Never>? in
-            switch state {
-            case .open:
-                state = .answered(result)
-                return nil
-            case .awaited(let continuation):
-                state = .answered(result)
-                return continuation
-            case .answered: return nil
-            }
-        }
-        waiting?.resume(returning: result)
-    }
-
-    /// Suspends until there is an answer.
-    var result: WaitResult {
-        get async {
-            await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> WaitResult? in
-                    if case .answered(let result) = state { return result }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
             }
         }
     }

@@ -106,3 +106,37 @@ extension StoredFile {
         }
     }
 }
+
+/// Which bytes something holds of a picture that may change at the source.
+///
+/// Only equality that can be proved counts: the same download or file, or the same name of a version (ETag,
+/// Last-Modified: RFC 9110 section 8.8) at the same length. Known in this process only, as are the kernel's pages.
+package struct PictureVersion: Sendable {
+    /// Names the download that brought the bytes, or the stored file.
+    let token: UInt64
+    /// A hash of validator and length; 0 if the source names no versions.
+    var tag: UInt64 = 0
+
+    /// Whether bytes of both may be put together.
+    package func isSame(as other: PictureVersion) -> Bool {
+        token == other.token || tag != 0 && tag == other.tag
+    }
+
+    static func tag(_ validator: String, length: Int64) -> UInt64 {
+        ByteHash.of(Array("\(length) \(validator)".utf8))
+    }
+}
+
+/// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
+final class WholePicture: Sendable {
+    let file: StoredFile
+    /// Bytes of the picture.
+    let length: Int64
+    let version: PictureVersion
+
+    init(file: StoredFile, length: Int64, version: PictureVersion) {
+        self.file = file
+        self.length = length
+        self.version = version
+    }
+}

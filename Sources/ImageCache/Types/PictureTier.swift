@@ -1,5 +1,6 @@
 package import HTTP
 package import Rankings
+internal import Synchronization
 
 /// A second place where whole pictures are, which other machines use as well: asked before the image host is, and given what came
 /// from there.
@@ -36,4 +37,33 @@ package protocol PictureTier: Sendable {
 
     /// A picture did not come from the image host.
     func giveUp(_ picture: PictureID)
+}
+
+/// A question to the tier about a picture that is to be downloaded.
+///
+/// ## Concurrency
+///
+/// Any thread may call.
+final class TierQuestion: Sendable {
+    /// Raised when somebody waits for the picture.
+    let urgency = Urgency()
+    private let state = Mutex<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+
+    /// Asks, unless the question has been withdrawn.
+    func ask(_ question: @escaping @Sendable () async -> Void) {
+        state.withLock { state in
+            let task = Task { await question() }
+            state.task = task
+            if state.isCancelled { task.cancel() }
+        }
+    }
+
+    /// Withdraws it; it is then answered at once.
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
 }
