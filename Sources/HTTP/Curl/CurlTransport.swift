@@ -55,7 +55,7 @@ package final class CurlTransport: Transport {
     private let bulk: CurlWorker
     /// Small answers: HTTP/2 where it is offered.
     private let metadata: CurlWorker
-    private let ledger = RequestLedger()
+    private let means: CurlLoop.Means
 
     /// Starts the transport's threads.
     ///
@@ -77,15 +77,15 @@ package final class CurlTransport: Transport {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
         limits = configuration.limits
-        let (ledger, doubt) = (ledger, ConnectionDoubt())
-        func worker(_ transferClass: TransferClass) throws(HTTPError) -> CurlWorker {
-            try CurlWorker(
-                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
-                doubt: doubt, observer: observer)
-        }
-        bulk = try worker(.bulk)
+        means = CurlLoop.Means(
+            book: book,
+            options: CurlOptions(
+                userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
+                connectTimeout: configuration.connectTimeout, certificates: configuration.certificates),
+            stallTimeout: configuration.stallTimeout, resolver: resolver, observer: observer)
+        bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
         do throws(HTTPError) {
-            metadata = try worker(.metadata)
+            metadata = try CurlWorker(.metadata, connections: limits.connections, means)
         } catch {
             bulk.shutdown()
             throw error
@@ -104,7 +104,7 @@ package final class CurlTransport: Transport {
     }
 
     /// What was sent for each purpose since the start, and what came of it.
-    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { ledger.all }
+    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { means.ledger.all }
 
     /// Calls back from a loop's thread once all loops go round, at once unless one hangs, whatever the network does.
     ///
@@ -141,15 +141,8 @@ final class CurlWorker: Sendable {
     /// Starts the thread.
     ///
     /// - Throws: `.refused` if libcurl or the thread cannot be started.
-    init(
-        _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
-        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
-    ) throws(HTTPError) {
-        guard Self.isCurlReady,
-            let loop = CurlLoop(
-                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
-                doubt: doubt, observer: observer)
-        else {
+    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(HTTPError) {
+        guard Self.isCurlReady, let loop = CurlLoop(transferClass, connections: connections, means) else {
             throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
         }
         let mailbox = loop.mailbox
@@ -192,76 +185,6 @@ final class CurlWorker: Sendable {
             pthread_join(running, nil)
         } else {
             pthread_detach(running)
-        }
-    }
-}
-
-/// What other threads ask of the loop.
-enum CurlCommand: Sendable {
-    case begin(Transfer)
-    case cancel(Transfer)
-    /// A name that a transfer needs has been looked up, in vain if there is trouble.
-    case resolved(Transfer, String, NameTrouble?)
-    /// Tell that the loop goes round.
-    case echo(@Sendable () -> Void)
-    case shutdown
-}
-
-/// The one way to the loop's thread: a list of commands, and libcurl's wake-up.
-///
-/// ## Concurrency
-///
-/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`,
-/// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
-/// safe because it only writes to a non-blocking socket.
-final class CurlMailbox: Sendable {
-    private struct State {
-        var commands: [CurlCommand] = []
-        /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
-        var multi: UInt?
-    }
-
-    private let state: Mutex<State>
-
-    init(wakes pool: CurlPool) {
-        // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
-        state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
-    }
-
-    /// Names the pool that the loop waits for from now on; for the loop only.
-    func wakes(_ pool: CurlPool) {
-        let multi = unsafe UInt(bitPattern: pool.multi)
-        state.withLock { state in
-            state.multi = multi
-            // Who posted since the last look woke the old one.
-            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
-        }
-    }
-
-    /// Hands a command to the loop; false if the loop has ended.
-    func post(_ command: CurlCommand) -> Bool {
-        state.withLock { state in
-            guard let multi = state.multi else { return false }
-            state.commands.append(command)
-            if state.commands.count == 1 { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
-            return true
-        }
-    }
-
-    /// All commands since the last time; for the loop only.
-    func take() -> [CurlCommand] {
-        state.withLock { state in
-            defer { state.commands = [] }
-            return state.commands
-        }
-    }
-
-    /// Refuses further commands and returns the last ones; for the loop only.
-    func close() -> [CurlCommand] {
-        state.withLock { state in
-            state.multi = nil
-            defer { state.commands = [] }
-            return state.commands
         }
     }
 }
