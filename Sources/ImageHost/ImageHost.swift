@@ -1,7 +1,7 @@
 package import HTTP
 package import Rankings
 
-/// The door to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
+/// The requests to the image host: sizes, small previews and parts of pictures are asked for here and nowhere else.
 ///
 /// The transport that this is given obeys the host's cool-downs. The slots of pictures are shared out by their cache.
 ///
@@ -30,7 +30,7 @@ package struct ImageHost: Sendable {
     }
 
     /// What may be under way at once.
-    package var slots: TransferSlots { transport.slots }
+    package var slots: TransferSlots { transport.limits.bodies }
 
     /// The way to the network.
     package var transport: any Transport { client.transport }
@@ -134,7 +134,7 @@ package struct ImageHost: Sendable {
     ///   - segment: What to ask for.
     ///   - sink: Takes the answer.
     /// - Returns: The request under way.
-    package func segment(_ segment: PictureSegment, sink: any ResponseSink) -> any Transfer {
+    package func segment(_ segment: PictureSegment, sink: any ResponseSink) -> Transfer {
         let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
         return transport.start(
             HTTPRequest(

@@ -4,6 +4,8 @@ import HTTP
 final class Bench: Sendable {
     let server: ScriptedServer
     let transport: CurlTransport
+    /// Slots alone, before the transport.
+    let queue: RequestQueue
 
     init(
         connections: Int = 4, stall: Duration = .seconds(20), hosts: Set<String> = [], trust: Bool = true,
@@ -12,9 +14,10 @@ final class Bench: Sendable {
         server = try ScriptedServer()
         transport = try CurlTransport(
             CurlTransport.Configuration(
-                connections: connections, userAgent: "rankfs-test", proxy: nil, hosts: hosts,
+                limits: HostLimits(connections: connections), userAgent: "rankfs-test", proxy: nil, hosts: hosts,
                 trustedOrigins: trust ? [server.origin] : [], connectTimeout: .seconds(5), stallTimeout: stall),
             observer: observer)
+        queue = RequestQueue(transport)
     }
 
     deinit {
@@ -36,7 +39,7 @@ final class Bench: Sendable {
 
     func fetch(_ request: HTTPRequest) async -> Recorder.Record {
         let recorder = Recorder()
-        _ = transport.start(request, sink: recorder)
+        _ = queue.start(request, sink: recorder)
         return await recorder.end()
     }
 }

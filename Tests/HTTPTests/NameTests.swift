@@ -94,7 +94,8 @@ struct NameResolutionTests {
     ) throws -> CurlTransport {
         try CurlTransport(
             CurlTransport.Configuration(
-                connections: 4, userAgent: "rankfs-test", proxy: proxy, hosts: hosts, trustedOrigins: Set(origins),
+                limits: HostLimits(connections: 4), userAgent: "rankfs-test", proxy: proxy, hosts: hosts,
+                trustedOrigins: Set(origins),
                 connectTimeout: .seconds(20), stallTimeout: .seconds(20)),
             resolver: NameResolver(lookUp: names.lookUp))
     }

@@ -13,7 +13,7 @@ package final class SampleService: Transport {
     /// Posts of every ranking: one page and a half.
     package static let posts = 30
 
-    package let slots = TransferSlots(all: 8)
+    package let limits = HostLimits(connections: 8)
     private let newest: Day
 
     /// - Parameter newest: The newest day that it has.
@@ -27,16 +27,16 @@ package final class SampleService: Transport {
     /// The extension of a post's file.
     package static func fileExtension(of post: Int) -> String { ["jpg", "png", "webp"][post % 3] }
 
-    package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+    package func begin(_ transfer: Transfer) {
+        let request = transfer.request
         log.withLock { $0.append("\(request.method.rawValue) \(request.url)") }
-        let body = body(of: request.url)
-        answer(request, body, sink)
-        return Ended()
+        answer(transfer, body(of: request.url))
     }
 
     /// Answers at once, on a thread of its own as transports do.
-    private func answer(_ request: HTTPRequest, _ body: [UInt8]?, _ sink: any ResponseSink) {
+    private func answer(_ transfer: Transfer, _ body: [UInt8]?) {
         Task.detached {
+            let (request, sink) = (transfer.request, transfer.sink)
             var part = (body ?? [])[...]
             var headers: [(name: String, value: String)] = []
             var status = body == nil ? 404 : 200
@@ -49,20 +49,15 @@ package final class SampleService: Transport {
             headers.append((name: "content-length", value: "\(part.count)"))
             headers.append((name: "last-modified", value: "Wed, 01 May 2024 00:00:00 GMT"))
             guard sink.head(HTTPAnswer(status: status, headers: headers)) else {
-                return sink.finish(.failure(.cancelled))
+                return transfer.end(.failure(.cancelled))
             }
             if request.method == .get, !part.isEmpty {
                 guard unsafe Array(part).withUnsafeBytes({ unsafe sink.body($0) }) else {
-                    return sink.finish(.failure(.cancelled))
+                    return transfer.end(.failure(.cancelled))
                 }
             }
-            sink.finish(.success(()))
+            transfer.end(.success(()))
         }
-    }
-
-    private final class Ended: Transfer {
-        func setPriority(_ priority: TransferPriority) {}
-        func cancel() {}
     }
 
     private func body(of url: String) -> [UInt8]? {

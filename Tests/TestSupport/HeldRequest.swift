@@ -8,30 +8,28 @@ import Synchronization
 ///
 /// Any thread may call; the steps of one request run one after another on the transport's queue. A step must not be
 /// called from within a sink.
-package final class HeldRequest: Transfer {
+package final class HeldRequest: Sendable {
     private struct State {
-        var priority: TransferPriority
         var finished = false
         var cancelled = false
         var watchers: [CheckedContinuation<Void, Never>] = []
         var priorityWatchers: [(TransferPriority, CheckedContinuation<Void, Never>)] = []
     }
 
-    /// What was asked.
-    package let request: HTTPRequest
-    private let sink: any ResponseSink
+    private let transfer: Transfer
     private let queue: DispatchQueue
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    init(_ request: HTTPRequest, sink: any ResponseSink, queue: DispatchQueue) {
-        self.request = request
-        self.sink = sink
+    init(_ transfer: Transfer, queue: DispatchQueue) {
+        self.transfer = transfer
         self.queue = queue
-        state = Mutex(State(priority: request.priority))
     }
 
+    /// What was asked.
+    package var request: HTTPRequest { transfer.request }
+
     /// The priority at present, after every `setPriority`.
-    package var priority: TransferPriority { state.withLock { $0.priority } }
+    package var priority: TransferPriority { transfer.priority }
 
     /// Whether `cancel` was called before the end.
     package var isCancelled: Bool { state.withLock { $0.cancelled } }
@@ -100,34 +98,35 @@ package final class HeldRequest: Transfer {
     package func waitForPriority(_ priority: TransferPriority) async {
         await withCheckedContinuation { continuation in
             let reached = state.withLock { state in
-                if state.priority != priority { state.priorityWatchers.append((priority, continuation)) }
-                return state.priority == priority
+                let isReached = transfer.priority == priority
+                if !isReached { state.priorityWatchers.append((priority, continuation)) }
+                return isReached
             }
             if reached { continuation.resume() }
         }
     }
 
-    package func setPriority(_ priority: TransferPriority) {
-        let satisfied = state.withLock { state in
-            state.priority = priority
-            let satisfied = state.priorityWatchers.filter { $0.0 == priority }
-            state.priorityWatchers.removeAll { $0.0 == priority }
-            return satisfied
-        }
-        for watcher in satisfied { watcher.1.resume() }
+    /// Follows what its owner does; called once it is known to the transport.
+    func follow() {
+        transfer.carry { [self] _ in changed() }
     }
 
-    package func cancel() {
-        state.withLock { state in
-            if !state.finished { state.cancelled = true }
+    private func changed() {
+        let priority = transfer.priority
+        let (satisfied, isCancelled) = state.withLock { state in
+            let satisfied = state.priorityWatchers.filter { $0.0 == priority }
+            state.priorityWatchers.removeAll { $0.0 == priority }
+            if transfer.isCancelled, !state.finished { state.cancelled = true }
+            return (satisfied, state.cancelled)
         }
-        queue.async { [self] in end(.failure(.cancelled)) }
+        for watcher in satisfied { watcher.1.resume() }
+        if isCancelled { queue.async { [self] in end(.failure(.cancelled)) } }
     }
 
     private func step(_ call: (any ResponseSink) -> Bool) -> Bool {
         queue.sync {
             guard !isFinished, !isCancelled else { return false }
-            let wanted = call(sink)
+            let wanted = call(transfer.sink)
             if !wanted { end(.failure(.cancelled)) }
             return wanted
         }
@@ -140,7 +139,7 @@ package final class HeldRequest: Transfer {
             return !state.finished
         }
         guard first else { return }
-        sink.finish(result)
+        transfer.end(result)
         let watchers = state.withLock { state in
             defer { state.watchers = [] }
             return state.watchers

@@ -29,11 +29,11 @@ package final class HeldTransport: Transport {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "HeldTransport")
 
-    package let slots: TransferSlots
+    package let limits: HostLimits
 
     /// A transport that claims to carry so many bodies at once.
     package init(slots: Int = 8) {
-        self.slots = TransferSlots(all: slots)
+        limits = HostLimits(connections: slots)
     }
 
     /// Every request so far, oldest first.
@@ -42,8 +42,8 @@ package final class HeldTransport: Transport {
     /// The addresses asked so far, oldest first.
     package var urls: [String] { requests.map(\.request.url) }
 
-    package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        let held = HeldRequest(request, sink: sink, queue: queue)
+    package func begin(_ transfer: Transfer) {
+        let held = HeldRequest(transfer, queue: queue)
         let satisfied = state.withLock { state in
             state.requests.append(held)
             let count = state.requests.count
@@ -51,8 +51,8 @@ package final class HeldTransport: Transport {
             state.watchers.removeAll { $0.count <= count }
             return satisfied
         }
+        held.follow()
         for watcher in satisfied { watcher.continuation.resume() }
-        return held
     }
 
     /// Returns all requests once there have been at least so many.

@@ -1,6 +1,6 @@
 import CCurl
 
-/// One transfer from `start` to `finish`, over all its redirects.
+/// One transfer from its beginning to its end, over all its redirects.
 ///
 /// ## Concurrency
 ///
@@ -15,10 +15,7 @@ final class CurlExchange {
     /// a new connection and its answer fit into the 12 s after which a person gives up.
     private static let patience = Duration.seconds(4)
 
-    let id: Int
-    let request: HTTPRequest
-    let sink: any ResponseSink
-    var priority: TransferPriority
+    let transfer: Transfer
     var target: AddressBook.Target
     /// Header lines that may still be sent; fewer after a redirect to another host.
     var headers: [String]
@@ -28,7 +25,7 @@ final class CurlExchange {
     var easy: CurlEasy?
     /// Whose connections it is on; set while libcurl works for it.
     var pool: CurlPool?
-    /// The name that it waits for in its slot.
+    /// The name that it waits for.
     var awaitedName: String?
     /// Whether it was sent once more on a new connection, which happens once.
     var hasGoneAgain = false
@@ -56,7 +53,7 @@ final class CurlExchange {
     var lackOfDescriptors: String?
     /// Whether the sink has seen the head, after which nothing can be begun again unseen.
     private(set) var headDelivered = false
-    /// Whether libcurl ever worked for it: what never left the queue was never sent.
+    /// Whether libcurl ever worked for it: what never found an address was never sent.
     private(set) var wasSent = false
     private let ledger: RequestLedger
     private let observer: (any TransferObserver)?
@@ -66,20 +63,19 @@ final class CurlExchange {
     private var bodyBytes: Int64 = 0
 
     init(
-        id: Int, request: HTTPRequest, sink: any ResponseSink, target: AddressBook.Target, ledger: RequestLedger,
+        _ transfer: Transfer, target: AddressBook.Target, ledger: RequestLedger,
         observer: (any TransferObserver)? = nil
     ) {
-        self.id = id
-        self.request = request
-        self.sink = sink
+        self.transfer = transfer
         self.target = target
         meter = PaceMeter(window: .zero, now: begun)
         self.ledger = ledger
         self.observer = observer
-        priority = request.priority
-        headers = request.headers
-        check = AnswerCheck(request, host: target.host)
+        headers = transfer.request.headers
+        check = AnswerCheck(transfer.request, host: target.host)
     }
+
+    var request: HTTPRequest { transfer.request }
 
     /// Makes ready for the next exchange, the first or one after a redirect.
     ///
@@ -107,7 +103,7 @@ final class CurlExchange {
         location = nil
         addressRefused = false
         lackOfDescriptors = nil
-        sink.begun()
+        transfer.sink.begun()
     }
 
     /// One header line; false ends the exchange.
@@ -129,7 +125,7 @@ final class CurlExchange {
                 observer?.answered(request)
                 var head = head
                 if !isProxied { head.family = easy?.family }
-                guard sink.head(head) else { throw .cancelled }
+                guard transfer.sink.head(head) else { throw .cancelled }
             }
             return true
         } catch {
@@ -153,7 +149,7 @@ final class CurlExchange {
             }
             bodyBytes += Int64(bytes.count)
             ledger.count(request.purpose) { $0.receivedBytes += Int64(bytes.count) }
-            guard unsafe sink.body(bytes) else { throw .cancelled }
+            guard unsafe transfer.sink.body(bytes) else { throw .cancelled }
             return true
         } catch {
             failure = error
@@ -241,7 +237,7 @@ final class CurlExchange {
                 TransferOutcome(
                     status: status, bytes: bodyBytes, duration: ContinuousClock.now - taken, failure: failure))
         }
-        sink.finish(result)
+        transfer.end(result)
     }
 
     /// Whether this address may be connected to.

@@ -1,6 +1,7 @@
 import CCurl
+import Synchronization
 
-/// The loop: takes commands, lets waiting transfers go, moves bytes, ends what is late, sleeps.
+/// The loop: takes commands, moves bytes, ends what is late, sleeps.
 ///
 /// ## Concurrency
 ///
@@ -18,52 +19,50 @@ final class CurlLoop {
     private static let lackingOptions =
         "The network library refuses an option that a safe request needs; install libcurl 7.88 or later."
 
+    /// What the loops share, and what is the same for all of their exchanges.
+    struct Means: Sendable {
+        let book: AddressBook
+        let options: CurlOptions
+        /// The longest time without a useful pace.
+        let stallTimeout: Duration
+        let ledger = RequestLedger()
+        let doubt = ConnectionDoubt()
+        let resolver: NameResolver
+        let observer: (any TransferObserver)?
+    }
+
     private let transferClass: TransferClass
-    private let idleConnections: Int
+    private let connections: Int
     private let loopGuard = LoopGuard()
     /// What new exchanges begin on.
     private var pool: CurlPool
     /// Given up, with exchanges still under way.
     private var retired: [CurlPool] = []
     let mailbox: CurlMailbox
-    private let book: AddressBook
-    private let ledger: RequestLedger
+    private let means: Means
     private let names: NameNeeds
-    private let resolver: NameResolver
-    private let doubt: ConnectionDoubt
-    private let observer: (any TransferObserver)?
-    private let options: CurlOptions
-    private let stallTimeout: Duration
-    private var queue: TransferQueue
-    /// All transfers that have not finished, by number.
-    private var flights: [Int: CurlExchange] = [:]
+    /// All transfers that have not ended.
+    private var flights: [ObjectIdentifier: CurlExchange] = [:]
+    /// Those that libcurl works for, by its handles.
+    private var flying: [CurlEasy.ID: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
     private var nextCheck = ContinuousClock.now
     private var ended = false
 
     /// A loop that is not running yet, nil if memory or descriptors are exhausted.
-    init?(
-        _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
-        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
-    ) {
-        let limits = configuration.limits
-        // Those of one host.
-        idleConnections = transferClass == .bulk ? limits.bulk : limits.metadata
-        guard let pool = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return nil }
+    ///
+    /// - Parameters:
+    ///   - transferClass: What it carries.
+    ///   - connections: Those to one host.
+    ///   - means: What it shares.
+    init?(_ transferClass: TransferClass, connections: Int, _ means: Means) {
+        guard let pool = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return nil }
         self.pool = pool
         self.transferClass = transferClass
+        self.connections = connections
+        self.means = means
         mailbox = CurlMailbox(wakes: pool)
-        self.book = book
-        self.ledger = ledger
-        self.resolver = resolver
-        self.doubt = doubt
-        self.observer = observer
-        options = CurlOptions(
-            userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
-            connectTimeout: configuration.connectTimeout, certificates: configuration.certificates)
-        names = NameNeeds(proxy: options.proxy)
-        stallTimeout = configuration.stallTimeout
-        queue = TransferQueue(limits: limits)
+        names = NameNeeds(proxy: means.options.proxy)
     }
 
     /// Runs until a shutdown is asked for; then everything is cancelled and the handles are freed.
@@ -71,24 +70,23 @@ final class CurlLoop {
         while true {
             perform(mailbox.take())
             if ended { break }
-            launch()
             loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
             let now = ContinuousClock.now
             if now >= nextCheck { expire(now) }
-            launch()
             loopGuard.endTurn(isBusy: !flights.isEmpty)
-            mailbox.publish(active: queue.activeCount, queued: queue.waitingCount)
             pool.wait(milliseconds: sleep())
         }
-        for flight in flights.values.sorted(by: { $0.id < $1.id }) { finish(flight, .failure(.cancelled)) }
-        for case .start(_, _, let sink) in mailbox.close() { sink.finish(.failure(.cancelled)) }
+        for flight in flights.values { finish(flight, .failure(.cancelled)) }
+        for case .begin(let transfer) in mailbox.close() { transfer.end(.failure(.cancelled)) }
     }
 
     /// Moves bytes on every pool, and lets go of old ones that have done their work.
     private func move() {
         for pool in retired + [pool] {
-            for (flight, code) in pool.turn() { complete(flight, code) }
+            for (easy, code) in pool.turn() {
+                if let flight = flying[easy] { complete(flight, code) }
+            }
         }
         retired.removeAll { $0.isEmpty }
     }
@@ -106,65 +104,51 @@ final class CurlLoop {
     private func perform(_ commands: [CurlCommand]) {
         for command in commands {
             switch command {
-            case .start(let id, let request, let sink): admit(id, request, sink)
-            case .setPriority(let id, let priority):
-                flights[id]?.priority = priority
-                queue.setPriority(id, priority)
-            case .cancel(let id):
-                if let flight = flights[id] { finish(flight, .failure(.cancelled)) }
-            case .resolved(let id, let name, let trouble):
-                if let flight = flights[id] { resolved(flight, name, trouble) }
+            case .begin(let transfer): admit(transfer)
+            case .cancel(let transfer):
+                if let flight = flights[ObjectIdentifier(transfer)] { finish(flight, .failure(.cancelled)) }
+            case .resolved(let transfer, let name, let trouble):
+                if let flight = flights[ObjectIdentifier(transfer)] { resolved(flight, name, trouble) }
             case .echo(let answer): answer()
             case .shutdown: ended = true
             }
         }
     }
 
-    private func admit(_ id: Int, _ request: HTTPRequest, _ sink: any ResponseSink) {
+    private func admit(_ transfer: Transfer) {
+        let request = transfer.request
         do throws(HTTPError) {
             try RequestRule.check(request)
-            let target = try book.target(request.url)
-            let flight = CurlExchange(
-                id: id, request: request, sink: sink, target: target, ledger: ledger, observer: observer)
-            flights[id] = flight
+            let target = try means.book.target(request.url)
+            let flight = CurlExchange(transfer, target: target, ledger: means.ledger, observer: means.observer)
+            flights[ObjectIdentifier(transfer)] = flight
             nextCheck = min(nextCheck, request.deadline)
-            enqueue(flight)
+            begin(flight)
         } catch {
-            observer?.ended(request, TransferOutcome(failure: error))
-            sink.finish(.failure(error))
+            means.observer?.ended(request, TransferOutcome(failure: error))
+            transfer.end(.failure(error))
         }
-    }
-
-    /// Queues for the flight's present origin; by its number, so that one that goes on keeps its place.
-    private func enqueue(_ flight: CurlExchange) {
-        let lane = TransferQueue.Lane(origin: flight.target.origin, transferClass: flight.request.transferClass)
-        queue.enqueue(flight.id, lane: lane, priority: flight.priority, order: flight.id)
     }
 
     // MARK: - Exchanges
 
-    private func launch() {
-        for id in queue.next() {
-            if let flight = flights[id] { begin(flight) }
-        }
-    }
-
-    /// Begins an exchange, or waits in its slot until the names that it needs are known.
+    /// Begins an exchange, or waits until the names that it needs are known.
     private func begin(_ flight: CurlExchange) {
         guard let addresses = addresses(for: flight) else { return }
         guard let easy = spares.popLast() ?? CurlEasy() else {
             return finish(flight, .failure(.unreachable("No memory is left for another transfer.")))
         }
         let now = ContinuousClock.now
-        if pool.isStale(now) || doubt.isAfter(pool.made) { retire() }
-        let meter = PaceMeter(window: stallTimeout, now: now)
+        if pool.isStale(now) || means.doubt.isAfter(pool.made) { retire() }
+        let meter = PaceMeter(window: means.stallTimeout, now: now)
         nextCheck = min(nextCheck, meter.nextLook)
-        flight.beginExchange(easy: easy, pool: pool, meter: meter, proxied: !options.proxy.isEmpty, now: now)
-        guard options.apply(flight, addresses: addresses, to: easy) else {
+        flight.beginExchange(easy: easy, pool: pool, meter: meter, proxied: !means.options.proxy.isEmpty, now: now)
+        guard means.options.apply(flight, addresses: addresses, to: easy) else {
             return finish(flight, .failure(.refused(Self.lackingOptions)))
         }
-        pool.begin(flight, easy, now: now)
-        ledger.count(flight.request.purpose) { counts in
+        flying[easy.id] = flight
+        pool.begin(easy, now: now)
+        means.ledger.count(flight.request.purpose) { counts in
             switch flight.request.method {
             case .head: counts.head += 1
             case .get: counts.get += 1
@@ -177,11 +161,11 @@ final class CurlLoop {
     private func addresses(for flight: CurlExchange) -> [NameNeeds.Place: [String]]? {
         var all: [NameNeeds.Place: [String]] = [:]
         for place in names.places(for: flight.target) {
-            let (id, name, mailbox) = (flight.id, place.host, mailbox)
-            let known = resolver.addresses(of: name) { result in
+            let (transfer, name, mailbox) = (flight.transfer, place.host, mailbox)
+            let known = means.resolver.addresses(of: name) { result in
                 var trouble: NameTrouble?
                 if case .failure(let error) = result { trouble = error }
-                _ = mailbox.post(.resolved(id, name, trouble))
+                _ = mailbox.post(.resolved(transfer, name, trouble))
             }
             guard let known else {
                 flight.awaitedName = name
@@ -204,8 +188,7 @@ final class CurlLoop {
     /// Begins a flight again that the sink has seen nothing of.
     private func again(_ flight: CurlExchange) {
         detach(flight)
-        queue.remove(flight.id)
-        enqueue(flight)
+        begin(flight)
     }
 
     /// Takes libcurl off a flight.
@@ -215,6 +198,7 @@ final class CurlLoop {
     private func detach(_ flight: CurlExchange) {
         flight.awaitedName = nil
         guard let easy = flight.easy else { return }
+        flying[easy.id] = nil
         flight.pool?.end(easy)
         flight.easy = nil
         flight.pool = nil
@@ -225,23 +209,21 @@ final class CurlLoop {
 
     private func finish(_ flight: CurlExchange, _ result: Result<Void, HTTPError>) {
         detach(flight)
-        queue.remove(flight.id)
-        flights[flight.id] = nil
+        flights[ObjectIdentifier(flight.transfer)] = nil
         if case .failure(let error) = result, flight.wasSent {
-            ledger.count(flight.request.purpose) { $0.failed(error) }
+            means.ledger.count(flight.request.purpose) { $0.failed(error) }
         }
         flight.finish(result)
     }
 
     private func complete(_ flight: CurlExchange, _ code: CURLcode) {
         let origin = flight.target.origin
-        if let isShared = flight.pool?.multiplexes(origin) { queue.learn(origin, multiplexes: isShared) }
         if flight.pool?.isMixed(origin) == true {
             retire(flight.pool)
             return finish(flight, .failure(.broken("\(flight.target.host): the answer came in two protocols at once.")))
         }
         if code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT {
-            for place in names.places(for: flight.target) { resolver.doubt(place.host) }
+            for place in names.places(for: flight.target) { means.resolver.doubt(place.host) }
         }
         if flight.brokeUnseen(code) {
             goOnAfresh(flight, .unreachable(""))
@@ -257,15 +239,14 @@ final class CurlLoop {
             guard flight.hops < Self.hopsLimit else {
                 throw .redirectRefused("\(flight.target.host): too many redirects.")
             }
-            let next = try book.redirect(location, from: flight.target)
+            let next = try means.book.redirect(location, from: flight.target)
             detach(flight)
-            queue.remove(flight.id)
             if next.origin != flight.target.origin {
                 flight.headers = RequestRule.headersForAnotherHost(flight.headers)
             }
             flight.target = next
             flight.hops += 1
-            enqueue(flight)
+            begin(flight)
         } catch {
             finish(flight, .failure(error))
         }
@@ -292,7 +273,7 @@ final class CurlLoop {
     /// Sends a request once more, on a new connection; the sink has seen nothing of the first try.
     private func goOnAfresh(_ flight: CurlExchange, _ error: HTTPError) {
         retire(flight.pool)
-        ledger.count(flight.request.purpose) { $0.failed(error) }
+        means.ledger.count(flight.request.purpose) { $0.failed(error) }
         flight.hasGoneAgain = true
         again(flight)
     }
@@ -301,14 +282,84 @@ final class CurlLoop {
     private func retire(_ doubted: CurlPool?) {
         guard doubted === pool else { return }
         retire()
-        doubt.raise(pool.made)
+        means.doubt.raise(pool.made)
     }
 
     private func retire() {
-        guard let fresh = CurlPool(transferClass, idle: idleConnections, loopGuard: loopGuard) else { return }
+        guard let fresh = CurlPool(transferClass, idle: connections, loopGuard: loopGuard) else { return }
         // An empty one is freed in the next turn.
         retired.append(pool)
         pool = fresh
         mailbox.wakes(fresh)
+    }
+}
+
+/// What other threads ask of the loop.
+enum CurlCommand: Sendable {
+    case begin(Transfer)
+    case cancel(Transfer)
+    /// A name that a transfer needs has been looked up, in vain if there is trouble.
+    case resolved(Transfer, String, NameTrouble?)
+    /// Tell that the loop goes round.
+    case echo(@Sendable () -> Void)
+    case shutdown
+}
+
+/// The one way to the loop's thread: a list of commands, and libcurl's wake-up.
+///
+/// ## Concurrency
+///
+/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`,
+/// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
+/// safe because it only writes to a non-blocking socket.
+final class CurlMailbox: Sendable {
+    private struct State {
+        var commands: [CurlCommand] = []
+        /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
+        var multi: UInt?
+    }
+
+    private let state: Mutex<State>
+
+    init(wakes pool: CurlPool) {
+        // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
+        state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
+    }
+
+    /// Names the pool that the loop waits for from now on; for the loop only.
+    func wakes(_ pool: CurlPool) {
+        let multi = unsafe UInt(bitPattern: pool.multi)
+        state.withLock { state in
+            state.multi = multi
+            // Who posted since the last look woke the old one.
+            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+        }
+    }
+
+    /// Hands a command to the loop; false if the loop has ended.
+    func post(_ command: CurlCommand) -> Bool {
+        state.withLock { state in
+            guard let multi = state.multi else { return false }
+            state.commands.append(command)
+            if state.commands.count == 1 { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+            return true
+        }
+    }
+
+    /// All commands since the last time; for the loop only.
+    func take() -> [CurlCommand] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Refuses further commands and returns the last ones; for the loop only.
+    func close() -> [CurlCommand] {
+        state.withLock { state in
+            state.multi = nil
+            defer { state.commands = [] }
+            return state.commands
+        }
     }
 }

@@ -45,7 +45,8 @@ final class ConnectionDoubt: Sendable {
     private(set) var lastUse = ContinuousClock.now
     /// Whether bytes came in the last turn.
     private(set) var hasMoved = false
-    private var flying: [UnsafeMutableRawPointer: CurlExchange] = unsafe [:]
+    /// Exchanges under way.
+    private var flying = 0
     private var origins: [String: Origin] = [:]
 
     /// What was heard from one origin.
@@ -78,38 +79,37 @@ final class ConnectionDoubt: Sendable {
     }
 
     /// Whether nothing is under way.
-    var isEmpty: Bool { unsafe flying.isEmpty }
+    var isEmpty: Bool { flying == 0 }
 
     /// Whether its idle connections are too old, by a clock that goes on while the machine sleeps.
     func isStale(_ now: ContinuousClock.Instant) -> Bool {
         isEmpty && now - lastUse > Self.longestIdle
     }
 
-    /// Lets libcurl work for a flight.
-    func begin(_ flight: CurlExchange, _ easy: CurlEasy, now: ContinuousClock.Instant) {
+    /// Lets libcurl work with a handle.
+    func begin(_ easy: CurlEasy, now: ContinuousClock.Instant) {
         lastUse = now
-        unsafe flying[easy.pointer] = flight
+        flying += 1
         _ = unsafe curl_multi_add_handle(multi, easy.pointer)
     }
 
-    /// Takes libcurl off a flight; its connection is kept only if the exchange was complete or others share it.
+    /// Takes a handle from libcurl; its connection is kept only if the exchange was complete or others share it.
     func end(_ easy: CurlEasy) {
         _ = unsafe curl_multi_remove_handle(multi, easy.pointer)
-        unsafe flying[easy.pointer] = nil
+        flying -= 1
     }
 
-    /// Moves bytes; returns the flights that libcurl has ended.
-    func turn() -> [(CurlExchange, CURLcode)] {
+    /// Moves bytes; returns the handles with which libcurl has done.
+    func turn() -> [(easy: CurlEasy.ID, code: CURLcode)] {
         hasMoved = false
         var running: Int32 = 0
         _ = unsafe curl_multi_perform(multi, &running)
         var left: Int32 = 0
-        var ended: [(CurlExchange, CURLcode)] = []
+        var ended: [(easy: CurlEasy.ID, code: CURLcode)] = []
         while let message = unsafe curl_multi_info_read(multi, &left) {
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
-            let easy = unsafe message.pointee.easy_handle
-            guard let easy = unsafe easy, let flight = unsafe flying[easy] else { continue }
-            ended.append((flight, unsafe rankfs_curl_message_result(message)))
+            guard let easy = unsafe message.pointee.easy_handle else { continue }
+            ended.append((unsafe CurlEasy.ID(easy), unsafe rankfs_curl_message_result(message)))
         }
         return ended
     }

@@ -3,7 +3,7 @@ import Glibc
 import Posix
 import Synchronization
 
-/// The transport over libcurl: two threads, each with multi handles of its own.
+/// The transport over libcurl, which begins each transfer at once: two threads, each with multi handles of its own.
 ///
 /// One carries bodies on connections that speak HTTP/1.1 only, the other small answers on connections that may speak HTTP/2.
 /// They share no connection: libcurl 7.88.1 puts a request that wishes for HTTP/2 on a connection on which one kept to HTTP/1.1
@@ -15,10 +15,8 @@ import Synchronization
 package final class CurlTransport: Transport {
     /// Limits and rules of a transport.
     package struct Configuration: Sendable {
-        /// Bulk connections to one host at most.
-        package var connections: Int
-        /// Small answers from one host under way at once; nil for as many as are sane.
-        package var smallAnswers: Int?
+        /// Connections to one host.
+        package var limits: HostLimits
         /// The value of `User-Agent:`.
         package var userAgent: String
         /// A proxy URL, or nil for none; the environment is not asked.
@@ -37,12 +35,10 @@ package final class CurlTransport: Transport {
         package var certificates: String?
 
         package init(
-            connections: Int, smallAnswers: Int? = nil, userAgent: String, proxy: String?, hosts: Set<String>,
-            trustedOrigins: Set<String>,
+            limits: HostLimits, userAgent: String, proxy: String?, hosts: Set<String>, trustedOrigins: Set<String>,
             connectTimeout: Duration, stallTimeout: Duration, certificates: String? = nil
         ) {
-            self.connections = connections
-            self.smallAnswers = smallAnswers
+            self.limits = limits
             self.userAgent = userAgent
             self.proxy = proxy
             self.hosts = hosts
@@ -51,32 +47,15 @@ package final class CurlTransport: Transport {
             self.stallTimeout = stallTimeout
             self.certificates = certificates
         }
-
-        /// What may be under way at once.
-        var slots: TransferSlots { TransferSlots(all: min(connections, mostConnections)) }
-
-        /// The same of one host, by class.
-        var limits: TransferQueue.Limits {
-            var limits = TransferQueue.Limits(bulk: slots.all)
-            limits.metadata = min(limits.metadata, mostConnections)
-            if let smallAnswers {
-                limits.metadata = min(limits.metadata, max(1, smallAnswers))
-                limits.multiplexed = limits.metadata
-            }
-            return limits
-        }
-
-        /// More than any server allows one client; of few descriptors both classes together take a quarter.
-        private var mostConnections: Int { max(1, min(256, Descriptors.own.usable / 8)) }
     }
 
-    package let slots: TransferSlots
+    package let limits: HostLimits
 
     /// Bodies: HTTP/1.1 only, a connection each.
     private let bulk: CurlWorker
     /// Small answers: HTTP/2 where it is offered.
     private let metadata: CurlWorker
-    private let ledger = RequestLedger()
+    private let means: CurlLoop.Means
 
     /// Starts the transport's threads.
     ///
@@ -97,16 +76,16 @@ package final class CurlTransport: Transport {
     ) throws(HTTPError) {
         let book = try AddressBook(hosts: configuration.hosts, trustedOrigins: configuration.trustedOrigins)
         if let path = configuration.certificates { try CertificateFile.check(path) }
-        slots = configuration.slots
-        let (ledger, doubt) = (ledger, ConnectionDoubt())
-        func worker(_ transferClass: TransferClass) throws(HTTPError) -> CurlWorker {
-            try CurlWorker(
-                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
-                doubt: doubt, observer: observer)
-        }
-        bulk = try worker(.bulk)
+        limits = configuration.limits
+        means = CurlLoop.Means(
+            book: book,
+            options: CurlOptions(
+                userAgent: configuration.userAgent, proxy: configuration.proxy ?? "",
+                connectTimeout: configuration.connectTimeout, certificates: configuration.certificates),
+            stallTimeout: configuration.stallTimeout, resolver: resolver, observer: observer)
+        bulk = try CurlWorker(.bulk, connections: limits.bodies.all, means)
         do throws(HTTPError) {
-            metadata = try worker(.metadata)
+            metadata = try CurlWorker(.metadata, connections: limits.connections, means)
         } catch {
             bulk.shutdown()
             throw error
@@ -117,18 +96,15 @@ package final class CurlTransport: Transport {
         shutdown()
     }
 
-    package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        worker(request.transferClass).start(request, sink: sink)
-    }
-
-    /// Transfers under way and waiting, for status displays.
-    package var transferCounts: (active: Int, queued: Int) {
-        let (bulk, metadata) = (bulk.counts, metadata.counts)
-        return (bulk.active + metadata.active, bulk.queued + metadata.queued)
+    package func begin(_ transfer: Transfer) {
+        switch transfer.request.transferClass {
+        case .bulk: bulk.begin(transfer)
+        case .metadata: metadata.begin(transfer)
+        }
     }
 
     /// What was sent for each purpose since the start, and what came of it.
-    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { ledger.all }
+    package var requestCounts: [(purpose: RequestPurpose, counts: RequestCounts)] { means.ledger.all }
 
     /// Calls back from a loop's thread once all loops go round, at once unless one hangs, whatever the network does.
     ///
@@ -146,13 +122,6 @@ package final class CurlTransport: Transport {
         let isFromWithin = bulk.isCurrentThread || metadata.isCurrentThread
         bulk.shutdown(waits: !isFromWithin)
         metadata.shutdown(waits: !isFromWithin)
-    }
-
-    private func worker(_ transferClass: TransferClass) -> CurlWorker {
-        switch transferClass {
-        case .bulk: bulk
-        case .metadata: metadata
-        }
     }
 }
 
@@ -172,15 +141,8 @@ final class CurlWorker: Sendable {
     /// Starts the thread.
     ///
     /// - Throws: `.refused` if libcurl or the thread cannot be started.
-    init(
-        _ transferClass: TransferClass, book: AddressBook, configuration: CurlTransport.Configuration,
-        ledger: RequestLedger, resolver: NameResolver, doubt: ConnectionDoubt, observer: (any TransferObserver)?
-    ) throws(HTTPError) {
-        guard Self.isCurlReady,
-            let loop = CurlLoop(
-                transferClass, book: book, configuration: configuration, ledger: ledger, resolver: resolver,
-                doubt: doubt, observer: observer)
-        else {
+    init(_ transferClass: TransferClass, connections: Int, _ means: CurlLoop.Means) throws(HTTPError) {
+        guard Self.isCurlReady, let loop = CurlLoop(transferClass, connections: connections, means) else {
             throw .refused("libcurl cannot be started; is memory or the number of open files exhausted?")
         }
         let mailbox = loop.mailbox
@@ -191,15 +153,13 @@ final class CurlWorker: Sendable {
         self.thread = Mutex(thread)
     }
 
-    /// Hands a request to the loop.
-    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        let id = mailbox.makeID()
-        if !mailbox.post(.start(id, request, sink)) { sink.finish(.failure(.cancelled)) }
-        return CurlTransfer(id: id, mailbox: mailbox)
+    /// Hands a transfer to the loop.
+    func begin(_ transfer: Transfer) {
+        guard mailbox.post(.begin(transfer)) else { return transfer.end(.failure(.cancelled)) }
+        transfer.carry { [mailbox] transfer in
+            if transfer.isCancelled { _ = mailbox.post(.cancel(transfer)) }
+        }
     }
-
-    /// What the loop last told about itself.
-    var counts: (active: Int, queued: Int) { mailbox.counts }
 
     /// Calls back from the loop's thread; never after the shutdown.
     func echo(_ answer: @escaping @Sendable () -> Void) {
@@ -225,115 +185,6 @@ final class CurlWorker: Sendable {
             pthread_join(running, nil)
         } else {
             pthread_detach(running)
-        }
-    }
-}
-
-/// A transfer as its owner sees it: a number that the loop knows.
-private final class CurlTransfer: Transfer {
-    let id: Int
-    let mailbox: CurlMailbox
-
-    init(id: Int, mailbox: CurlMailbox) {
-        self.id = id
-        self.mailbox = mailbox
-    }
-
-    func setPriority(_ priority: TransferPriority) {
-        _ = mailbox.post(.setPriority(id, priority))
-    }
-
-    func cancel() {
-        _ = mailbox.post(.cancel(id))
-    }
-}
-
-/// What other threads ask of the loop.
-enum CurlCommand: Sendable {
-    case start(Int, HTTPRequest, any ResponseSink)
-    case setPriority(Int, TransferPriority)
-    case cancel(Int)
-    /// A name that a transfer needs has been looked up, in vain if there is trouble.
-    case resolved(Int, String, NameTrouble?)
-    /// Tell that the loop goes round.
-    case echo(@Sendable () -> Void)
-    case shutdown
-}
-
-/// The one way to the loop's thread: a list of commands, and libcurl's wake-up.
-///
-/// ## Concurrency
-///
-/// Any thread posts; only the loop takes. The mutex also guards the life of the multi handle against `curl_multi_wakeup`,
-/// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
-/// safe because it only writes to a non-blocking socket.
-final class CurlMailbox: Sendable {
-    private struct State {
-        var commands: [CurlCommand] = []
-        /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
-        var multi: UInt?
-        var nextID = 0
-        var counts: (active: Int, queued: Int) = (0, 0)
-    }
-
-    private let state: Mutex<State>
-
-    init(wakes pool: CurlPool) {
-        // The pointer stays valid until `wakes` or `close`, which the loop calls before it frees the pool.
-        state = Mutex(State(multi: unsafe UInt(bitPattern: pool.multi)))
-    }
-
-    /// Names the pool that the loop waits for from now on; for the loop only.
-    func wakes(_ pool: CurlPool) {
-        let multi = unsafe UInt(bitPattern: pool.multi)
-        state.withLock { state in
-            state.multi = multi
-            // Who posted since the last look woke the old one.
-            if !state.commands.isEmpty { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
-        }
-    }
-
-    /// What the loop last told about itself.
-    var counts: (active: Int, queued: Int) { state.withLock { $0.counts } }
-
-    /// A number for a new transfer, greater than all before.
-    func makeID() -> Int {
-        state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-    }
-
-    /// Hands a command to the loop; false if the loop has ended.
-    func post(_ command: CurlCommand) -> Bool {
-        state.withLock { state in
-            guard let multi = state.multi else { return false }
-            state.commands.append(command)
-            if state.commands.count == 1 { _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
-            return true
-        }
-    }
-
-    /// All commands since the last time; for the loop only.
-    func take() -> [CurlCommand] {
-        state.withLock { state in
-            defer { state.commands = [] }
-            return state.commands
-        }
-    }
-
-    /// Tells the numbers for status displays; for the loop only.
-    func publish(active: Int, queued: Int) {
-        state.withLock { $0.counts = (active, queued) }
-    }
-
-    /// Refuses further commands and returns the last ones; for the loop only.
-    func close() -> [CurlCommand] {
-        state.withLock { state in
-            state.multi = nil
-            state.counts = (0, 0)
-            defer { state.commands = [] }
-            return state.commands
         }
     }
 }

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// Any thread may call.
 package final class WarmConnections: Sendable {
-    /// As many as a picture takes before its first answer; the door to hosts lets so many strangers' requests pass at once.
-    static let count = HostCoolDown.few
+    /// As many as a picture takes before its first answer; a burst begins with so many.
+    static let count = HostState.few
     /// Connections are taken to be there for so long; libcurl keeps idle ones for a minute, servers mostly as long.
     static let lifetime: Duration = .seconds(30)
     /// How long the making may take; what is slower is of no use to who waits.
@@ -48,18 +48,11 @@ package final class WarmConnections: Sendable {
             return true
         }
         guard isTime else { return }
-        for _ in 0..<min(Self.count, transport.slots.ahead) {
+        for _ in 0..<min(Self.count, transport.limits.bodies.ahead) {
             _ = transport.start(
                 HTTPRequest(
                     method: .head, url: url, headers: headers, priority: .preload, transferClass: .bulk,
-                    deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: NoInterest())
+                    deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: Collector())
         }
     }
-}
-
-/// Takes an answer for what it is: a connection.
-private final class NoInterest: ResponseSink {
-    func head(_ head: HTTPAnswer) -> Bool { true }
-    func body(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
-    func finish(_ result: Result<Void, HTTPError>) {}
 }

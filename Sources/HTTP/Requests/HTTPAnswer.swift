@@ -27,7 +27,7 @@ package struct HTTPAnswer: Sendable {
         case gone
         /// 401 or 403.
         case refused
-        /// 429; `CoolDownTransport` obeys what the host asks for.
+        /// 429; `RequestQueue` obeys what the host asks for.
         case limited
         /// 5xx: may be better in a moment.
         case troubled

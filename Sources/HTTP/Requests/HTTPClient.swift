@@ -68,18 +68,18 @@ package struct HTTPClient: Sendable {
     }
 
     private func once(_ request: HTTPRequest, _ urgency: Urgency?) async -> Result<HTTPResponse, HTTPError> {
-        let collector = Collector()
         var request = request
         if let urgency { request.priority = urgency.priority }
+        let collector = Collector()
+        let transfer = Transfer(request, sink: collector)
+        urgency?.follow(transfer)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                collector.wait(continuation)
-                let transfer = transport.start(request, sink: collector)
-                collector.started(transfer)
-                urgency?.follow(transfer)
+                collector.then { continuation.resume(returning: $0) }
+                transport.begin(transfer)
             }
         } onCancel: {
-            collector.cancel()
+            transfer.cancel()
         }
     }
 }
@@ -102,74 +102,48 @@ package struct HTTPResponse: Sendable {
     }
 }
 
-/// Collects one answer for one waiting task.
+/// The sink that collects a whole answer.
 ///
 /// ## Concurrency
 ///
-/// The task's, the canceller's and the transport's thread meet here; one mutex guards all, nothing foreign is called under it.
-private final class Collector: ResponseSink {
+/// One mutex guards the answer; nothing foreign is called under it.
+final class Collector: ResponseSink {
     private struct State {
         var head: HTTPAnswer?
         var body: [UInt8] = []
-        var continuation: CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>?
-        var transfer: (any Transfer)?
-        var cancelled = false
+        var receiver: (@Sendable (Result<HTTPResponse, HTTPError>) -> Void)?
     }
 
     private let state = Mutex(State())
 
-    func wait(_ continuation: CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>) {
-        state.withLock { $0.continuation = continuation }
-    }
-
-    /// Remembers the transfer to cancel; one that was cancelled before it began is cancelled now.
-    func started(_ transfer: any Transfer) {
-        let cancelled = state.withLock { state in
-            // After the end there is nothing to cancel, and keeping it would keep both alive.
-            if state.continuation != nil { state.transfer = transfer }
-            return state.cancelled
-        }
-        if cancelled { transfer.cancel() }
-    }
-
-    func cancel() {
-        let transfer = state.withLock { state in
-            state.cancelled = true
-            return state.transfer
-        }
-        transfer?.cancel()
+    /// Names the receiver of the answer, before the transfer begins; without one the answer is of no interest.
+    func then(_ receiver: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void) {
+        state.withLock { $0.receiver = receiver }
     }
 
     func head(_ head: HTTPAnswer) -> Bool {
-        state.withLock { state in
-            state.head = head
-            return !state.cancelled
-        }
+        state.withLock { $0.head = head }
+        return true
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // Copied outside the lock's closure, which must not hold what is borrowed for the call.
         let copy = unsafe Array(bytes)
-        return state.withLock { state in
-            state.body += copy
-            return !state.cancelled
-        }
+        state.withLock { $0.body += copy }
+        return true
     }
 
     func finish(_ result: Result<Void, HTTPError>) {
-        let (continuation, answer) = state.withLock { state in
-            defer {
-                state.continuation = nil
-                state.transfer = nil
-            }
-            let answer: Result<HTTPResponse, HTTPError> = result.flatMap {
-                guard let head = state.head else {
+        let answer = state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        answer.receiver?(
+            result.flatMap {
+                guard let head = answer.head else {
                     return .failure(.invalidAnswer("The transport reported success without an answer."))
                 }
-                return .success(HTTPResponse(head: head, body: state.body))
-            }
-            return (state.continuation, answer)
-        }
-        continuation?.resume(returning: answer)
+                return .success(HTTPResponse(head: head, body: answer.body))
+            })
     }
 }

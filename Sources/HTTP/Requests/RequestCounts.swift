@@ -1,21 +1,5 @@
 internal import Synchronization
 
-/// What a request is for, as displays and metrics tell requests apart.
-package enum RequestPurpose: String, Sendable, CaseIterable {
-    /// A question to the service: listings, works, authors.
-    case api
-    /// How long a picture is.
-    case size
-    /// A picture, or a part of one.
-    case picture
-    /// A small preview for a thumbnail.
-    case preview
-    /// Nothing but a connection, made before it is needed; whatever the answer says.
-    case connection
-    /// What goes to the shared tier and comes from there.
-    case tier
-}
-
 /// What was sent for one purpose since the start, and what came of it.
 ///
 /// A request that is redirected or tried again is counted each time that it is sent, as a server's log counts it.
@@ -75,27 +59,15 @@ package struct RequestCounts: Hashable, Sendable {
 /// The transport's thread counts, any thread reads; the mutex guards the counts and is held for nanoseconds. What is counted is
 /// counted before a sink hears of it, so that who was told can look it up.
 final class RequestLedger: Sendable {
-    private let counts = Mutex<[RequestCounts]>(Array(repeating: RequestCounts(), count: RequestPurpose.allCases.count))
+    private let counts = Mutex<[RequestPurpose: RequestCounts]>([:])
 
     /// The counts of each purpose, in the order of `RequestPurpose.allCases`.
     var all: [(purpose: RequestPurpose, counts: RequestCounts)] {
-        Array(zip(RequestPurpose.allCases, counts.withLock { $0 }).map { (purpose: $0, counts: $1) })
+        let counts = counts.withLock { $0 }
+        return RequestPurpose.allCases.map { (purpose: $0, counts: counts[$0] ?? RequestCounts()) }
     }
 
     func count(_ purpose: RequestPurpose, _ change: (inout RequestCounts) -> Void) {
-        counts.withLock { change(&$0[purpose.index]) }
-    }
-}
-
-extension RequestPurpose {
-    fileprivate var index: Int {
-        switch self {
-        case .api: 0
-        case .size: 1
-        case .picture: 2
-        case .preview: 3
-        case .connection: 4
-        case .tier: 5
-        }
+        counts.withLock { change(&$0[purpose, default: RequestCounts()]) }
     }
 }

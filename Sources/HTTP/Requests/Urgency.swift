@@ -8,7 +8,7 @@ import Synchronization
 package final class Urgency: Sendable {
     private struct State {
         var priority = TransferPriority.preload
-        var transfer: (any Transfer)?
+        var transfer: Transfer?
         var lastFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
     }
@@ -35,7 +35,7 @@ package final class Urgency: Sendable {
     }
 
     /// Takes the transfer of the newest try, which may have begun before the priority was raised.
-    package func follow(_ transfer: any Transfer) {
+    package func follow(_ transfer: Transfer) {
         let priority = state.withLock { state in
             state.transfer = transfer
             return state.priority

@@ -6,9 +6,9 @@ internal import Synchronization
 /// ## Concurrency
 ///
 /// Any thread may call. The transport's transfer is called outside the lock.
-final class StartedTransfer: Transfer {
+final class StartedTransfer: Sendable {
     private struct State {
-        var transfer: (any Transfer)?
+        var transfer: Transfer?
         var priority: TransferPriority
         var isCancelled = false
     }
@@ -20,7 +20,7 @@ final class StartedTransfer: Transfer {
     }
 
     /// The transport has taken the request, with this priority.
-    func follow(_ transfer: any Transfer, sentWith priority: TransferPriority) {
+    func follow(_ transfer: Transfer, sentWith priority: TransferPriority) {
         var told = priority
         while true {
             let (wanted, isCancelled) = state.withLock { state in

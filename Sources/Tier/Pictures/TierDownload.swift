@@ -38,9 +38,8 @@ internal import Synchronization
         var failure: StoreError?
         var isWrong = false
         var isForeign = false
-        var transfer: (any Transfer)?
+        var transfer: Transfer?
         var continuation: CheckedContinuation<Outcome, Never>?
-        var isCancelled = false
         var errorBody: [UInt8] = []
     }
 
@@ -82,16 +81,13 @@ internal import Synchronization
             state.withLock { $0.watch }?.cancel()
             if let head = state.withLock({ $0.head }) { store.heard(head) }
         }
+        let transfer = Transfer(request, sink: self)
+        state.withLock { $0.transfer = transfer }
+        urgency.follow(transfer)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 state.withLock { $0.continuation = continuation }
-                let transfer = store.transport.start(request, sink: self)
-                urgency.follow(transfer)
-                let isOver = state.withLock { state in
-                    if state.continuation != nil { state.transfer = transfer }
-                    return state.isCancelled
-                }
-                if isOver { transfer.cancel() }
+                store.transport.begin(transfer)
             }
         } onCancel: {
             end { $0.failure = $0.failure ?? .cancelled }
@@ -126,7 +122,6 @@ internal import Synchronization
     private func end(_ reason: (inout State) -> Void) {
         let transfer = state.withLock { state in
             reason(&state)
-            state.isCancelled = true
             return state.transfer
         }
         transfer?.cancel()

@@ -121,7 +121,7 @@ final class TierPictures: PictureTier {
         // for each half megabyte.
         let most =
             Double(length ?? PictureLimits.largest) / Double(TierPace.slowest)
-            * Double(store.store.transport.slots.all)
+            * Double(store.store.transport.limits.bodies.all)
         let (request, signed) = store.store.request(
             for: key, limit: PictureLimits.largest, priority: urgency.priority,
             deadline: store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most))

@@ -120,10 +120,10 @@ enum LoginCommand {
         let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
         let asking = AskingMeans(
             mark: "login", clearance: clearance?.header,
-            site: CoolDownTransport.host(of: settings.apiURL?.text ?? source.description.access.apiURL))
+            site: RequestQueue.host(of: settings.apiURL?.text ?? source.description.access.apiURL))
         let means = SourceMeans(
             client: HTTPClient(
-                transport: Parts.makeDoor(transport, settings, source: source, means: { asking })),
+                transport: Parts.makeQueue(transport, settings, source: source, means: { asking })),
             gate: settings.isOffline ? OfflineNetwork() : gate,
             apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
             wallClock: WallClock.now)

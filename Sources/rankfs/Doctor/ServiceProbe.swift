@@ -39,7 +39,7 @@ struct ServiceProbe {
         var once = RetryPolicy()
         once.tries = 1
         let client = HTTPClient(
-            transport: Parts.makeDoor(transport, settings, source: source), policy: once, time: .system,
+            transport: Parts.makeQueue(transport, settings, source: source), policy: once, time: .system,
             wallClock: WallClock.now, random: { 0 })
         let found = Found()
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }

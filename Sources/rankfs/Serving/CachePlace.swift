@@ -179,7 +179,7 @@ struct CachePlace: Hashable, Sendable {
 
     /// Those of the pauses that a front made and that are not over, of the hosts of some addresses.
     func storedFronts(of addresses: [String]) -> [(key: String, value: HostPause)] {
-        let hosts = Set(addresses.map(CoolDownTransport.host))
+        let hosts = Set(addresses.map(RequestQueue.host))
         return storedHostPauses().filter { host, pause in
             pause.front != nil && pause.end > WallClock.now() && hosts.contains(host)
         }.sorted { $0.key < $1.key }

@@ -84,7 +84,7 @@ final class FollowedMeans: Sendable {
         self.standard = standard
         self.path = path
         self.sessions = sessions
-        self.site = CoolDownTransport.host(of: site)
+        self.site = RequestQueue.host(of: site)
         state = Mutex(State(stamp: stamp, agent: agent))
     }
 

@@ -17,9 +17,9 @@ import Tier
 /// Built and closed on the main thread; what it holds is used from any.
 final class Parts: Sendable {
     let transport: CurlTransport
-    /// The door to the hosts, before the transport.
-    let hosts: CoolDownTransport
-    /// What requests go through: the door, or nothing where none may leave.
+    /// The queue before the transport.
+    let queue: RequestQueue
+    /// What requests go through: the queue, or nothing where none may leave.
     let network: any Transport
     /// Where previews and sizes are asked for, in the slots that the cache leaves.
     let images: ImageHost
@@ -82,7 +82,7 @@ final class Parts: Sendable {
         let means = FollowedMeans(
             agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
-        hosts = Self.makeDoor(
+        queue = Self.makeQueue(
             transport, settings, source: name, pauses: place.storedHostPauses(), means: { means.look() },
             tell: { news, pauses in
                 place.store(hostPauses: pauses)
@@ -91,7 +91,7 @@ final class Parts: Sendable {
                     notices.show(.turnedAway(service: name.description.title, sentence: sentence))
                 }
             })
-        network = isOffline ? OfflineNetwork() : hosts
+        network = isOffline ? OfflineNetwork() : queue
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
         gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
             log.serviceClosed(until: $0)
@@ -149,8 +149,9 @@ final class Parts: Sendable {
         do throws(HTTPError) {
             return try CurlTransport(
                 CurlTransport.Configuration(
-                    connections: min(settings.connections, access.connections ?? .max),
-                    smallAnswers: access.connections, userAgent: settings.userAgent ?? access.userAgent,
+                    limits: HostLimits(
+                        connections: min(settings.connections, access.connections ?? .max),
+                        smallAnswers: access.connections), userAgent: settings.userAgent ?? access.userAgent,
                     proxy: settings.proxy?.text, hosts: access.hosts, trustedOrigins: trusted(settings, origin: origin),
                     connectTimeout: min(connectBound, network), stallTimeout: min(stallBound, network),
                     certificates: settings.certificates), observer: observer)
@@ -161,15 +162,19 @@ final class Parts: Sendable {
         }
     }
 
-    /// The door to the hosts of a source, before a transport; what it says has that source's remedies.
-    static func makeDoor(
+    /// The queue of requests to the hosts of a source; what it says has that source's remedies.
+    static func makeQueue(
         _ transport: any Transport, _ settings: Settings, source: SourceName, pauses: [String: HostPause] = [:],
         means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
-        tell: @escaping @Sendable (CoolDownTransport.News, [String: HostPause]) -> Void = { _, _ in }
-    ) -> CoolDownTransport {
-        CoolDownTransport(
-            transport, tooOften: source.description.access.tooOften, pauses: pauses, wallClock: WallClock.now,
-            means: means, explain: { frontSentence($0, $1, settings, source: source) }, tell: tell)
+        tell: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
+    ) -> RequestQueue {
+        var rules = RequestQueue.Rules(wallClock: WallClock.now)
+        rules.tooOften = source.description.access.tooOften
+        rules.pauses = pauses
+        rules.means = means
+        rules.explain = { frontSentence($0, $1, settings, source: source) }
+        rules.tell = tell
+        return RequestQueue(transport, rules: rules)
     }
 
     /// Why a host is not asked that something stands in front of.

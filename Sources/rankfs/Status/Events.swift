@@ -39,7 +39,7 @@ extension Log {
     }
 
     /// A host is left alone, or need not be any longer.
-    func record(_ news: CoolDownTransport.News) {
+    func record(_ news: RequestQueue.News) {
         switch news {
         case .limited(_, let seconds):
             warning(

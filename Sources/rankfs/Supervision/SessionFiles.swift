@@ -28,7 +28,7 @@ struct SessionFiles: Hashable, Sendable {
         let name = service == SourceName.standard.rawValue ? "" : "-" + service
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
         own = home.stateDirectory.map { "\($0)/session\(name)\(origin)" }
-        host = settings.apiURL?.host ?? CoolDownTransport.host(of: source.description.access.apiURL)
+        host = settings.apiURL?.host ?? RequestQueue.host(of: source.description.access.apiURL)
         // A bare value does not tell whose it is: for an origin of one's own, only the file named after it may hold one.
         let takesBare = settings.apiURL == nil
         var places: [SessionPlace] = []

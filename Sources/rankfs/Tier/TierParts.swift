@@ -84,7 +84,8 @@ struct TierMeans {
         do throws(HTTPError) {
             transport = try CurlTransport(
                 CurlTransport.Configuration(
-                    connections: Self.connections, userAgent: "rankfs/\(Version.text)", proxy: settings.proxy?.text,
+                    limits: HostLimits(connections: Self.connections), userAgent: "rankfs/\(Version.text)",
+                    proxy: settings.proxy?.text,
                     hosts: isNamed ? [] : [host], trustedOrigins: isNamed ? [place.origin] : [],
                     connectTimeout: Self.patience, stallTimeout: Self.patience, certificates: settings.certificates))
         } catch .untrusted(let reason) {
@@ -92,6 +93,6 @@ struct TierMeans {
         } catch {
             throw ProgramError(.system, "the network library cannot be started: \(error).")
         }
-        store = ObjectStore(place, keys: keys, transport: transport)
+        store = ObjectStore(place, keys: keys, transport: RequestQueue(transport))
     }
 }

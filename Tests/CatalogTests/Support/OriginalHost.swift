@@ -15,11 +15,6 @@ final class OriginalHost: Transport {
         case recovering(failures: Int, size: Int)
     }
 
-    private final class Sent: Transfer {
-        func setPriority(_ priority: TransferPriority) {}
-        func cancel() {}
-    }
-
     private struct State {
         var manners: [String: Manner] = [:]
         var usual: (@Sendable (String) -> Manner)?
@@ -42,9 +37,10 @@ final class OriginalHost: Transport {
         state.withLock { $0.usual = usual }
     }
 
-    var slots: TransferSlots { TransferSlots(all: 8) }
+    let limits = HostLimits(connections: 8)
 
-    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+    func begin(_ transfer: Transfer) {
+        let request = transfer.request
         let path = String(request.url.dropFirst("https://images.test/".count))
         let manner = state.withLock { state in
             state.asked.append("\(request.method.rawValue) \(path)")
@@ -55,11 +51,10 @@ final class OriginalHost: Transport {
             }
             return manner
         }
-        queue.async { Self.answer(manner, sink) }
-        return Sent()
+        queue.async { Self.answer(manner, transfer) }
     }
 
-    private static func answer(_ manner: Manner, _ sink: any ResponseSink) {
+    private static func answer(_ manner: Manner, _ transfer: Transfer) {
         let type = (name: "content-type", value: "image/jpeg")
         let head: HTTPAnswer
         switch manner {
@@ -67,9 +62,9 @@ final class OriginalHost: Transport {
             head = HTTPAnswer(status: 200, headers: [type, (name: "content-length", value: String(size))])
         case .unmeasured, .recovering: head = HTTPAnswer(status: 200, headers: [type])
         case .status(let status): head = HTTPAnswer(status: status, headers: [])
-        case .silent: return sink.finish(.failure(.timedOut))
+        case .silent: return transfer.end(.failure(.timedOut))
         }
-        _ = sink.head(head)
-        sink.finish(.success(()))
+        _ = transfer.sink.head(head)
+        transfer.end(.success(()))
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import HTTP
 import Testing
 
-@Suite("CurlTransport with many transfers", .timeLimit(.minutes(1)))
+@Suite("A queue before CurlTransport", .timeLimit(.minutes(1)))
 struct ConcurrencyTests {
     private let held = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"
 
@@ -20,7 +20,7 @@ struct ConcurrencyTests {
         hold(bench, paths)
         let recorders = paths.map { _ in Recorder() }
         for (path, recorder) in zip(paths, recorders) {
-            _ = bench.transport.start(bench.request(path), sink: recorder)
+            _ = bench.queue.start(bench.request(path), sink: recorder)
         }
         await bench.server.waitForRequests(3)
         #expect(bench.server.paths.sorted() == ["/0", "/1", "/2"])
@@ -38,10 +38,10 @@ struct ConcurrencyTests {
         hold(bench, ["/preload", "/reader"])
         let preload = Recorder()
         let reader = Recorder()
-        let transfer = bench.transport.start(bench.request("/preload", priority: .preload), sink: preload)
+        let transfer = bench.queue.start(bench.request("/preload", priority: .preload), sink: preload)
         await preload.waitForBody(1)
         transfer.cancel()
-        _ = bench.transport.start(bench.request("/reader"), sink: reader)
+        _ = bench.queue.start(bench.request("/reader"), sink: reader)
         #expect(Kind(await preload.end().result) == .cancelled)
         bench.server.open("/reader")
         #expect(Kind(await reader.end().result) == .success)
@@ -53,12 +53,12 @@ struct ConcurrencyTests {
         hold(bench, ["/first"])
         for path in ["/b", "/c", "/d"] { bench.server.script(path, answer("x")) }
         let first = Recorder()
-        _ = bench.transport.start(bench.request("/first"), sink: first)
+        _ = bench.queue.start(bench.request("/first"), sink: first)
         await first.waitForBody(1)
         let recorders = [Recorder(), Recorder(), Recorder()]
-        _ = bench.transport.start(bench.request("/b", priority: .preload), sink: recorders[0])
-        let raised = bench.transport.start(bench.request("/c", priority: .preload), sink: recorders[1])
-        _ = bench.transport.start(bench.request("/d"), sink: recorders[2])
+        _ = bench.queue.start(bench.request("/b", priority: .preload), sink: recorders[0])
+        let raised = bench.queue.start(bench.request("/c", priority: .preload), sink: recorders[1])
+        _ = bench.queue.start(bench.request("/d"), sink: recorders[2])
         raised.setPriority(.reader)
         bench.server.open("/first")
         for recorder in recorders { #expect(Kind(await recorder.end().result) == .success) }
@@ -69,7 +69,7 @@ struct ConcurrencyTests {
         let bench = try Bench(connections: 2)
         bench.server.script("/hang", [.hang])
         let recorders = (0..<10).map { _ in Recorder() }
-        for recorder in recorders { _ = bench.transport.start(bench.request("/hang"), sink: recorder) }
+        for recorder in recorders { _ = bench.queue.start(bench.request("/hang"), sink: recorder) }
         await bench.server.waitForRequests(2)
         let transport = bench.transport
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -85,7 +85,7 @@ struct ConcurrencyTests {
         // Later requests end at once, and a second shutdown is nothing.
         #expect(Kind(await bench.fetch(bench.request("/hang")).result) == .cancelled)
         transport.shutdown()
-        #expect(transport.transferCounts == (0, 0))
+        #expect(bench.queue.counts == (0, 0))
         await bench.server.waitForNoConnections()
     }
 
@@ -95,13 +95,13 @@ struct ConcurrencyTests {
         bench.server.script("/hang", [.hang])
         let other = Recorder()
         let next = Recorder()
-        let transfer = bench.transport.start(bench.request("/hang", transferClass: .metadata), sink: other)
-        let (transport, request) = (bench.transport, bench.request("/a"))
+        let transfer = bench.queue.start(bench.request("/hang", transferClass: .metadata), sink: other)
+        let (queue, request) = (bench.queue, bench.request("/a"))
         let first = Recorder {
             transfer.cancel()
-            _ = transport.start(request, sink: next)
+            _ = queue.start(request, sink: next)
         }
-        _ = transport.start(request, sink: first)
+        _ = queue.start(request, sink: first)
         #expect(Kind(await first.end().result) == .success)
         #expect(Kind(await other.end().result) == .cancelled)
         #expect(Kind(await next.end().result) == .success)
@@ -120,7 +120,7 @@ struct ConcurrencyTests {
                 let request = bench.request("/hang", transferClass: .metadata)
                 group.addTask {
                     let recorder = Recorder()
-                    bench.transport.start(request, sink: recorder).cancel()
+                    bench.queue.start(request, sink: recorder).cancel()
                     return Kind(await recorder.end().result)
                 }
             }

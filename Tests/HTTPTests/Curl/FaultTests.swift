@@ -161,7 +161,7 @@ struct FaultTests {
         let bench = try Bench(connections: 1, stall: .seconds(60))
         bench.server.script("/s", [.hang])
         let blocker = Recorder()
-        let transfer = bench.transport.start(bench.request("/s", deadline: .seconds(50)), sink: blocker)
+        let transfer = bench.queue.start(bench.request("/s", deadline: .seconds(50)), sink: blocker)
         await bench.server.waitForRequests(1)
         // One that is under way in its own class, and one that still waits for the slot.
         async let active = bench.fetch(bench.request("/s", transferClass: .metadata, deadline: .milliseconds(150)))

@@ -13,7 +13,7 @@ struct TLSTests {
     ) throws -> CurlTransport {
         try CurlTransport(
             CurlTransport.Configuration(
-                connections: connections, userAgent: "rankfs-test", proxy: nil, hosts: [],
+                limits: HostLimits(connections: connections), userAgent: "rankfs-test", proxy: nil, hosts: [],
                 trustedOrigins: Set(origins), connectTimeout: .seconds(5), stallTimeout: .seconds(20),
                 certificates: authority))
     }
@@ -28,7 +28,7 @@ struct TLSTests {
     }
 
     /// Starts all at once, then waits for each.
-    private func fetch(_ transport: CurlTransport, _ requests: [HTTPRequest]) async -> [Recorder.Record] {
+    private func fetch(_ transport: any Transport, _ requests: [HTTPRequest]) async -> [Recorder.Record] {
         let recorders = requests.map { _ in Recorder() }
         for (request, recorder) in zip(requests, recorders) { _ = transport.start(request, sink: recorder) }
         var records: [Recorder.Record] = []
@@ -40,7 +40,8 @@ struct TLSTests {
     func twoHundredHEADsShareOneConnection(streams: Int) async throws {
         let server = try TLSServer(streams: streams)
         let transport = try transport([server.origin])
-        let records = await fetch(transport, (0..<200).map { request("\(server.origin)/size/\($0)", .head) })
+        let records = await fetch(
+            RequestQueue(transport), (0..<200).map { request("\(server.origin)/size/\($0)", .head) })
         transport.shutdown()
         let lines = try server.stop()
         #expect(records.allSatisfy { Kind($0.result) == .success && $0.head?.length == .fact(1) })
@@ -55,7 +56,7 @@ struct TLSTests {
         let url = "\(server.origin)/picture"
         // Beside the connection of the metadata, which must not carry them.
         let head = await fetch(transport, [request(url, .head)])
-        let records = await fetch(transport, (0..<20).map { _ in request(url, .get, .bulk) })
+        let records = await fetch(RequestQueue(transport), (0..<20).map { _ in request(url, .get, .bulk) })
         transport.shutdown()
         let lines = try server.stop()
         #expect(Kind(head[0].result) == .success)

@@ -14,7 +14,8 @@ struct WireTests {
     init() throws {
         origin = try WireOrigin()
         let configuration = CurlTransport.Configuration(
-            connections: 4, userAgent: "rankfs-test", proxy: nil, hosts: [], trustedOrigins: [origin.origin],
+            limits: HostLimits(connections: 4), userAgent: "rankfs-test", proxy: nil, hosts: [],
+            trustedOrigins: [origin.origin],
             connectTimeout: .seconds(2), stallTimeout: .seconds(4), certificates: Certificates.shared?.authority)
         transport = try CurlTransport(configuration)
     }

@@ -22,36 +22,14 @@ final class PictureHost: Transport {
         case announcing(less: Int)
     }
 
-    private final class Sent: Transfer {
-        let sink: any ResponseSink
-        let request: HTTPRequest
+    private struct Sent {
+        let transfer: Transfer
         /// What is served.
         let whole: [UInt8]
-        private let isOver = Mutex(false)
-        private let queue: DispatchQueue
 
-        init(_ request: HTTPRequest, _ whole: [UInt8], _ sink: any ResponseSink, _ queue: DispatchQueue) {
-            self.request = request
-            self.whole = whole
-            self.sink = sink
-            self.queue = queue
-        }
+        var request: HTTPRequest { transfer.request }
 
-        func setPriority(_ priority: TransferPriority) {}
-
-        func cancel() {
-            queue.async { self.finish(.failure(.cancelled)) }
-        }
-
-        var isFinished: Bool { isOver.withLock { $0 } }
-
-        func finish(_ result: Result<Void, HTTPError>) {
-            let first = isOver.withLock { isOver in
-                defer { isOver = true }
-                return !isOver
-            }
-            if first { sink.finish(result) }
-        }
+        func finish(_ result: Result<Void, HTTPError>) { transfer.end(result) }
     }
 
     private struct State {
@@ -121,12 +99,13 @@ final class PictureHost: Transport {
         }
     }
 
-    var slots: TransferSlots { TransferSlots(all: 8) }
+    let limits = HostLimits(connections: 8)
 
-    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
+    func begin(_ transfer: Transfer) {
+        let request = transfer.request
         let name = String(request.url.split(separator: "/").last ?? "")
         let whole = state.withLock { $0.files[name] } ?? Self.picture(Self.work(request.url), name)
-        let sent = Sent(request, whole, sink, queue)
+        let sent = Sent(transfer: transfer, whole: whole)
         let (manner, version, ready) = state.withLock { state in
             let range = request.range.map { " \($0.first)-\($0.last.map(String.init) ?? "")" }
             state.asked.append("\(request.method.rawValue) \(Self.work(request.url))\(range ?? "")")
@@ -137,8 +116,10 @@ final class PictureHost: Transport {
             return (state.manner, state.version, ready)
         }
         for watcher in ready { watcher.continuation.resume() }
+        transfer.carry { [queue] transfer in
+            if transfer.isCancelled { queue.async { transfer.end(.failure(.cancelled)) } }
+        }
         queue.async { Self.serve(sent, manner, version) }
-        return sent
     }
 
     /// The bytes of a work's picture: a JPEG by its first and last bytes, of a length that differs from work to work.
@@ -166,7 +147,7 @@ final class PictureHost: Transport {
     }
 
     private static func serve(_ sent: Sent, _ manner: Manner, _ version: String?) {
-        guard !sent.isFinished else { return }
+        guard !sent.transfer.isCancelled else { return }
         var whole = sent.whole
         var hasLength = true
         var status = 200
@@ -195,7 +176,7 @@ final class PictureHost: Transport {
             headers.append((name: "content-range", value: "bytes \(range.first)-\(last)/\(whole.count)"))
         }
         if hasLength { headers.append((name: "content-length", value: String(body.count))) }
-        guard sent.sink.head(HTTPAnswer(status: status, headers: headers)) else {
+        guard sent.transfer.sink.head(HTTPAnswer(status: status, headers: headers)) else {
             return sent.finish(.failure(.cancelled))
         }
         if case .announcing = manner, sent.request.method == .get { return }
@@ -205,7 +186,9 @@ final class PictureHost: Transport {
             end = .failure(.broken("closed"))
         }
         if sent.request.method == .get, !body.isEmpty {
-            guard Array(body).withUnsafeBytes({ sent.sink.body($0) }) else { return sent.finish(.failure(.cancelled)) }
+            guard Array(body).withUnsafeBytes({ sent.transfer.sink.body($0) }) else {
+                return sent.finish(.failure(.cancelled))
+            }
         }
         sent.finish(end)
     }

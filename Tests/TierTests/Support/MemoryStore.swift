@@ -44,7 +44,7 @@ final class MemoryStore: Transport {
     }
 
     private let state = Mutex(State())
-    let slots = TransferSlots(all: 16)
+    let limits = HostLimits(connections: 16)
 
     /// `METHOD KEY STATUS` of each request, oldest first.
     var log: [String] { state.withLock { $0.log } }
@@ -105,30 +105,30 @@ final class MemoryStore: Transport {
 
     // MARK: - Transport
 
-    func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        let transfer = Pending(sink)
-        sink.begun()
+    func begin(_ transfer: Transfer) {
+        transfer.carry { if $0.isCancelled { $0.end(.failure(.cancelled)) } }
+        transfer.sink.begun()
         if let (delay, clock) = state.withLock({ $0.delay }) {
             Task {
                 try? await TimeSource(clock).sleep(delay)
-                answer(request, transfer)
+                answer(transfer)
             }
-            return transfer
+            return
         }
         // At once: time passes only while somebody sleeps.
-        answer(request, transfer)
-        return transfer
+        answer(transfer)
     }
 
-    private func answer(_ request: HTTPRequest, _ transfer: Pending) {
+    private func answer(_ transfer: Transfer) {
+        let request = transfer.request
         let key = String(request.url.dropFirst("http://store/pool/".count))
         let fault = state.withLock { $0.fault }?(request)
         switch fault {
-        case .unreachable: return transfer.finish(.failure(.unreachable("refused")))
-        case .late: return transfer.finish(.failure(.timedOut))
+        case .unreachable: return transfer.end(.failure(.unreachable("refused")))
+        case .late: return transfer.end(.failure(.timedOut))
         case .silent:
             // The end of its time, which a transport looks after; that of the first byte of a picture others do.
-            if request.transferClass == .metadata { transfer.finish(.failure(.timedOut)) }
+            if request.transferClass == .metadata { transfer.end(.failure(.timedOut)) }
             return
         case .status(let status, let body):
             note(request, key, status)
@@ -219,29 +219,11 @@ final class MemoryStore: Transport {
     }
 }
 
-/// A request of a `MemoryStore`.
-private final class Pending: Transfer {
-    private let sink: any ResponseSink
-    private let isOver = Mutex(false)
-
-    init(_ sink: any ResponseSink) { self.sink = sink }
-
-    func setPriority(_ priority: TransferPriority) {}
-
-    func cancel() { finish(.failure(.cancelled)) }
-
-    func finish(_ result: Result<Void, HTTPError>) {
-        let isFirst = isOver.withLock { isOver in
-            defer { isOver = true }
-            return !isOver
-        }
-        if isFirst { sink.finish(result) }
-    }
-
-    func respond(_ head: HTTPAnswer, _ body: [UInt8]) {
-        guard !isOver.withLock({ $0 }) else { return }
-        guard sink.head(head) else { return finish(.failure(.cancelled)) }
+extension Transfer {
+    fileprivate func respond(_ head: HTTPAnswer, _ body: [UInt8]) {
+        guard !isCancelled else { return }
+        guard sink.head(head) else { return end(.failure(.cancelled)) }
         let goesOn = body.isEmpty || body.withUnsafeBytes { sink.body($0) }
-        finish(goesOn ? .success(()) : .failure(.cancelled))
+        end(goesOn ? .success(()) : .failure(.cancelled))
     }
 }

@@ -35,9 +35,9 @@ extension StatusDocument {
 
 extension StatusDocument.NetworkFigures {
     init(_ parts: Parts) {
-        let transfers = parts.transport.transferCounts
+        let transfers = parts.queue.counts
         let gate = parts.gate.state
-        let pauses = parts.hosts.pauses
+        let pauses = parts.queue.pauses
         let fronts = pauses.filter { $0.value.front != nil }
         var troubles = parts.health.troubles.map {
             StatusDocument.Trouble(since: $0.since, message: $0.sentence)

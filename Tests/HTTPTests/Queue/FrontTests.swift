@@ -56,29 +56,31 @@ struct FrontStopTests {
     private let told = Told()
 
     private final class Told: Sendable {
-        let news = Mutex<[CoolDownTransport.News]>([])
+        let news = Mutex<[RequestQueue.News]>([])
         let pauses = Mutex<[String: HostPause]>([:])
         let means = Mutex(AskingMeans(mark: "a"))
     }
 
-    private func door(_ pauses: [String: HostPause] = [:]) -> CoolDownTransport {
+    private func queue(_ pauses: [String: HostPause] = [:]) -> RequestQueue {
         let (clock, start, told) = (clock, clock.now, told)
-        return CoolDownTransport(
-            inner, pauses: pauses, wallClock: { 1000 + (clock.now - start).components.seconds },
-            time: TimeSource(clock), means: { told.means.withLock { $0 } },
-            explain: { host, pause in "\(host) \(pause.front?.refusal.rawValue ?? "") until \(pause.end)" },
-            tell: { news, pauses in
-                told.news.withLock { $0.append(news) }
-                told.pauses.withLock { $0 = pauses }
-            })
+        var rules = RequestQueue.Rules(wallClock: { 1000 + (clock.now - start).components.seconds })
+        rules.pauses = pauses
+        rules.time = TimeSource(clock)
+        rules.means = { told.means.withLock { $0 } }
+        rules.explain = { host, pause in "\(host) \(pause.front?.refusal.rawValue ?? "") until \(pause.end)" }
+        rules.tell = { news, pauses in
+            told.news.withLock { $0.append(news) }
+            told.pauses.withLock { $0 = pauses }
+        }
+        return RequestQueue(inner, rules: rules)
     }
 
     private func ask(
-        _ door: CoolDownTransport, _ host: String = "api.example", purpose: RequestPurpose = .api, seconds: Int64 = 15,
+        _ queue: RequestQueue, _ host: String = "api.example", purpose: RequestPurpose = .api, seconds: Int64 = 15,
         headers: [String] = []
     ) -> Recorder {
         let recorder = Recorder()
-        _ = door.start(
+        _ = queue.start(
             HTTPRequest(
                 url: "https://\(host)/x", headers: headers, transferClass: .metadata,
                 deadline: clock.now.advanced(by: .seconds(seconds)), bodyLimit: 1 << 20, purpose: purpose),
@@ -92,9 +94,9 @@ struct FrontStopTests {
 
     @Test(arguments: [403, 429, 503], [RequestPurpose.api, .size])
     func aChallengeEndsEverythingAtThatHost(status: Int, purpose: RequestPurpose) async {
-        let door = door()
-        let recorders = (0..<3).map { _ in ask(door, purpose: purpose) }
-        let other = ask(door, "pictures.example", purpose: .picture)
+        let queue = queue()
+        let recorders = (0..<3).map { _ in ask(queue, purpose: purpose) }
+        let other = ask(queue, "pictures.example", purpose: .picture)
         let held = await inner.waitForRequests(4)
         #expect(held[0].head(status, challenge) == false, "its text is of no interest")
         held[0].fail(.cancelled)
@@ -102,43 +104,43 @@ struct FrontStopTests {
         for request in held[1...2] { request.fail(.cancelled) }
         for recorder in recorders { #expect(await isTurnedAway(recorder) == "api.example challenged until 2800") }
         // Nobody asks for half an hour, and other hosts go on.
-        for _ in 0..<5 { #expect(await isTurnedAway(ask(door, purpose: purpose)) != nil) }
+        for _ in 0..<5 { #expect(await isTurnedAway(ask(queue, purpose: purpose)) != nil) }
         held[3].respond(status: 200)
         #expect(await other.end().head?.status == 200)
         #expect(inner.requests.count == 4)
         #expect(told.news.withLock { $0 } == [.turnedAway("api.example challenged until 2800")])
-        #expect(door.pauses["api.example"]?.end == 2800)
+        #expect(queue.pauses["api.example"]?.end == 2800)
     }
 
     @Test func thePausesDoubleWithOneProbeEach() async {
-        let door = door()
+        let queue = queue()
         var end: Int64 = 1000
         for (index, pause) in [1800, 3600, 7200, 14400, 21600, 21600].enumerated() as EnumeratedSequence<[Int64]> {
-            let probe = ask(door, seconds: 100_000)
-            let second = ask(door, seconds: 100_000)
+            let probe = ask(queue, seconds: 100_000)
+            let second = ask(queue, seconds: 100_000)
             let held = await inner.waitForRequest(at: index == 0 ? 0 : index + 1)
             #expect(inner.requests.count == (index == 0 ? 2 : index + 2), "the others wait for the probe")
             held.respond(status: 403, headers: challenge)
             if index == 0 { await inner.waitForRequest(at: 1).fail(.cancelled) }
             end += pause
-            #expect(door.pauses["api.example"]?.end == end)
+            #expect(queue.pauses["api.example"]?.end == end)
             _ = (probe, second)
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(pause))
         }
         await inner.waitForRequest(at: 7).respond(status: 404)
         #expect(told.news.withLock { $0.last } == .letIn(host: "api.example"))
-        #expect(told.pauses.withLock { $0 }.isEmpty && door.pauses.isEmpty)
+        #expect(told.pauses.withLock { $0 }.isEmpty && queue.pauses.isEmpty)
     }
 
     @Test func aPauseOutlivesARestartAndEndsWithOtherMeans() async {
         let stop = FrontStop(refusal: .challenge, step: 1, mark: "a")
-        let door = door(["api.example": HostPause(end: 2000, front: stop)])
-        #expect(await isTurnedAway(ask(door)) == "api.example challenged until 2000")
-        #expect(await isTurnedAway(ask(door, purpose: .picture)) != nil)
+        let queue = queue(["api.example": HostPause(end: 2000, front: stop)])
+        #expect(await isTurnedAway(ask(queue)) == "api.example challenged until 2000")
+        #expect(await isTurnedAway(ask(queue, purpose: .picture)) != nil)
         told.means.withLock { $0 = AskingMeans(userAgent: "Mine/1.0", mark: "b") }
-        let probe = ask(door)
-        let waiting = ask(door)
+        let probe = ask(queue)
+        let waiting = ask(queue)
         let held = await inner.waitForRequest(at: 0)
         #expect(held.request.headers == ["User-Agent: Mine/1.0"] && inner.requests.count == 1)
         held.respond(status: 403, headers: challenge)
@@ -151,31 +153,31 @@ struct FrontStopTests {
     /// What proves a check goes to its host only, in one header with the session, and until the check comes again.
     @Test func aClearanceGoesToItsHostUntilTheNextCheck() async {
         told.means.withLock { $0 = AskingMeans(mark: "b", clearance: "c=1", site: "api.example") }
-        let door = door()
-        let first = ask(door, headers: ["Cookie: s=2", "A: b"])
+        let queue = queue()
+        let first = ask(queue, headers: ["Cookie: s=2", "A: b"])
         let held = await inner.waitForRequest(at: 0)
         #expect(held.request.headers == ["Cookie: s=2; c=1", "A: b"])
-        _ = ask(door, "pictures.example", purpose: .picture)
+        _ = ask(queue, "pictures.example", purpose: .picture)
         #expect(await inner.waitForRequest(at: 1).request.headers.isEmpty)
         held.respond(status: 403, headers: challenge)
         #expect(await isTurnedAway(first) != nil)
         clock.advance(by: .seconds(1800))
-        _ = ask(door)
+        _ = ask(queue)
         #expect(await inner.waitForRequest(at: 2).request.headers.isEmpty, "forgotten")
         inner.requests[2].respond()
         told.means.withLock { ($0.mark, $0.clearance) = ("c", "c=3") }
-        _ = ask(door)
+        _ = ask(queue)
         #expect(await inner.waitForRequest(at: 3).request.headers == ["Cookie: c=3"])
     }
 
     /// What an answer turns out to be only by its text is shown to nobody before that.
     @Test func aPageWithoutTheHeaderIsReadFirst() async {
-        let door = door()
-        let own = ask(door)
+        let queue = queue()
+        let own = ask(queue)
         await inner.waitForRequest(at: 0).respond(status: 403, headers: page, body: Array("<html>R-18".utf8))
         let answer = await own.end()
         #expect(answer.head?.status == 403 && answer.body == Array("<html>R-18".utf8))
-        let old = ask(door)
+        let old = ask(queue)
         await inner.waitForRequest(at: 1).respond(status: 503, headers: page, body: Array("_cf_chl_opt".utf8))
         #expect(await isTurnedAway(old) != nil)
         #expect(old.record.head == nil)
@@ -183,25 +185,25 @@ struct FrontStopTests {
 
     /// What was sent before a login says nothing of the cookies that came with it: they are tried at once, by a request of their own.
     @Test func aChallengeToWhatWasSentBeforeALoginIsNotOneToTheNewCookie() async {
-        let door = door()
-        let old = [ask(door), ask(door)]
+        let queue = queue()
+        let old = [ask(queue), ask(queue)]
         let held = await inner.waitForRequests(2)
         told.means.withLock { $0 = AskingMeans(mark: "b") }
         held[0].respond(status: 403, headers: challenge)
         held[1].fail(.cancelled)
         for recorder in old { #expect(await isTurnedAway(recorder) != nil) }
         #expect(inner.requests.count == 2 && told.news.withLock { $0.isEmpty })
-        let new = ask(door)
+        let new = ask(queue)
         await inner.waitForRequest(at: 2).respond(status: 403, headers: challenge)
         #expect(await isTurnedAway(new) == "api.example challenged until 2800")
         #expect(told.pauses.withLock { $0["api.example"]?.front } == FrontStop(refusal: .challenge, step: 0, mark: "b"))
-        #expect(await isTurnedAway(ask(door)) != nil && inner.requests.count == 3)
+        #expect(await isTurnedAway(ask(queue)) != nil && inner.requests.count == 3)
     }
 
     @Test(arguments: [HTTPError?.none, .unreachable("no such address"), .timedOut])
     func aBlockIsTriedOverTheOtherFamilyOnce(failure: HTTPError?) async {
-        let door = door()
-        let (first, second) = (ask(door), ask(door))
+        let queue = queue()
+        let (first, second) = (ask(queue), ask(queue))
         let held = await inner.waitForRequests(2)
         var head = HTTPAnswer(status: 403, headers: page)
         head.family = .ipv6
@@ -216,10 +218,10 @@ struct FrontStopTests {
             last.respond(status: 200)
             for recorder in [first, second] { #expect(await recorder.end().head?.status == 200) }
             // On another network that family may lead nowhere.
-            let lost = ask(door)
+            let lost = ask(queue)
             await inner.waitForRequest(at: 4).fail(.unreachable("no route"))
             #expect(Kind(await lost.end().result) == .unreachable)
-            _ = ask(door)
+            _ = ask(queue)
             #expect(await inner.waitForRequest(at: 5).request.family == nil)
             return #expect(told.news.withLock { $0 }.isEmpty)
         }
@@ -232,12 +234,12 @@ struct FrontStopTests {
 
     /// A download under way is ended too, with the reason.
     @Test func whatHasBegunToArriveIsEndedWithTheReason() async {
-        let door = door()
-        let picture = ask(door, purpose: .picture)
+        let queue = queue()
+        let picture = ask(queue, purpose: .picture)
         let held = await inner.waitForRequest(at: 0)
         #expect(held.head(200))
         #expect(held.body([1, 2, 3]))
-        _ = ask(door)
+        _ = ask(queue)
         await inner.waitForRequest(at: 1).respond(status: 403, headers: challenge)
         #expect(held.isCancelled)
         held.fail(.cancelled)

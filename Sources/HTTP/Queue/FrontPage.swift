@@ -92,7 +92,7 @@ package struct AskingMeans: Hashable, Sendable {
     package var mark: String
     /// Cookies that prove a browser's check, which go to `site` until the next check; nil for none.
     package var clearance: String?
-    /// A host with its port, as in `CoolDownTransport.host(of:)`.
+    /// A host with its port, as in `RequestQueue.host(of:)`.
     package var site: String
 
     package init(userAgent: String? = nil, mark: String = "", clearance: String? = nil, site: String = "") {

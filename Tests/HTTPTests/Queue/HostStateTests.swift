@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTP
 
-@Suite("HostCoolDown")
-struct HostCoolDownTests {
+@Suite("The state of a host")
+struct HostStateTests {
     private let start = ContinuousClock.now
     private let wall: Int64 = 1_000_000
 
@@ -15,17 +15,17 @@ struct HostCoolDownTests {
     }
 
     /// A host that many wait for, each for so many seconds.
-    private func host(_ count: Int, patience: Int64 = 60, closedUntil: Int64? = nil) -> HostCoolDown {
-        var host = HostCoolDown(closedUntil.map { HostPause(end: $0) })
+    private func host(_ count: Int, patience: Int64 = 60, closedUntil: Int64? = nil) -> HostState {
+        var host = HostState(pause: closedUntil.map { HostPause(end: $0) })
         for id in 0..<count { host.join(id, priority: .reader, deadline: start + .seconds(patience)) }
         return host
     }
 
-    private func next(_ host: inout HostCoolDown, _ seconds: Int64 = 0) -> [HostCoolDown.Action] {
+    private func next(_ host: inout HostState, _ seconds: Int64 = 0) -> [HostState.Action] {
         host.next(now: after(seconds).now, wall: after(seconds).wall)
     }
 
-    private func settle(_ host: inout HostCoolDown, _ id: Int, _ verdict: GateVerdict, _ seconds: Int64 = 0) -> Int64? {
+    private func settle(_ host: inout HostState, _ id: Int, _ verdict: GateVerdict, _ seconds: Int64 = 0) -> Int64? {
         host.settle(id, verdict, now: after(seconds).now, wall: after(seconds).wall)
     }
 
@@ -90,13 +90,13 @@ struct HostCoolDownTests {
     }
 
     @Test func readersGoFirst() {
-        var host = HostCoolDown()
+        var host = HostState()
         for id in 0..<6 { host.join(id, priority: .preload, deadline: start + .seconds(60)) }
         host.join(6, priority: .reader, deadline: start + .seconds(60))
         host.setPriority(3, .reader)
         let left = [host.leave(0), host.leave(0)]
         #expect(left == [true, false])
-        #expect(next(&host) == [6, 3, 1, 2].map { .send($0) })
+        #expect(next(&host) == [3, 6, 1, 2].map { .send($0) }, "each as it came")
         host.setPriority(6, .preload)
         let isWaiting = host.leave(6)
         #expect(!isWaiting)
@@ -104,7 +104,7 @@ struct HostCoolDownTests {
 
     /// A picture that will be read next does not wait for the sizes of a whole listing.
     @Test func ofWhatNobodyWaitsForBodiesGoFirst() {
-        var host = HostCoolDown()
+        var host = HostState()
         let deadline = start + .seconds(60)
         for id in 0..<4 { host.join(id, priority: .preload, deadline: deadline) }
         for id in 4..<6 { host.join(id, priority: .preload, transferClass: .bulk, deadline: deadline) }
@@ -171,7 +171,7 @@ struct HostCoolDownTests {
         #expect(next(&host) == [.send(0)])
         #expect(settle(&host, 0, .unknown) == nil)
         #expect(next(&host) == [.send(1)])
-        #expect(!host.isIdle(wall: wall))
+        #expect(!host.isIdle)
     }
 
     @Test func whoseTimeIsUpEnds() {
@@ -184,8 +184,8 @@ struct HostCoolDownTests {
 
     @Test(arguments: [Int64.min, -1, 0, .max])
     func clocksAndFilesMayHoldAnything(_ number: Int64) {
-        var host = HostCoolDown(
-            HostPause(
+        var host = HostState(
+            pause: HostPause(
                 end: number,
                 front: number == 0 ? nil : FrontStop(refusal: .block, step: Int(truncatingIfNeeded: number), mark: "")))
         for wall in [Int64.min, -1, 0, .max] {
@@ -201,152 +201,191 @@ struct HostCoolDownTests {
     }
 }
 
-@Suite("CoolDownTransport", .timeLimit(.minutes(1)))
-struct CoolDownTransportTests {
-    private let clock = ManualClock()
-    private let inner = HeldTransport()
-    private let closings = Closings()
+@Suite("The slots of a host")
+struct HostSlotTests {
+    private let start = ContinuousClock.now
 
-    private final class Closings: Sendable {
-        let all = Mutex<[[String: Int64]]>([])
+    /// A host without a rate limit.
+    private func host(bodies: Int = 8, small: Int? = 3, isSecure: Bool = true) -> HostState {
+        HostState(HostLimits(connections: bodies, smallAnswers: small), isSecure: isSecure, burst: HostState.most)
     }
 
-    /// Wall time starts at 1000 and follows the clock.
-    private func door(tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:]) -> CoolDownTransport {
-        let (clock, start, closings) = (clock, clock.now, closings)
-        return CoolDownTransport(
-            inner, tooOften: tooOften, pauses: closedUntil.mapValues { HostPause(end: $0) },
-            wallClock: { 1000 + (clock.now - start).components.seconds },
-            time: TimeSource(clock), tell: { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } })
+    private func join(
+        _ host: inout HostState, _ id: Int, _ priority: TransferPriority = .reader, _ kind: TransferClass = .bulk
+    ) {
+        host.join(id, priority: priority, transferClass: kind, deadline: start + .seconds(60))
     }
 
-    private func request(_ path: String, seconds: Int64 = 15, purpose: RequestPurpose = .size) -> HTTPRequest {
-        HTTPRequest(
-            method: .head, url: "https://I.example/\(path)", transferClass: .metadata,
-            deadline: clock.now.advanced(by: .seconds(seconds)), bodyLimit: 1, purpose: purpose)
+    private func end(_ host: inout HostState, _ id: Int) {
+        if !host.leave(id) { host.end(id, now: start, wall: 0) }
     }
 
-    @Test func whatIsRefusedIsSentAgainUnseen() async {
-        let door = door()
-        let recorders = (0..<6).map { _ in Recorder() }
-        for (number, recorder) in recorders.enumerated() { _ = door.start(request("\(number)"), sink: recorder) }
-        #expect(await inner.waitForRequest(at: 3).request.url.hasSuffix("/3"))
-        #expect(inner.requests.count == 4)
-        for index in 0..<4 {
-            let held = await inner.waitForRequest(at: index)
-            held.respond(status: index < 2 ? 429 : 503, headers: [(name: "retry-after", value: "4")], body: [])
+    private func next(_ host: inout HostState) -> [Int] {
+        host.next(now: start, wall: 0).map { if case .send(let id) = $0 { id } else { -1 } }
+    }
+
+    @Test func firstComeFirstServedAmongEquals() {
+        var host = host(bodies: 2)
+        for id in 1...4 { join(&host, id) }
+        #expect(next(&host) == [1, 2])
+        #expect(next(&host) == [])
+        end(&host, 2)
+        #expect(next(&host) == [3])
+        #expect(host.counts == (active: 2, queued: 1))
+    }
+
+    /// Where a service lets one client have few, small answers are as few, over one connection too.
+    @Test(arguments: [(4, 4, 4), (0, 1, 1), (999, 32, 32), (nil, 32, 128)] as [(Int?, Int, Int)])
+    func smallAnswersMayBeFew(asked: Int?, apart: Int, together: Int) {
+        for (isMultiplexed, count) in [(false, apart), (true, together)] {
+            var host = host(small: asked)
+            host.learn(isMultiplexed: isMultiplexed)
+            for id in 1...200 { join(&host, id, .reader, .metadata) }
+            #expect(next(&host).count == count)
         }
-        #expect(door.closedUntil == ["i.example": 1004])
-        #expect(closings.all.withLock { $0 } == [["i.example": 1004]])
-        #expect(recorders.allSatisfy { $0.record.head == nil && $0.record.result == nil })
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(4))
-        // One first, and with its good answer all the others.
-        let probe = await inner.waitForRequest(at: 4)
-        #expect(inner.requests.count == 5)
-        probe.respond(status: 200)
-        for index in 5..<10 { await inner.waitForRequest(at: index).respond(status: 200) }
-        for recorder in recorders {
-            #expect(Kind(await recorder.end().result) == .success)
-            #expect(recorder.record.head?.status == 200 && recorder.record.finishes == 1)
+    }
+
+    /// The first burst to a host with TLS waits for one connection, not for an answer.
+    @Test(arguments: [(true, 100), (false, 32)])
+    func withoutAnAnswerTheSchemeCounts(isSecure: Bool, slots: Int) {
+        var host = host(small: nil, isSecure: isSecure)
+        for id in 1...200 { join(&host, id, .reader, .metadata) }
+        #expect(next(&host).count == slots)
+        host.learn(isMultiplexed: true)
+        #expect(next(&host).count == 128 - slots)
+    }
+
+    /// Readers, then what a person has before them, then the rest; the last slot is left to readers.
+    @Test func shownOnesGoBeforePreloads() {
+        var host = host()
+        for (id, priority) in [(1, TransferPriority.preload), (2, .shown), (3, .reader), (4, .shown)] {
+            join(&host, id, priority, .metadata)
         }
-        #expect(inner.requests.count == 10 && door.closedUntil.isEmpty)
+        #expect(next(&host) == [3, 2, 4])
+        end(&host, 3)
+        #expect(next(&host) == [])
+        host.setPriority(4, .reader)
+        #expect(next(&host) == [1])
+        host.setPriority(2, .preload)
+        end(&host, 2)
+        join(&host, 5, .shown, .metadata)
+        #expect(next(&host) == [5])
     }
 
-    @Test func whoHasNoTimeIsToldAtOnce() async {
-        let door = door(closedUntil: ["i.example": 1100, "other.example": 1_000_000])
-        let late = Recorder()
-        _ = door.start(request("a"), sink: late)
-        guard case .failure(.limited(let seconds)) = await late.end().result else {
-            Issue.record("not limited")
-            return
+    /// Which bodies go ahead of readers is not decided here; small answers leave a slot to readers.
+    @Test func smallAnswersWithoutAReaderLeaveOneSlot() {
+        var host = host(bodies: 2)
+        for id in 1...9 { join(&host, id, .preload) }
+        #expect(next(&host) == [1, 2])
+        for id in 11...19 { join(&host, id, .preload, .metadata) }
+        #expect(next(&host) == [11, 12])
+        join(&host, 20, .reader, .metadata)
+        #expect(next(&host) == [20])
+        host.setPriority(11, .reader)
+        #expect(next(&host) == [])
+        end(&host, 12)
+        #expect(next(&host) == [13])
+        host.setPriority(11, .preload)
+        end(&host, 20)
+        #expect(next(&host) == [])
+    }
+
+    @Test func aRaisedOneGoesByItsNumber() {
+        var host = host(bodies: 1)
+        join(&host, 1)
+        #expect(next(&host) == [1])
+        for id in 2...4 { join(&host, id, .preload) }
+        join(&host, 5)
+        host.setPriority(4, .reader)
+        host.setPriority(3, .reader)
+        host.setPriority(3, .preload)
+        var order: [Int] = []
+        for _ in 2...5 {
+            end(&host, order.last ?? 1)
+            order += next(&host)
         }
-        #expect(seconds == 100)
-        #expect(door.closedUntil == ["i.example": 1100, "other.example": 4600], "an hour at most")
-        // Questions to the service pass by.
-        let question = Recorder()
-        _ = door.start(request("b", purpose: .api), sink: question)
-        await inner.waitForRequest(at: 0).respond(status: 429)
-        #expect(await question.end().head?.status == 429)
-        #expect(inner.requests.count == 1)
+        #expect(order == [4, 5, 2, 3])
     }
 
-    @Test func aLongPauseEndsWhatWasRefused() async {
-        let door = door()
-        let recorder = Recorder()
-        _ = door.start(request("a"), sink: recorder)
-        await inner.waitForRequest(at: 0).respond(
-            status: 429,
-            headers: [
-                (name: "date", value: "Sun, 06 Nov 1994 08:49:37 GMT"),
-                (name: "retry-after", value: "Sun, 06 Nov 1994 08:50:37 GMT"),
-            ])
-        guard case .failure(.limited(let seconds)) = await recorder.end().result else {
-            Issue.record("not limited")
-            return
+    /// The interface has a rate limit of its own: it waits for a slot only, before what its answers lead to.
+    @Test func exemptOnesGoFirstAndWaitForASlotOnly() {
+        var host = HostState(HostLimits(connections: 1, smallAnswers: 3), pause: HostPause(end: 100))
+        for id in 1...5 {
+            host.join(
+                id, priority: .reader, deadline: start + .seconds(600), isExempt: id > 1)
         }
-        #expect(seconds == 60)
+        #expect(next(&host) == [2, 3, 4])
+        end(&host, 2)
+        #expect(next(&host) == [5])
+        #expect(host.closedUntil(wall: 0) == 100, "their answers say nothing of others")
     }
 
-    @Test func waitingAndRunningOnesMayBeCancelled() async {
-        let door = door()
-        let recorders = (0..<6).map { _ in Recorder() }
-        let transfers = zip(0..., recorders).map { door.start(request("\($0)"), sink: $1) }
-        _ = await inner.waitForRequest(at: 3)
-        transfers[5].cancel()
-        #expect(Kind(await recorders[5].end().result) == .cancelled)
-        transfers[0].cancel()
-        #expect(Kind(await recorders[0].end().result) == .cancelled)
-        // Its place is free.
-        let fifth = await inner.waitForRequest(at: 4)
-        #expect(fifth.request.url.hasSuffix("/4"))
-        transfers[4].setPriority(.preload)
-        await fifth.waitForPriority(.preload)
-        #expect(inner.requests.count == 5)
+    @Test func bodiesAndSmallAnswersDoNotWaitForEachOther() {
+        var host = host(bodies: 1)
+        join(&host, 1)
+        join(&host, 2)
+        join(&host, 3, .reader, .metadata)
+        #expect(next(&host) == [1, 3])
     }
 
-    /// Services have statuses of their own that mean it, with a time or without.
-    @Test(
-        arguments: [
-            (421, nil, 1005), (503, nil, 1005), (503, "9", 1009), (429, nil, 1005),
-        ] as [(Int, String?, Int64)])
-    func aStatusThatMeansTooOftenClosesTheHost(status: Int, pause: String?, end: Int64) async {
-        let door = door(tooOften: [421, 429, 503])
-        let recorder = Recorder()
-        _ = door.start(request("a"), sink: recorder)
-        let headers = pause.map { [(name: "retry-after", value: $0)] } ?? []
-        await inner.waitForRequest(at: 0).respond(status: status, headers: headers, body: [])
-        #expect(door.closedUntil == ["i.example": end] && recorder.record.head == nil)
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(end - 1000))
-        await inner.waitForRequest(at: 1).respond(status: 200)
-        #expect(await recorder.end().head?.status == 200)
+    @Test func cancelledOnesLeaveNoTrace() {
+        var host = host(bodies: 1)
+        for id in 1...3 { join(&host, id) }
+        end(&host, 1)
+        end(&host, 1)
+        host.setPriority(1, .preload)
+        #expect(next(&host) == [2])
+        end(&host, 2)
+        end(&host, 3)
+        #expect(next(&host) == [])
+        #expect(host.counts == (active: 0, queued: 0) && host.isIdle)
     }
 
-    @Test func otherAnswersAndFailuresPassThrough() async {
-        let door = door()
-        for (index, status) in [404, 500, 503, 421, 200].enumerated() {
-            let recorder = Recorder()
-            _ = door.start(request("\(index)"), sink: recorder)
-            await inner.waitForRequest(at: index).respond(status: status)
-            #expect(await recorder.end().head?.status == status)
+    /// Every sequence of a few events keeps the bounds; no slot is idle while a request waits, and readers go first.
+    @Test func boundsHoldForAnyOrderOfEvents() {
+        var random = SplitMix(state: 7)
+        for _ in 0..<300 {
+            let slots = Int.random(in: 1...5, using: &random)
+            var host = host(bodies: slots)
+            var priorities: [Int: TransferPriority] = [:]
+            var running: Set<Int> = []
+            for id in 1...40 {
+                let priority: TransferPriority = Bool.random(using: &random) ? .reader : .preload
+                let chosen = priorities.keys.sorted().randomElement(using: &random)
+                switch (Int.random(in: 0...3, using: &random), chosen) {
+                case (0, _), (1, _):
+                    priorities[id] = priority
+                    join(&host, id, priority)
+                case (2, let victim?):
+                    priorities[victim] = nil
+                    running.remove(victim)
+                    end(&host, victim)
+                case (_, let chosen?):
+                    priorities[chosen] = priority
+                    host.setPriority(chosen, priority)
+                default: continue
+                }
+                for id in next(&host) {
+                    #expect(running.insert(id).inserted)
+                    let waiting = priorities.filter { !running.contains($0.key) }
+                    #expect(priorities[id] == .reader || !waiting.values.contains(.reader))
+                    #expect(waiting.allSatisfy { $0.value != priorities[id] || $0.key > id })
+                }
+                #expect(running.count == min(slots, priorities.count))
+                #expect(host.counts == (active: running.count, queued: priorities.count - running.count))
+            }
         }
-        let recorder = Recorder()
-        _ = door.start(request("x"), sink: recorder)
-        await inner.waitForRequest(at: 5).fail(.unreachable("gone"))
-        #expect(Kind(await recorder.end().result) == .unreachable)
-        #expect(closings.all.withLock { $0.isEmpty })
-    }
-
-    @Test(arguments: [
-        ("https://I.pximg.net/a/b.jpg", "i.pximg.net"), ("https://i.pximg.net", "i.pximg.net"),
-        ("http://127.0.0.1:81/a?b=c://d", "127.0.0.1:81"), ("https://a@b.example#c", "b.example"), ("", ""),
-    ])
-    func hostsAreToldApart(_ url: String, _ host: String) {
-        #expect(CoolDownTransport.host(of: url) == host)
     }
 }
 
-extension CoolDownTransport {
-    fileprivate var closedUntil: [String: Int64] { pauses.mapValues(\.end) }
+extension HostState {
+    /// A host with TLS and so many slots for bodies.
+    fileprivate init(pause: HostPause? = nil) { self.init(HostLimits(connections: 16), pause: pause) }
+
+    fileprivate mutating func join(
+        _ id: Int, priority: TransferPriority, transferClass: TransferClass = .metadata,
+        deadline: ContinuousClock.Instant, isExempt: Bool = false
+    ) {
+        join(id, Entry(priority: priority, transferClass: transferClass, deadline: deadline, isExempt: isExempt))
+    }
 }

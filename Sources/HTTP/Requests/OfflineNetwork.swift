@@ -2,17 +2,14 @@
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; sinks are told before `start` returns.
+/// Any thread may call; sinks hear of the end before `begin` returns.
 package struct OfflineNetwork: Transport, RequestGate {
     package init() {}
 
     /// Of no consequence: nothing is ever under way.
-    package var slots: TransferSlots { TransferSlots(all: 1) }
+    package var limits: HostLimits { HostLimits(connections: 1) }
 
-    package func start(_ request: HTTPRequest, sink: any ResponseSink) -> any Transfer {
-        sink.finish(.failure(.offline))
-        return EndedTransfer()
-    }
+    package func begin(_ transfer: Transfer) { transfer.end(.failure(.offline)) }
 
     package func pass(
         _ priority: GatePriority, deadline: ContinuousClock.Instant
@@ -21,10 +18,4 @@ package struct OfflineNetwork: Transport, RequestGate {
     }
 
     package func settle(_ ticket: GateTicket, _ verdict: GateVerdict) {}
-}
-
-/// A transfer that has ended.
-private final class EndedTransfer: Transfer {
-    func setPriority(_ priority: TransferPriority) {}
-    func cancel() {}
 }

@@ -1,0 +1,156 @@
+import HTTP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+@Suite("RequestQueue", .timeLimit(.minutes(1)))
+struct RequestQueueTests {
+    private let clock = ManualClock()
+    private let inner = HeldTransport()
+    private let closings = Closings()
+
+    private final class Closings: Sendable {
+        let all = Mutex<[[String: Int64]]>([])
+    }
+
+    /// Wall time starts at 1000 and follows the clock.
+    private func queue(tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:]) -> RequestQueue {
+        let (clock, start, closings) = (clock, clock.now, closings)
+        var rules = RequestQueue.Rules(wallClock: { 1000 + (clock.now - start).components.seconds })
+        rules.tooOften = tooOften
+        rules.pauses = closedUntil.mapValues { HostPause(end: $0) }
+        rules.time = TimeSource(clock)
+        rules.tell = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
+        return RequestQueue(inner, rules: rules)
+    }
+
+    private func request(_ path: String, seconds: Int64 = 15, purpose: RequestPurpose = .size) -> HTTPRequest {
+        HTTPRequest(
+            method: .head, url: "https://I.example/\(path)", transferClass: .metadata,
+            deadline: clock.now.advanced(by: .seconds(seconds)), bodyLimit: 1, purpose: purpose)
+    }
+
+    @Test func whatIsRefusedIsSentAgainUnseen() async {
+        let queue = queue()
+        let recorders = (0..<6).map { _ in Recorder() }
+        for (number, recorder) in recorders.enumerated() { _ = queue.start(request("\(number)"), sink: recorder) }
+        #expect(await inner.waitForRequest(at: 3).request.url.hasSuffix("/3"))
+        #expect(inner.requests.count == 4)
+        for index in 0..<4 {
+            let held = await inner.waitForRequest(at: index)
+            held.respond(status: index < 2 ? 429 : 503, headers: [(name: "retry-after", value: "4")], body: [])
+        }
+        #expect(queue.closedUntil == ["i.example": 1004])
+        #expect(closings.all.withLock { $0 } == [["i.example": 1004]])
+        #expect(recorders.allSatisfy { $0.record.head == nil && $0.record.result == nil })
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(4))
+        // One first, and with its good answer all the others.
+        let probe = await inner.waitForRequest(at: 4)
+        #expect(inner.requests.count == 5)
+        probe.respond(status: 200)
+        for index in 5..<10 { await inner.waitForRequest(at: index).respond(status: 200) }
+        for recorder in recorders {
+            #expect(Kind(await recorder.end().result) == .success)
+            #expect(recorder.record.head?.status == 200 && recorder.record.finishes == 1)
+        }
+        #expect(inner.requests.count == 10 && queue.closedUntil.isEmpty)
+    }
+
+    @Test func whoHasNoTimeIsToldAtOnce() async {
+        let queue = queue(closedUntil: ["i.example": 1100, "other.example": 1_000_000])
+        let late = Recorder()
+        _ = queue.start(request("a"), sink: late)
+        guard case .failure(.limited(let seconds)) = await late.end().result else {
+            Issue.record("not limited")
+            return
+        }
+        #expect(seconds == 100)
+        #expect(queue.closedUntil == ["i.example": 1100, "other.example": 4600], "an hour at most")
+        // Questions to the service pass by.
+        let question = Recorder()
+        _ = queue.start(request("b", purpose: .api), sink: question)
+        await inner.waitForRequest(at: 0).respond(status: 429)
+        #expect(await question.end().head?.status == 429)
+        #expect(inner.requests.count == 1)
+    }
+
+    @Test func aLongPauseEndsWhatWasRefused() async {
+        let queue = queue()
+        let recorder = Recorder()
+        _ = queue.start(request("a"), sink: recorder)
+        await inner.waitForRequest(at: 0).respond(
+            status: 429,
+            headers: [
+                (name: "date", value: "Sun, 06 Nov 1994 08:49:37 GMT"),
+                (name: "retry-after", value: "Sun, 06 Nov 1994 08:50:37 GMT"),
+            ])
+        guard case .failure(.limited(let seconds)) = await recorder.end().result else {
+            Issue.record("not limited")
+            return
+        }
+        #expect(seconds == 60)
+    }
+
+    @Test func waitingAndRunningOnesMayBeCancelled() async {
+        let queue = queue()
+        let recorders = (0..<6).map { _ in Recorder() }
+        let transfers = zip(0..., recorders).map { queue.start(request("\($0)"), sink: $1) }
+        _ = await inner.waitForRequest(at: 3)
+        transfers[5].cancel()
+        #expect(Kind(await recorders[5].end().result) == .cancelled)
+        transfers[0].cancel()
+        #expect(Kind(await recorders[0].end().result) == .cancelled)
+        // Its place is free.
+        let fifth = await inner.waitForRequest(at: 4)
+        #expect(fifth.request.url.hasSuffix("/4"))
+        #expect(inner.requests.count == 5)
+    }
+
+    /// Services have statuses of their own that mean it, with a time or without.
+    @Test(
+        arguments: [
+            (421, nil, 1005), (503, nil, 1005), (503, "9", 1009), (429, nil, 1005),
+        ] as [(Int, String?, Int64)])
+    func aStatusThatMeansTooOftenClosesTheHost(status: Int, pause: String?, end: Int64) async {
+        let queue = queue(tooOften: [421, 429, 503])
+        let recorder = Recorder()
+        _ = queue.start(request("a"), sink: recorder)
+        let headers = pause.map { [(name: "retry-after", value: $0)] } ?? []
+        await inner.waitForRequest(at: 0).respond(status: status, headers: headers, body: [])
+        #expect(queue.closedUntil == ["i.example": end] && recorder.record.head == nil)
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(end - 1000))
+        await inner.waitForRequest(at: 1).respond(status: 200)
+        #expect(await recorder.end().head?.status == 200)
+    }
+
+    @Test func otherAnswersAndFailuresPassThrough() async {
+        let queue = queue()
+        for (index, status) in [404, 500, 503, 421, 200].enumerated() {
+            let recorder = Recorder()
+            _ = queue.start(request("\(index)"), sink: recorder)
+            await inner.waitForRequest(at: index).respond(status: status)
+            #expect(await recorder.end().head?.status == status)
+        }
+        let recorder = Recorder()
+        _ = queue.start(request("x"), sink: recorder)
+        await inner.waitForRequest(at: 5).fail(.unreachable("gone"))
+        #expect(Kind(await recorder.end().result) == .unreachable)
+        #expect(closings.all.withLock { $0.isEmpty })
+    }
+
+    @Test(arguments: [
+        ("https://I.pximg.net/a/b.jpg", "i.pximg.net"), ("https://i.pximg.net", "i.pximg.net"),
+        ("http://127.0.0.1:81/a?b=c://d", "127.0.0.1:81"), ("https://a@b.example#c", "b.example"), ("", ""),
+    ])
+    func hostsAreToldApart(_ url: String, _ host: String) {
+        #expect(RequestQueue.host(of: url) == host)
+    }
+}
+
+extension RequestQueue {
+    fileprivate var closedUntil: [String: Int64] { pauses.mapValues(\.end) }
+}
