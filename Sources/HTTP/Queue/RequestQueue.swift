@@ -265,6 +265,8 @@ package final class RequestQueue: Transport {
             if isStopped, !held.isAnswered { return .again }
             state.hosts[host]?.end(request.id, now: now, wall: wall)
             state.requests[request.id] = nil
+            // Which holds the request as its sink.
+            request.state.withLock { $0.sent = nil }
             return .final(isStopped ? .failure(.turnedAway(state.sentence(on: host, wall))) : result)
         }
         switch end {

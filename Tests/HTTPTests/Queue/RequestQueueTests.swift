@@ -142,6 +142,50 @@ struct RequestQueueTests {
         #expect(closings.all.withLock { $0.isEmpty })
     }
 
+    /// Holds requests until it is open; from then on each has ended before `begin` returns.
+    private final class Lock: Transport {
+        let limits = HostLimits(connections: 1)
+        private let held = Mutex<[Transfer]?>([])
+
+        func begin(_ transfer: Transfer) {
+            let isHeld = held.withLock { $0?.append(transfer) != nil }
+            if !isHeld { transfer.end(.failure(.cancelled)) }
+        }
+
+        func open() {
+            let all = held.withLock { held in
+                defer { held = nil }
+                return held ?? []
+            }
+            for transfer in all { transfer.end(.failure(.cancelled)) }
+        }
+    }
+
+    /// However many wait, and on a stack that does not grow with them.
+    @Test func eachThatEndsAtOnceLetsTheNextGo() {
+        let transport = Lock()
+        let queue = RequestQueue(transport)
+        let waiting = (0..<20_000).map { _ in Recorder() }
+        for recorder in waiting { _ = queue.start(request("a", seconds: 600), sink: recorder) }
+        #expect(queue.counts == (100, 19_900))
+        transport.open()
+        #expect(waiting.allSatisfy { $0.record.finishes == 1 } && queue.counts == (0, 0))
+    }
+
+    @Test func whatHasEndedIsNotKept() {
+        let transport = Lock()
+        transport.open()
+        let queue = RequestQueue(transport)
+        weak var sink: Recorder?
+        do {
+            let recorder = Recorder()
+            sink = recorder
+            _ = queue.start(request("a"), sink: recorder)
+            #expect(recorder.record.finishes == 1)
+        }
+        #expect(sink == nil)
+    }
+
     @Test(arguments: [
         ("https://I.pximg.net/a/b.jpg", "i.pximg.net"), ("https://i.pximg.net", "i.pximg.net"),
         ("http://127.0.0.1:81/a?b=c://d", "127.0.0.1:81"), ("https://a@b.example#c", "b.example"), ("", ""),
