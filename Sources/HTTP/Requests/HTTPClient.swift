@@ -65,15 +65,18 @@ package struct HTTPClient: Sendable {
         if let urgency { request.priority = urgency.priority }
         let collector = Collector()
         let transfer = Transfer(request, sink: collector)
-        urgency?.follow(transfer)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                collector.then { continuation.resume(returning: $0) }
-                transport.begin(transfer)
+        let answer = { @Sendable [transport] in
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    collector.then { continuation.resume(returning: $0) }
+                    transport.begin(transfer)
+                }
+            } onCancel: {
+                transfer.cancel()
             }
-        } onCancel: {
-            transfer.cancel()
         }
+        guard let urgency else { return await answer() }
+        return await urgency.whileFollowed(by: { transfer.setPriority(.reader) }, answer)
     }
 }
 

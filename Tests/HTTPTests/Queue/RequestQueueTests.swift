@@ -22,7 +22,7 @@ struct RequestQueueTests {
         rules.tooOften = tooOften
         rules.pauses = closedUntil.mapValues { HostPause(end: $0) }
         rules.time = TimeSource(clock)
-        rules.tell = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
+        rules.report = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
         return RequestQueue(inner, rules: rules)
     }
 
