@@ -128,20 +128,23 @@ package struct ImageHost: Sendable {
         }
     }
 
-    /// Asks for a part of a picture, or for all of it, once; what follows from the answer is up to its sink.
+    /// The request for a part of a picture, or for all of it, to be begun by `begin`.
     ///
     /// - Parameters:
-    ///   - segment: What to ask for.
-    ///   - sink: Takes the answer.
-    /// - Returns: The request under way.
-    package func segment(_ segment: PictureSegment, sink: any ResponseSink) -> Transfer {
+    ///   - segment: The part.
+    ///   - sink: The receiver of the answer.
+    /// - Returns: The request, which nothing has begun yet.
+    package func transfer(of segment: PictureSegment, sink: any ResponseSink) -> Transfer {
         let range = segment.range.map { (first: $0.lowerBound, last: $0.upperBound == .max ? nil : $0.upperBound - 1) }
-        return transport.start(
+        return Transfer(
             HTTPRequest(
                 url: segment.location.url, headers: segment.location.headers, range: range, ifRange: segment.version,
                 priority: segment.priority, transferClass: .bulk, deadline: segment.deadline,
                 bodyLimit: PictureLimits.largest), sink: sink)
     }
+
+    /// Sends a request for a part of a picture, once.
+    package func begin(_ transfer: Transfer) { transport.begin(transfer) }
 }
 
 /// A part of a picture to ask for.

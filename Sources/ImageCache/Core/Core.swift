@@ -16,6 +16,8 @@ struct Core: Sendable {
     static let touchesTogether = 64
 
     let configuration: CacheConfiguration
+    /// What guards this, and takes what requests bring.
+    weak var lock: CoreLock?
     let store: PictureStore
     let spare = SpareMemory()
     /// The present instant; set whenever the lock is taken.
@@ -135,17 +137,16 @@ struct Core: Sendable {
 
     private mutating func request(_ piece: Piece, of key: FileKey) {
         let id = makeID()
-        guard let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else { return }
-        let transfer = StartedTransfer(entry.priority)
-        downloads[key]?.transfers[id] = transfer
+        guard let lock, let start = downloads[key]?.download.begin(piece, id: id), let entry = downloads[key] else {
+            return
+        }
         let segment = PictureSegment(
             location: entry.picture.location, range: start.asked, version: start.ifRange,
             priority: entry.priority, deadline: now + DownloadLimits.requestDeadline)
-        let file = entry.file
-        later { core in
-            let sink = SegmentSink(core, key: key, segment: id, file: file)
-            transfer.follow(core.host.segment(segment, sink: sink), sentWith: segment.priority)
-        }
+        let transfer = lock.host.transfer(
+            of: segment, sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
+        downloads[key]?.transfers[id] = transfer
+        later { $0.host.begin(transfer) }
     }
 
     /// Tells the transport who waits for a download's requests.

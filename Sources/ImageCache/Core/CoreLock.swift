@@ -47,6 +47,7 @@ final class CoreLock: Sendable {
         self.report = report
         let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
         core = Mutex(Core(configuration, slots: host.slots, store: store, index: index, parked: parked))
+        core.withLock { $0.lock = self }
     }
 
     /// Decides something of which nothing follows outside.

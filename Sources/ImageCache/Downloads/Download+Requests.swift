@@ -34,16 +34,17 @@ extension Download {
         return Piece(gap: gap, isDivisible: isDivisible)
     }
 
-    /// The end of a large picture that one plain request, made before its length was known, is to bring as a whole: idle
-    /// connections may have it, at the price of that request's.
+    /// The end of what one long request was to bring alone: idle connections may have it, at the price of that request's.
     var sparePiece: Piece? {
-        guard mayAsk, wantsWhole, isSteady, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil,
-            let (id, plain) = segments.first(where: { $0.value.asked == nil && $0.value.hasAnswer })
-        else { return nil }
-        let end = min(plain.end, total)
-        let kept = plain.next + DownloadLimits.keptOfPlain
-        guard end - plain.next > DownloadLimits.longestPlain, kept < end else { return nil }
-        return Piece(gap: kept..<end, cut: id)
+        guard mayAsk, wantsWhole, isSteady, let total, validator != nil, !ignoresRanges, gap(from: 0) == nil else {
+            return nil
+        }
+        let longest = isRead ? DownloadLimits.largestRead : DownloadLimits.longestUnread
+        func left(_ segment: Segment) -> Int64 { segment.hasAnswer ? min(segment.end, total) - segment.next : 0 }
+        guard let (id, long) = segments.max(by: { left($0.value) < left($1.value) }), left(long) > longest else {
+            return nil
+        }
+        return Piece(gap: long.next + DownloadLimits.keptOfLong..<min(long.end, total), cut: id)
     }
 
     private var mayAsk: Bool { phase == .running && retryAt == nil && isWanted }
@@ -311,10 +312,17 @@ enum DownloadLimits {
     static let seekWindow: Int64 = 512 << 10
     /// What two requests both bring where their parts meet, at most.
     static let seam: Int64 = 64
-    /// Of a plain request, made before the length was known, idle slots take over what lies behind so many bytes more.
-    static let keptOfPlain: Int64 = 1 << 20
-    /// They do so if it has to bring more than this: taking over costs its connection.
-    static let longestPlain: Int64 = 3 << 19
+    /// Of a long request, idle slots take over what lies behind so many bytes more.
+    static let keptOfLong: Int64 = 512 << 10
+    /// What one request brings at most of a picture that is read, 0.3 s at 4 MiB/s: so long may whoever comes then wait for a slot, and
+    /// so much is left to a request that was made before there was a reader.
+    static let largestRead: Int64 = 1280 << 10
+    /// Pictures that nobody reads come in parts of about this size, one after the other: 0.5 s at 4 MiB/s.
+    ///
+    /// Most pictures are smaller and cost one request. Whoever comes to read one has idle slots take over the end of a part.
+    static let unreadPart: Int64 = 2 << 20
+    /// The largest picture that nobody reads and that comes in one request.
+    static let longestUnread = unreadPart * 3 / 2
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
     /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.

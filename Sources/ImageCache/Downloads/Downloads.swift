@@ -12,7 +12,7 @@ struct Downloads: Sendable {
         var download: Download
         let picture: PictureRequest
         var file: PartialFile
-        var transfers: [UInt64: StartedTransfer] = [:]
+        var transfers: [UInt64: Transfer] = [:]
         var priority: TransferPriority
         /// The directory whose walk wished for it; nil for one that a reader began.
         var walk: UInt64?

@@ -59,13 +59,6 @@ struct DownloadScheduler: Sendable {
     static let smallestRead: Int64 = 128 << 10
     /// Who lacks less, and has asked for nothing yet, gets it at once: a second request would cost the host more than it saves.
     static let leastDivided: Int64 = 3 * smallestRead
-    /// The largest share of one, 0.3 s at 4 MiB/s: so long may somebody who comes then wait for a slot.
-    static let largestRead: Int64 = 1280 << 10
-    /// Pictures that nobody reads come in parts of about this size, one after the other: 0.2 s at 4 MiB/s.
-    ///
-    /// The latency then costs a quarter of a connection. With larger parts more pictures would be under way, each of them half
-    /// there when its reader comes, or when none comes any more.
-    static let unreadPart: Int64 = 768 << 10
     /// Shares are multiples of this.
     private static let grain: Int64 = 16 << 10
     /// The part of the free slots that a picture may take before anything is heard of it.
@@ -162,16 +155,18 @@ struct DownloadScheduler: Sendable {
     /// So much of what a reader wants that it ends with the others; what is left comes in equal shares.
     private func share(of piece: Piece, for download: Demand, _ level: Int64) -> Piece {
         guard piece.isDivisible, piece.length >= Self.leastDivided || !download.requests.isEmpty else { return piece }
-        let share = min(max(level - Self.latency, Self.smallestRead), Self.largestRead)
+        let share = min(max(level - Self.latency, Self.smallestRead), DownloadLimits.largestRead)
         // What exceeds a share by a quarter of one is divided: a slot that is free later takes the rest.
-        let count = max((piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / Self.largestRead + 1)
+        let count = max(
+            (piece.length * 4 + share * 3) / (share * 4), (piece.length - 1) / DownloadLimits.largestRead + 1)
         return piece.prefix(max(Self.smallestRead, Self.part(of: piece.length, count)))
     }
 
     /// The next part of what nobody reads yet.
     private func part(of piece: Piece) -> Piece {
         guard piece.isDivisible else { return piece }
-        return piece.prefix(Self.part(of: piece.length, (piece.length + Self.unreadPart / 2) / Self.unreadPart))
+        return piece.prefix(
+            Self.part(of: piece.length, (piece.length + DownloadLimits.unreadPart / 2) / DownloadLimits.unreadPart))
     }
 
     private static func part(of length: Int64, _ count: Int64) -> Int64 {

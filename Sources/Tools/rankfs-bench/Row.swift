@@ -1,7 +1,7 @@
 /// A row of the table: what is measured, and what it shall be.
 enum Row: CaseIterable {
     case names, listing, firstByte, firstPicture, heads, headBytes, eightFiles, oneFile, oneFileBytes, tail
-    case pagingMedian, paging, copy, copyBytes, synchronise, synchroniseBytes
+    case pagingMedian, paging, copy, copyBytes, copyRequests, synchronise, synchroniseBytes
     case listingAgain, restartedListing, restartedReading, restartedDisk, dropped, droppedDisk, droppedProcessor, cached
     case direct, directTogether, stat
     case idle, idleOwn, peak, start, disk
@@ -24,6 +24,7 @@ enum Row: CaseIterable {
         case .paging: ("paging with looks of 300 ms: wait, p95", "ms", 1, (20, 20))
         case .copy: ("cp -r of 60 cold files", "s", 2, (3.5, 3.5))
         case .copyBytes, .synchroniseBytes: ("  bytes fetched, also beyond the end", "x", 2, (1.0, 1.0))
+        case .copyRequests: ("  requests for them", "requests", 0, (75, 75))
         case .synchronise: ("rsync -a of 60 cold files", "s", 2, (3.5, 3.5))
         case .listingAgain: ("warm ls -l of 500, at once", "ms", 1, (6, 6))
         case .restartedListing: ("restarted: ls -l of 500", "ms", 1, (30, 30))

@@ -111,12 +111,13 @@ struct Workload: Sendable {
             let sixty = Array(subject.paths(site).prefix(60))
             let target = "\(site.directory)/copies"
             unsafe mkdir(target, 0o700)
-            let before = site.sentBytes
+            let (before, lines) = (site.sentBytes, site.logged)
             figures[time] = seconds { Child(program + sixty + [target]).wait() }
             let copied = names(in: target).reduce(0) { $0 + size(of: "\(target)/\($1)") }
             // What was asked for and is on its way counts too.
             sleep(2)
             figures[bytes] = Double(site.sentBytes - before) / Double(max(1, copied))
+            if time == .copy { figures[.copyRequests] = Double(site.sent(after: lines).count) }
             figures[.peak] = max(figures[.peak] ?? 0, Double(subject.daemon.memory.peak) / 1e6)
             Child(["rm", "-rf", target]).wait()
         }

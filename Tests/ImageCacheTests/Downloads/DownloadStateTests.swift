@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func rangesThatAreBeingWrittenAreNotAskedForAgain() throws {
-        let total = 8 * DownloadScheduler.largestRead
+        let total = 8 * DownloadLimits.largestRead
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.handles = [1]
         download.isDemanded = true
@@ -233,7 +233,7 @@ import Testing
         download.segments[1]?.end = total
         download.segments[1]?.hasAnswer = true
         let shares = Self.plan(&download, idle: 6, nextID: &nextID)
-        #expect(shares.isEmpty == (total <= DownloadLimits.longestPlain))
+        #expect(shares.isEmpty == (total <= DownloadLimits.longestUnread))
         #expect(shares.count <= 6)
         // Each byte once but for the seams, from the first on.
         var end = download.segments[1]?.end

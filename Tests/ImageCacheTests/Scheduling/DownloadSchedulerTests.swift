@@ -79,7 +79,7 @@ import Testing
                 #expect(pieces.first?.lowerBound == 0)
                 #expect(zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound })
                 #expect(pieces.count <= (isRead ? slots : TransferSlots(all: slots).ahead))
-                let least = isRead ? DownloadScheduler.smallestRead : DownloadScheduler.unreadPart / 2
+                let least = isRead ? DownloadScheduler.smallestRead : DownloadLimits.unreadPart / 2
                 #expect(pieces.dropLast().allSatisfy { $0.count >= least })
             }
         }
@@ -113,7 +113,7 @@ import Testing
         }
         let pieces = Self.run(slots: 16, downloads).pieces
         #expect(pieces.count == 16)
-        #expect(pieces.allSatisfy { Int64($0.piece.count) <= DownloadScheduler.largestRead }, "\(pieces)")
+        #expect(pieces.allSatisfy { Int64($0.piece.count) <= DownloadLimits.largestRead }, "\(pieces)")
         #expect(Set(pieces.map(\.number)).count == sizes.count, "none waits for another")
         // A slot that is busy for longer than all others will be gets nothing more to do.
         var reader = Self.download(1, total: 1 << 20, isAwaited: true, hasAnswer: true)
@@ -139,7 +139,7 @@ import Testing
 
     @Test(arguments: [Int64(64) << 20, 256 << 20]) func noReaderKeepsASlotForLong(total: Int64) {
         let pieces = Self.run(slots: 4, [Self.download(1, total: total, isAwaited: true, hasAnswer: true)]).pieces
-        #expect(pieces.allSatisfy { $0.piece.count <= Int(DownloadScheduler.largestRead) } && pieces.count == 4)
+        #expect(pieces.allSatisfy { $0.piece.count <= Int(DownloadLimits.largestRead) } && pieces.count == 4)
     }
 
     /// A length that nobody told counts as a guess.
@@ -188,7 +188,7 @@ import Testing
 
     /// What nobody reads comes in parts, the next picture only once all of this one was asked for.
     @Test func aLargePictureThatNobodyReadsComesInParts() {
-        let part = DownloadScheduler.unreadPart
+        let part = DownloadLimits.unreadPart
         func plan(slots: Int, wishes: Int = 0, _ totals: [Int64]) -> [(number: UInt64, piece: Range<Int64>)] {
             let downloads = totals.enumerated().map { Self.download(UInt64($0.offset), total: $0.element) }
             return Self.run(slots: slots, downloads, wishes: wishes).pieces

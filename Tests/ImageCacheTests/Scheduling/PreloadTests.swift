@@ -61,13 +61,15 @@ import Testing
     /// What is there in part is worth more to who comes than the beginning of what lies behind it.
     @Test func thePicturesComeOneAfterTheOtherWhileNoConnectionIsIdle() async throws {
         let bench = try Bench(preload: 2, connections: 2)
-        let size = Int(DownloadScheduler.unreadPart) * 2
+        let size = Int(DownloadLimits.unreadPart) * 2
         let neighbours = Neighbours(directory: 1, index: 1) { Sample.picture(Int64($0), size: Int64(size)) }
         try await bench.store(Sample.picture(1, size: Int64(Self.size)), Self.bytes(1))
         let first = try bench.open(Sample.picture(1, size: Int64(Self.size)), neighbours: neighbours)
         let before = bench.transport.requests.count
         _ = try first.availableBytes(offset: 0, count: Self.size)
-        for (number, part) in ["2 0-786431", "2 786368-1572863", "3 0-786431"].enumerated() {
+        let (half, seam) = (Int(DownloadLimits.unreadPart), Int(DownloadLimits.seam))
+        let parts = ["2 0-\(half - 1)", "2 \(half - seam)-\(size - 1)", "3 0-\(half - 1)"]
+        for (number, part) in parts.enumerated() {
             let request = await bench.transport.waitForRequest(at: before + number)
             #expect("\(numbers(bench)[before + number]) \(request.asked)" == part)
             #expect(bench.transport.requests.count == before + number + 1)
@@ -79,7 +81,7 @@ import Testing
     /// After a program that copies nothing more is asked for ahead, but for as much as anybody has; what came is kept.
     @Test func theEndOfABulkWalkAsksForNothingMore() async throws {
         let bench = try Bench(preload: 1, connections: 4)
-        let part = Int(DownloadScheduler.unreadPart)
+        let part = Int(DownloadLimits.unreadPart)
         @Sendable func size(_ number: Int) -> Int64 { number < 3 ? Int64(Self.size) : Int64(part * 2) }
         for number in 1...2 {
             let neighbours = Neighbours(directory: 1, index: number, isBulk: true) {
