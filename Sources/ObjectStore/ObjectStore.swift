@@ -31,9 +31,7 @@ package struct ObjectStore: Sendable {
         self.place = place
         self.keys = keys
         self.transport = transport
-        var once = RetryPolicy()
-        once.tries = 1
-        client = HTTPClient(transport: transport, policy: once, time: time, wallClock: { 0 }, random: { 0 })
+        client = HTTPClient(transport: transport, policy: .once, time: time)
         clock = StoreClock(time: time, wallClock: wallClock)
     }
 

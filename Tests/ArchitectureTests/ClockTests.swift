@@ -36,7 +36,7 @@ import Testing
                     continue
                 }
                 // The default of a value that can be replaced.
-                let isDefault = ["package var ", "random: {", "= { ContinuousClock.now }"]
+                let isDefault = ["package var ", "= { Double.random", "= { ContinuousClock.now }"]
                     .contains(where: line.contains)
                 #expect(isDefault, "\(file.path):\(number + 1) reads a clock or throws dice; take what is passed in")
             }

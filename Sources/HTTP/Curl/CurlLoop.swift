@@ -47,7 +47,7 @@ final class CurlLoop {
     private var flying: [CurlEasy.ID: CurlExchange] = [:]
     private var spares: [CurlEasy] = []
     private var nextCheck = ContinuousClock.now
-    private var ended = false
+    private var isEnding = false
 
     /// A loop that is not running yet, nil if memory or descriptors are exhausted.
     ///
@@ -68,8 +68,8 @@ final class CurlLoop {
     /// Runs until a shutdown is asked for; then everything is cancelled and the handles are freed.
     func run() {
         while true {
-            perform(mailbox.take())
-            if ended { break }
+            for command in mailbox.take() { command(self) }
+            if isEnding { break }
             loopGuard.beginTurn(isBusy: !flights.isEmpty)
             move()
             let now = ContinuousClock.now
@@ -78,7 +78,7 @@ final class CurlLoop {
             pool.wait(milliseconds: sleep())
         }
         for flight in flights.values { finish(flight, .failure(.cancelled)) }
-        for case .begin(let transfer) in mailbox.close() { transfer.end(.failure(.cancelled)) }
+        for command in mailbox.close() { command(self) }
     }
 
     /// Moves bytes on every pool, and lets go of old ones that have done their work.
@@ -101,21 +101,9 @@ final class CurlLoop {
 
     // MARK: - Commands
 
-    private func perform(_ commands: [CurlCommand]) {
-        for command in commands {
-            switch command {
-            case .begin(let transfer): admit(transfer)
-            case .cancel(let transfer):
-                if let flight = flights[ObjectIdentifier(transfer)] { finish(flight, .failure(.cancelled)) }
-            case .resolved(let transfer, let name, let trouble):
-                if let flight = flights[ObjectIdentifier(transfer)] { resolved(flight, name, trouble) }
-            case .echo(let answer): answer()
-            case .shutdown: ended = true
-            }
-        }
-    }
-
-    private func admit(_ transfer: Transfer) {
+    /// Begins a transfer; after the end it ends at once.
+    func begin(_ transfer: Transfer) {
+        guard !isEnding else { return transfer.end(.failure(.cancelled)) }
         let request = transfer.request
         do throws(HTTPError) {
             try RequestRule.check(request)
@@ -129,6 +117,14 @@ final class CurlLoop {
             transfer.end(.failure(error))
         }
     }
+
+    /// Ends a transfer that its owner has cancelled.
+    func cancel(_ transfer: Transfer) {
+        if let flight = flights[ObjectIdentifier(transfer)] { finish(flight, .failure(.cancelled)) }
+    }
+
+    /// Ends the loop.
+    func end() { isEnding = true }
 
     // MARK: - Exchanges
 
@@ -165,7 +161,7 @@ final class CurlLoop {
             let known = means.resolver.addresses(of: name) { result in
                 var trouble: NameTrouble?
                 if case .failure(let error) = result { trouble = error }
-                _ = mailbox.post(.resolved(transfer, name, trouble))
+                _ = mailbox.post { [trouble] loop in loop.resolved(transfer, name, trouble) }
             }
             guard let known else {
                 flight.awaitedName = name
@@ -176,9 +172,9 @@ final class CurlLoop {
         return all
     }
 
-    /// A name has been looked up; one that the flight does not wait for any more is nothing to it.
-    private func resolved(_ flight: CurlExchange, _ name: String, _ trouble: NameTrouble?) {
-        guard flight.awaitedName == name else { return }
+    /// A name has been looked up, in vain if there is trouble; one that the transfer does not wait for any more is nothing to it.
+    private func resolved(_ transfer: Transfer, _ name: String, _ trouble: NameTrouble?) {
+        guard let flight = flights[ObjectIdentifier(transfer)], flight.awaitedName == name else { return }
         flight.awaitedName = nil
         guard let trouble else { return begin(flight) }
         let isProxy = name != flight.target.host
@@ -198,8 +194,7 @@ final class CurlLoop {
     private func detach(_ flight: CurlExchange) {
         flight.awaitedName = nil
         guard let easy = flight.easy else { return }
-        flying[easy.id] = nil
-        flight.pool?.end(easy)
+        if flying.removeValue(forKey: easy.id) != nil { flight.pool?.end(easy) }
         flight.easy = nil
         flight.pool = nil
         guard transferClass == .bulk || !flight.target.isSecure else { return }
@@ -294,18 +289,7 @@ final class CurlLoop {
     }
 }
 
-/// What other threads ask of the loop.
-enum CurlCommand: Sendable {
-    case begin(Transfer)
-    case cancel(Transfer)
-    /// A name that a transfer needs has been looked up, in vain if there is trouble.
-    case resolved(Transfer, String, NameTrouble?)
-    /// Tell that the loop goes round.
-    case echo(@Sendable () -> Void)
-    case shutdown
-}
-
-/// The one way to the loop's thread: a list of commands, and libcurl's wake-up.
+/// The one way to the loop's thread: a list of commands for it, and libcurl's wake-up.
 ///
 /// ## Concurrency
 ///
@@ -313,8 +297,11 @@ enum CurlCommand: Sendable {
 /// the one libcurl function that other threads may call (curl_multi_wakeup(3)): it is called under the lock, which is
 /// safe because it only writes to a non-blocking socket.
 final class CurlMailbox: Sendable {
+    /// Something to do on the loop's thread.
+    typealias Command = @Sendable (CurlLoop) -> Void
+
     private struct State {
-        var commands: [CurlCommand] = []
+        var commands: [Command] = []
         /// The multi handle's address, as a number because pointers are not sendable; nil once the loop has ended.
         var multi: UInt?
     }
@@ -337,7 +324,7 @@ final class CurlMailbox: Sendable {
     }
 
     /// Hands a command to the loop; false if the loop has ended.
-    func post(_ command: CurlCommand) -> Bool {
+    func post(_ command: @escaping Command) -> Bool {
         state.withLock { state in
             guard let multi = state.multi else { return false }
             state.commands.append(command)
@@ -347,7 +334,7 @@ final class CurlMailbox: Sendable {
     }
 
     /// All commands since the last time; for the loop only.
-    func take() -> [CurlCommand] {
+    func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
             return state.commands
@@ -355,7 +342,7 @@ final class CurlMailbox: Sendable {
     }
 
     /// Refuses further commands and returns the last ones; for the loop only.
-    func close() -> [CurlCommand] {
+    func close() -> [Command] {
         state.withLock { state in
             state.multi = nil
             defer { state.commands = [] }

@@ -155,15 +155,15 @@ final class CurlWorker: Sendable {
 
     /// Hands a transfer to the loop.
     func begin(_ transfer: Transfer) {
-        guard mailbox.post(.begin(transfer)) else { return transfer.end(.failure(.cancelled)) }
+        guard mailbox.post({ $0.begin(transfer) }) else { return transfer.end(.failure(.cancelled)) }
         transfer.carry { [mailbox] transfer in
-            if transfer.isCancelled { _ = mailbox.post(.cancel(transfer)) }
+            if transfer.isCancelled { _ = mailbox.post { $0.cancel(transfer) } }
         }
     }
 
-    /// Calls back from the loop's thread; never after the shutdown.
+    /// Calls back from the loop's thread; never after its end.
     func echo(_ answer: @escaping @Sendable () -> Void) {
-        _ = mailbox.post(.echo(answer))
+        _ = mailbox.post { _ in answer() }
     }
 
     /// Whether the caller is the loop's thread, within a sink.
@@ -180,7 +180,7 @@ final class CurlWorker: Sendable {
             return thread
         }
         guard let running else { return }
-        _ = mailbox.post(.shutdown)
+        _ = mailbox.post { $0.end() }
         if waits {
             pthread_join(running, nil)
         } else {

@@ -228,7 +228,7 @@ struct HostState {
         return actions
     }
 
-    /// Ends what cannot be answered in time; who has time is not looked at.
+    /// Ends what cannot be answered in time, by deadlines up to the first that is late enough.
     private mutating func expire(_ now: ContinuousClock.Instant, _ left: Int64) -> [Action] {
         var actions: [Action] = []
         for lane in lanes.indices {
@@ -264,8 +264,8 @@ struct HostState {
         return best?.id
     }
 
-    /// Whether there is a slot for a request: small answers without a reader leave one to readers; which bodies are asked for is
-    /// decided by whoever asks.
+    /// Whether there is a slot for a request: small answers without a reader leave one to readers; which bodies are requested
+    /// is decided by their owner.
     private func hasSlot(_ entry: Entry) -> Bool {
         guard entry.transferClass == .metadata else { return bodies.all < limits.bodies.all }
         let all = limits.smallAnswers(multiplexed: isMultiplexed, isSecure: isSecure)

@@ -16,7 +16,7 @@ import Synchronization
 /// Any thread may call. One mutex guards hosts and requests; the transport and sinks are called outside it, in order, by one
 /// thread at a time. What was never sent is ended from a task.
 package final class RequestQueue: Transport {
-    /// A change of a host's state that is worth telling.
+    /// A change of a host's state for displays and logs.
     package enum News: Hashable, Sendable {
         /// The host asked to be left alone for so many seconds.
         case limited(host: String, seconds: Int64)
@@ -40,8 +40,8 @@ package final class RequestQueue: Transport {
         package var means: @Sendable () -> AskingMeans = { AskingMeans() }
         /// A sentence on why a host is not asked, for a pause with a front.
         package var explain: @Sendable (String, HostPause) -> String = { host, _ in "\(host) turns programs away" }
-        /// Told each change, with the pauses of all hosts, to persist them.
-        package var tell: @Sendable (News, _ all: [String: HostPause]) -> Void = { _, _ in }
+        /// Receives each change, with the pauses of all hosts, to persist them.
+        package var report: @Sendable (News, _ all: [String: HostPause]) -> Void = { _, _ in }
 
         package init(wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }) {
             self.wallClock = wallClock
@@ -156,7 +156,7 @@ package final class RequestQueue: Transport {
                 return Transfer?.none
             }
             if state.hosts[request.host]?.leave(request.id) == true { state.end(request, .cancelled) }
-            return request.state.withLock { $0.sent }
+            return request.attempt.withLock { $0.sent }
         }
         sent?.cancel()
     }
@@ -171,7 +171,7 @@ package final class RequestQueue: Transport {
             if request.transfer.request.transferClass == .metadata, !head.version.isEmpty {
                 state.hosts[request.host]?.learn(isMultiplexed: !head.version.hasPrefix("1"))
             }
-            if !isRefused { request.state.withLock { $0.isAnswered = true } }
+            if !isRefused { request.attempt.withLock { $0.isAnswered = true } }
             let front = state.hosts[request.host]?.front
             let end = state.hosts[request.host]?.settle(request.id, verdict, now: now, wall: wall)
             if let end { return .limited(host: request.host, seconds: end - wall) }
@@ -179,7 +179,7 @@ package final class RequestQueue: Transport {
             state.hosts[request.host]?.way?.isProven = true
             return front.step < 0 ? nil : .letIn(host: request.host)
         }
-        if let news { tell(news) }
+        if let news { report(news) }
         return !isRefused
     }
 
@@ -204,9 +204,9 @@ package final class RequestQueue: Transport {
         let host = request.host
         let (sentence, stopped): (String?, [Transfer]) = change(host) { state, _, wall in
             state.take(means)
-            let mark = request.state.withLock { held in
-                held.isStopped = true
-                return held.mark
+            let mark = request.attempt.withLock { attempt in
+                attempt.isStopped = true
+                return attempt.mark
             }
             if host == state.means.site { state.spent = mark }
             let isKnown = state.hosts[host]?.front.map { $0.step >= 0 } ?? false
@@ -225,20 +225,17 @@ package final class RequestQueue: Transport {
             return (hasOtherWay ? nil : state.sentence(on: host, wall), stopped)
         }
         for transfer in stopped { transfer.cancel() }
-        if let sentence { tell(.turnedAway(sentence)) }
+        if let sentence { report(.turnedAway(sentence)) }
     }
 
     /// A request was refused, and that answer has ended: it waits with the others, or ends as they do.
     fileprivate func refused(_ request: QueuedRequest) {
         change(request.host) { state, now, wall in
             state.hosts[request.host]?.end(request.id, now: now, wall: wall)
+            let attempt = request.takeAttempt()
             guard !request.transfer.isCancelled else { return state.end(request, .cancelled) }
-            let held = request.state.withLock { held in
-                defer { held = QueuedRequest.State() }
-                return held
-            }
             // Its cookies are from before a login, and would be turned away again.
-            guard !held.isStopped || held.mark == state.means.mark else {
+            guard !attempt.isStopped || attempt.mark == state.means.mark else {
                 return state.end(request, .turnedAway(state.sentence(on: request.host, wall)))
             }
             state.join(request)
@@ -254,17 +251,18 @@ package final class RequestQueue: Transport {
         enum End { case final(Result<Void, HTTPError>), again, noWay }
         let host = request.host
         let end: End = change(host) { state, now, wall in
-            let held = request.state.withLock { $0 }
+            let attempt = request.attempt.withLock { $0 }
             let leadsNowhere = if case .failure(.unreachable) = result { true } else { false }
-            let isSilent = if case .failure(.timedOut) = result { !held.isAnswered } else { false }
+            let isSilent = if case .failure(.timedOut) = result { !attempt.isAnswered } else { false }
             if leadsNowhere || isSilent, state.hosts[host]?.way?.isProven == false { return .noWay }
             // On another network it may lead nowhere: the next request goes by whichever there is.
             if leadsNowhere { state.hosts[host]?.way = nil }
-            var isStopped = held.isStopped && !request.transfer.isCancelled
+            var isStopped = attempt.isStopped && !request.transfer.isCancelled
             if case .failure(.cancelled) = result {} else { isStopped = false }
-            if isStopped, !held.isAnswered { return .again }
+            if isStopped, !attempt.isAnswered { return .again }
             state.hosts[host]?.end(request.id, now: now, wall: wall)
             state.requests[request.id] = nil
+            _ = request.takeAttempt()
             return .final(isStopped ? .failure(.turnedAway(state.sentence(on: host, wall))) : result)
         }
         switch end {
@@ -276,21 +274,21 @@ package final class RequestQueue: Transport {
         return nil
     }
 
-    private func tell(_ news: News) {
+    private func report(_ news: News) {
         let wall = wallClock()
-        rules?.tell(news, state.withLock { $0.pauses(wall) })
+        rules?.report(news, state.withLock { $0.pauses(wall) })
     }
 
     // MARK: - Steps
 
-    /// Changes the state of a host, then does what may be done now.
+    /// Changes the state, of a host or of several, then does what may be done now.
     private func change<Value: Sendable>(
-        _ host: String, _ body: (inout State, _ now: ContinuousClock.Instant, _ wall: Int64) -> Value
+        _ host: String?, _ body: (inout State, _ now: ContinuousClock.Instant, _ wall: Int64) -> Value
     ) -> Value {
         let (now, wall) = (time.now(), wallClock())
         let (value, steps, wake) = state.withLock { state in
             let value = body(&state, now, wall)
-            state.changed.append(host)
+            if let host { state.changed.append(host) }
             let wake = state.advance(now: now, wall: wall)
             return (value, state.takeSteps(), wake)
         }
@@ -331,15 +329,10 @@ package final class RequestQueue: Transport {
     }
 
     private func timerWentOff() {
-        let (now, wall) = (time.now(), wallClock())
-        let (steps, wake) = state.withLock { state in
+        change(nil) { state, _, _ in
             state.wake = nil
             state.changed = Array(state.hosts.keys)
-            let wake = state.advance(now: now, wall: wall)
-            return (state.takeSteps(), wake)
         }
-        perform(steps)
-        if let wake { setTimer(to: wake, now: now) }
     }
 }
 
@@ -395,7 +388,7 @@ extension RequestQueue.State {
         case .send(let id):
             guard let request = requests[id] else { return }
             let sent = Transfer(outgoing(request), sink: request)
-            request.state.withLock { ($0.sent, $0.mark) = (sent, means.mark) }
+            request.attempt.withLock { ($0.sent, $0.mark) = (sent, means.mark) }
             steps.append(.begin(sent))
         }
     }
@@ -445,7 +438,8 @@ extension RequestQueue.State {
 ///
 /// As a sink it is called by one thread at a time. One mutex guards the state; it is taken after the queue's, never before.
 private final class QueuedRequest: ResponseSink {
-    struct State {
+    /// What was sent last for it.
+    struct Attempt {
         /// The mark of what it was asked with when it was sent last.
         var mark = ""
         /// What the transport carries; nil while the request waits.
@@ -464,7 +458,7 @@ private final class QueuedRequest: ResponseSink {
     let host: String
     /// The owner's.
     let transfer: Transfer
-    let state = Mutex(State())
+    let attempt = Mutex(Attempt())
     private let queue: RequestQueue
 
     init(_ id: Int, host: String, _ transfer: Transfer, in queue: RequestQueue) {
@@ -476,9 +470,17 @@ private final class QueuedRequest: ResponseSink {
 
     /// Stops it if it is under way; returns what is to be cancelled.
     func stop() -> Transfer? {
-        state.withLock { held in
-            held.isStopped = held.isStopped || held.sent != nil
-            return held.sent
+        attempt.withLock { attempt in
+            attempt.isStopped = attempt.isStopped || attempt.sent != nil
+            return attempt.sent
+        }
+    }
+
+    /// The attempt that has ended; what was sent holds the request as its sink, and is let go.
+    func takeAttempt() -> Attempt {
+        attempt.withLock { attempt in
+            defer { attempt = Attempt() }
+            return attempt
         }
     }
 
@@ -488,7 +490,7 @@ private final class QueuedRequest: ResponseSink {
         switch queue.look(head) {
         case .none: return pass(head)
         case .needsText:
-            state.withLock { $0.head = head }
+            attempt.withLock { $0.head = head }
             return true
         case .refusal(let refusal):
             refuse(refusal, head)
@@ -497,31 +499,31 @@ private final class QueuedRequest: ResponseSink {
     }
 
     private func refuse(_ refusal: FrontRefusal, _ head: HTTPAnswer) {
-        state.withLock { $0.isRefused = true }
+        attempt.withLock { $0.isRefused = true }
         queue.turnedAway(self, refusal, by: head.family)
     }
 
     /// Shows a head to the owner's sink unless it is a refusal, whose text is read to the end, so that the connection is kept.
     private func pass(_ head: HTTPAnswer) -> Bool {
         if queue.answered(self, head) { return transfer.sink.head(head) }
-        state.withLock { $0.isRefused = true }
+        attempt.withLock { $0.isRefused = true }
         return true
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let (isRefused, isHeld) = state.withLock { ($0.isRefused, $0.head != nil) }
+        let (isRefused, isHeld) = attempt.withLock { ($0.isRefused, $0.head != nil) }
         if isRefused { return true }
         guard isHeld else { return unsafe transfer.sink.body(bytes) }
         // No longer than any text of an error (`AnswerCheck.errorBodyLimit`).
         let copy = unsafe Array(bytes)
-        state.withLock { $0.text += copy }
+        attempt.withLock { $0.text += copy }
         return true
     }
 
     func finish(_ result: Result<Void, HTTPError>) {
-        let (head, text) = state.withLock { held in
-            defer { held.head = nil }
-            return (held.head, held.text)
+        let (head, text) = attempt.withLock { attempt in
+            defer { attempt.head = nil }
+            return (attempt.head, attempt.text)
         }
         var result = result
         if let head {
@@ -531,7 +533,7 @@ private final class QueuedRequest: ResponseSink {
                 result = .failure(.cancelled)
             }
         }
-        if state.withLock({ $0.isRefused }) {
+        if attempt.withLock({ $0.isRefused }) {
             queue.refused(self)
         } else if let result = queue.ended(self, result) {
             transfer.end(result)

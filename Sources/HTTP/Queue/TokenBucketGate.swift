@@ -27,18 +27,10 @@ package final class TokenBucketGate: RequestGate {
     ///   - closedUntil: A cool-down left over from before a restart, in Unix seconds.
     ///   - now: Wall clock in Unix seconds, for cool-downs.
     ///   - onClose: Told the end of each new cool-down, in Unix seconds, to persist it.
-    package convenience init(
-        burst: Int, perSecond: Double, closedUntil: Int64?, now: @escaping @Sendable () -> Int64,
-        onClose: @escaping @Sendable (Int64) -> Void
-    ) {
-        self.init(
-            burst: burst, perSecond: perSecond, closedUntil: closedUntil, now: now, onClose: onClose, time: .system)
-    }
-
-    /// A gate with a clock of its own, for tests.
+    ///   - time: Measures deadlines and waits.
     package init(
         burst: Int, perSecond: Double, closedUntil: Int64?, now: @escaping @Sendable () -> Int64,
-        onClose: @escaping @Sendable (Int64) -> Void, time: TimeSource
+        onClose: @escaping @Sendable (Int64) -> Void, time: TimeSource = .system
     ) {
         self.time = time
         self.wallClock = now

@@ -13,14 +13,6 @@ package struct HTTPClient: Sendable {
     private let wallClock: @Sendable () -> Int64
     private let random: @Sendable () -> Double
 
-    package init(transport: any Transport) {
-        self.init(
-            transport: transport, policy: RetryPolicy(), time: .system, wallClock: { Int64(Glibc.time(nil)) },
-            random: { Double.random(in: 0...1) })
-    }
-
-    /// A client with its own idea of time and chance, for tests.
-    ///
     /// - Parameters:
     ///   - transport: The way to the network.
     ///   - policy: When to try again.
@@ -28,8 +20,9 @@ package struct HTTPClient: Sendable {
     ///   - wallClock: Unix seconds, for `Retry-After` dates.
     ///   - random: Numbers from 0 to 1.
     package init(
-        transport: any Transport, policy: RetryPolicy, time: TimeSource, wallClock: @escaping @Sendable () -> Int64,
-        random: @escaping @Sendable () -> Double
+        transport: any Transport, policy: RetryPolicy = RetryPolicy(), time: TimeSource = .system,
+        wallClock: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) },
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
     ) {
         self.transport = transport
         self.policy = policy
@@ -72,15 +65,18 @@ package struct HTTPClient: Sendable {
         if let urgency { request.priority = urgency.priority }
         let collector = Collector()
         let transfer = Transfer(request, sink: collector)
-        urgency?.follow(transfer)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                collector.then { continuation.resume(returning: $0) }
-                transport.begin(transfer)
+        let answer = { @Sendable [transport] in
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    collector.then { continuation.resume(returning: $0) }
+                    transport.begin(transfer)
+                }
+            } onCancel: {
+                transfer.cancel()
             }
-        } onCancel: {
-            transfer.cancel()
         }
+        guard let urgency else { return await answer() }
+        return await urgency.whileFollowed(by: { transfer.setPriority(.reader) }, answer)
     }
 }
 

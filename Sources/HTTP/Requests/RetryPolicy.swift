@@ -12,6 +12,13 @@ package struct RetryPolicy: Sendable {
 
     package init() {}
 
+    /// No second try.
+    package static var once: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.tries = 1
+        return policy
+    }
+
     /// Decides on another try.
     ///
     /// A 503 with `Retry-After` is waited for as long as it says, if that fits.

@@ -4,11 +4,10 @@ import Synchronization
 ///
 /// ## Concurrency
 ///
-/// Any thread may call any method at any time. Transfers and followers are told outside the lock.
+/// Any thread may call any method at any time. Followers are called outside the lock.
 package final class Urgency: Sendable {
     private struct State {
         var priority = TransferPriority.preload
-        var transfer: Transfer?
         var lastFollower = 0
         var followers: [Int: @Sendable () -> Void] = [:]
     }
@@ -25,22 +24,12 @@ package final class Urgency: Sendable {
 
     /// Somebody waits.
     package func raise() {
-        let (transfer, followers) = state.withLock { state in
+        let followers = state.withLock { state in
             state.priority = .reader
             defer { state.followers = [:] }
-            return (state.transfer, state.followers.values)
+            return state.followers.values
         }
-        transfer?.setPriority(.reader)
         for hurry in followers { hurry() }
-    }
-
-    /// Takes the transfer of the newest try, which may have begun before the priority was raised.
-    package func follow(_ transfer: Transfer) {
-        let priority = state.withLock { state in
-            state.transfer = transfer
-            return state.priority
-        }
-        if priority == .reader { transfer.setPriority(.reader) }
     }
 
     /// Does something meanwhile, and calls `hurry` when somebody waits: at once if somebody does already.

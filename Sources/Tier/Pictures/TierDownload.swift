@@ -83,14 +83,15 @@ internal import Synchronization
         }
         let transfer = Transfer(request, sink: self)
         state.withLock { $0.transfer = transfer }
-        urgency.follow(transfer)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                state.withLock { $0.continuation = continuation }
-                store.transport.begin(transfer)
+        return await urgency.whileFollowed(by: { transfer.setPriority(.reader) }) {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    state.withLock { $0.continuation = continuation }
+                    store.transport.begin(transfer)
+                }
+            } onCancel: {
+                end { $0.failure = $0.failure ?? .cancelled }
             }
-        } onCancel: {
-            end { $0.failure = $0.failure ?? .cancelled }
         }
     }
 

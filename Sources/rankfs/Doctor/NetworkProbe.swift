@@ -49,10 +49,7 @@ struct NetworkProbe {
         defer { transport.shutdown() }
         let results = Results()
         // Once: who asks again and again finds out no more.
-        var once = RetryPolicy()
-        once.tries = 1
-        let client = HTTPClient(
-            transport: transport, policy: once, time: .system, wallClock: WallClock.now, random: { 0 })
+        let client = HTTPClient(transport: transport, policy: .once)
         BlockingCall.wait { [plugIn = source.plugIn, api = api, image = image] in
             async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
             async let second = Self.send(.head, image + "/", plugIn.headers, client)

@@ -36,11 +36,7 @@ struct ServiceProbe {
         }
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         defer { transport.shutdown() }
-        var once = RetryPolicy()
-        once.tries = 1
-        let client = HTTPClient(
-            transport: Parts.makeQueue(transport, settings, source: source), policy: once, time: .system,
-            wallClock: WallClock.now, random: { 0 })
+        let client = HTTPClient(transport: Parts.makeQueue(transport, settings, source: source), policy: .once)
         let found = Found()
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
         var means = ExaminationMeans(

@@ -84,7 +84,7 @@ final class Parts: Sendable {
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
         queue = Self.makeQueue(
             transport, settings, source: name, pauses: place.storedHostPauses(), means: { means.look() },
-            tell: { news, pauses in
+            report: { news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
                 if case .turnedAway(let sentence) = news {
@@ -166,14 +166,14 @@ final class Parts: Sendable {
     static func makeQueue(
         _ transport: any Transport, _ settings: Settings, source: SourceName, pauses: [String: HostPause] = [:],
         means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
-        tell: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
+        report: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
     ) -> RequestQueue {
         var rules = RequestQueue.Rules(wallClock: WallClock.now)
         rules.tooOften = source.description.access.tooOften
         rules.pauses = pauses
         rules.means = means
         rules.explain = { frontSentence($0, $1, settings, source: source) }
-        rules.tell = tell
+        rules.report = report
         return RequestQueue(transport, rules: rules)
     }
 

@@ -68,7 +68,7 @@ struct FrontStopTests {
         rules.time = TimeSource(clock)
         rules.means = { told.means.withLock { $0 } }
         rules.explain = { host, pause in "\(host) \(pause.front?.refusal.rawValue ?? "") until \(pause.end)" }
-        rules.tell = { news, pauses in
+        rules.report = { news, pauses in
             told.news.withLock { $0.append(news) }
             told.pauses.withLock { $0 = pauses }
         }

@@ -22,7 +22,7 @@ struct RequestQueueTests {
         rules.tooOften = tooOften
         rules.pauses = closedUntil.mapValues { HostPause(end: $0) }
         rules.time = TimeSource(clock)
-        rules.tell = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
+        rules.report = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
         return RequestQueue(inner, rules: rules)
     }
 
@@ -140,6 +140,50 @@ struct RequestQueueTests {
         await inner.waitForRequest(at: 5).fail(.unreachable("gone"))
         #expect(Kind(await recorder.end().result) == .unreachable)
         #expect(closings.all.withLock { $0.isEmpty })
+    }
+
+    /// Holds requests until it is open; from then on each has ended before `begin` returns.
+    private final class Lock: Transport {
+        let limits = HostLimits(connections: 1)
+        private let held = Mutex<[Transfer]?>([])
+
+        func begin(_ transfer: Transfer) {
+            let isHeld = held.withLock { $0?.append(transfer) != nil }
+            if !isHeld { transfer.end(.failure(.cancelled)) }
+        }
+
+        func open() {
+            let all = held.withLock { held in
+                defer { held = nil }
+                return held ?? []
+            }
+            for transfer in all { transfer.end(.failure(.cancelled)) }
+        }
+    }
+
+    /// However many wait, and on a stack that does not grow with them.
+    @Test func eachThatEndsAtOnceLetsTheNextGo() {
+        let transport = Lock()
+        let queue = RequestQueue(transport)
+        let waiting = (0..<20_000).map { _ in Recorder() }
+        for recorder in waiting { _ = queue.start(request("a", seconds: 600), sink: recorder) }
+        #expect(queue.counts == (100, 19_900))
+        transport.open()
+        #expect(waiting.allSatisfy { $0.record.finishes == 1 } && queue.counts == (0, 0))
+    }
+
+    @Test func whatHasEndedIsNotKept() {
+        let transport = Lock()
+        transport.open()
+        let queue = RequestQueue(transport)
+        weak var sink: Recorder?
+        do {
+            let recorder = Recorder()
+            sink = recorder
+            _ = queue.start(request("a"), sink: recorder)
+            #expect(recorder.record.finishes == 1)
+        }
+        #expect(sink == nil)
     }
 
     @Test(arguments: [
