@@ -2,12 +2,11 @@ internal import Dispatch
 internal import HTTP
 package import ImageHost
 package import Rankings
-internal import SQLite
 
 /// Where the bytes of pictures are: stored files, shared downloads, preloading, eviction.
 ///
-/// Decisions are made by `Core` under one lock and carried out outside it; requests run on the transport, commits and the
-/// index on a serial queue of its own.
+/// Decisions are made by `Core` under one lock and carried out outside it; requests run on the transport, what is written to
+/// the disk on a serial queue of its own.
 ///
 /// ## Concurrency
 ///
@@ -15,42 +14,18 @@ internal import SQLite
 package final class ImageCache: Sendable {
     let core: CoreLock
 
-    /// Opens the cache: locks it against a second daemon, marks it, removes what is broken, loads the index.
+    /// Opens the cache: locks it against a second daemon, marks it, and reads from the names of files what is stored.
     package init(
         _ configuration: CacheConfiguration, host: ImageHost, report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) {
         let store = try PictureStore(directory: configuration.directory, report: report)
-        var index = StoredIndex()
-        var suspicion: String? = "the index cannot be opened"
-        var file: IndexFile?
-        do throws(DatabaseError) {
-            let opened = try IndexFile(path: "\(configuration.directory)/\(PictureStore.indexName)")
-            let loaded = try opened.load()
-            index = StoredIndex(loaded.entries)
-            suspicion = loaded.suspicion
-            file = opened
-        } catch {
-            // The files tell everything; without a database a start only takes longer.
-            report(.indexUnusable(reason: error.description))
-        }
-        let isEmpty = index.entries.isEmpty
-        if suspicion != nil, isEmpty { Self.rebuild(&index, from: store, reason: suspicion ?? "", report) }
-        let core = CoreLock(configuration, host: host, store: store, file: file, index: index, report: report)
-        self.core = core
+        var surplus: [StoredPicture] = []
+        let index = StoredIndex(store.contents(), surplus: &surplus)
+        core = CoreLock(configuration, host: host, store: store, index: index, report: report)
+        core.remove(surplus)
         core.run { core in core.trim() }
-        if suspicion != nil, !isEmpty { core.disk.async { core.reconcile() } }
         core.checkDisk()
-    }
-
-    /// Makes the index from the files' footers.
-    private static func rebuild(
-        _ index: inout StoredIndex, from store: PictureStore, reason: String, _ report: (ImageCacheEvent) -> Void
-    ) {
-        var count = 0
-        for name in store.storedNames() {
-            if let footer = store.footer(of: name), index.adopt(name, length: footer.length) { count += 1 }
-        }
-        if count > 0 { report(.indexRebuilt(pictures: count, reason: reason)) }
+        core.bring(index.older.sorted { $0.value.used < $1.value.used }.map(\.key)[...])
     }
 
     // MARK: - Questions
@@ -91,9 +66,10 @@ package final class ImageCache: Sendable {
 
     /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
     package func setPinned(_ isPinned: Bool, _ picture: PictureID) {
+        core.bring(OlderName(FileKey(picture)))
         core.run { core in
             core.index.setPinned(isPinned, FileKey(picture))
-            core.later { $0.writeIndexSoon(isFull: false) }
+            core.later { core in core.disk.async { core.writePins() } }
         }
     }
 
@@ -113,12 +89,16 @@ package final class ImageCache: Sendable {
     /// - Returns: Whether it was stored and nobody else has it open.
     package func evict(_ picture: PictureID, openers: Int) -> Bool {
         let key = FileKey(picture)
+        core.bring(OlderName(key))
         return core.run { core in
-            guard core.pictures.openers(of: key) <= openers, core.downloads[key] == nil, core.index.remove(key) != nil
-            else {
-                return false
+            guard core.pictures.openers(of: key) <= openers, core.downloads[key] == nil,
+                let stored = core.index.remove(key)
+            else { return false }
+            core.index.setPinned(false, key)
+            core.later { core in
+                core.remove([stored])
+                core.disk.async { core.writePins() }
             }
-            core.later { $0.remove([key]) }
             return true
         }
     }
@@ -162,14 +142,13 @@ package final class ImageCache: Sendable {
 
     // MARK: - End
 
-    /// Cancels every download, keeps partial ones for resuming, writes the index and unlocks.
+    /// Cancels every download, keeps partial ones for resuming, writes pins and last uses and unlocks.
     package func close() async {
         core.run { core in core.shutDown() }
         await withCheckedContinuation { continuation in
             core.disk.async { [core] in
-                // Rows that could not be written are found by the next start, if it knows to look.
-                if core.writeIndex(), core.withLock({ $0.downloads.isEmpty }) { try? core.index?.setClean(true) }
-                core.index?.close()
+                core.writePins()
+                core.writeUses()
                 core.store.unlock()
                 continuation.resume()
             }

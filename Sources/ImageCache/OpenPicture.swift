@@ -17,7 +17,6 @@ package final class OpenPicture: Sendable {
 
     let core: CoreLock
     private let id: UInt64
-    private let key: String
     private let state = Mutex(State())
     private let settled = AtomicLazyReference<WholePicture>()
     package let picture: PictureID
@@ -29,7 +28,6 @@ package final class OpenPicture: Sendable {
     init(core: CoreLock, id: UInt64, _ request: PictureRequest, versionAtOpen: PictureVersion?) {
         self.core = core
         self.id = id
-        key = request.id.key
         picture = request.id
         hasDigest = request.location.digest != nil
         self.versionAtOpen = versionAtOpen
@@ -93,9 +91,10 @@ package final class OpenPicture: Sendable {
                 return bytes
             case .failed(let error): throw error
             case .wait: return nil
-            case .stored(let verify):
-                let opened = core.store.open(FileKey(key: key), key: key, verify: verify)
-                let error = core.run { core in core.opened(id, opened) }
+            case .stored(nil, _): core.bring(OlderName(FileKey(picture)))
+            case .stored(let stored?, let verify):
+                let opened = core.store.open(stored, verify: verify)
+                let error = core.run { core in core.opened(id, stored, opened) }
                 if let error { throw error }
             }
         }

@@ -33,30 +33,45 @@ package enum Directory {
         try entries(owning: Descriptors.own.take { unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     }
 
+    /// The names in an open directory as bytes, each valid during the call: for directories with very many of them.
+    ///
+    /// - Throws: The error of openat(2) or readdir(3).
+    package static func names(
+        of descriptor: Int32, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(SystemError) {
+        let own = Descriptors.own.take { unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        try unsafe read(owning: own) { name, _ in unsafe take(name) }
+    }
+
     private static func entries(owning own: Int32) throws(SystemError) -> [ListedFile] {
+        var entries: [ListedFile] = []
+        try unsafe read(owning: own) { name, type in
+            entries.append(ListedFile(name: unsafe String(decoding: name, as: UTF8.self), kind: kind(type)))
+        }
+        return entries
+    }
+
+    private static func read(
+        owning own: Int32, _ take: (UnsafeRawBufferPointer, _ type: Int) -> Void
+    ) throws(SystemError) {
         guard own >= 0 else { throw .last() }
         guard let stream = unsafe fdopendir(own) else {
             let failure = SystemError.last()
             close(own)
             throw failure
         }
-        return try unsafe entries(of: stream)
-    }
-
-    private static func entries(of stream: OpaquePointer) throws(SystemError) -> [ListedFile] {
         defer { unsafe _ = closedir(stream) }
-        var entries: [ListedFile] = []
         while true {
             errno = 0
             guard let entry = unsafe readdir(stream) else {
                 guard errno == 0 else { throw .last() }
-                return entries
+                return
             }
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                let name = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
+                let dots = unsafe name.count <= 2 && name.allSatisfy { $0 == UInt8(ascii: ".") }
+                if !dots { unsafe take(name, Int(entry.pointee.d_type)) }
             }
-            guard name != ".", name != ".." else { continue }
-            entries.append(ListedFile(name: name, kind: kind(unsafe Int(entry.pointee.d_type))))
         }
     }
 

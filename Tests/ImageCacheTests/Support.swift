@@ -1,3 +1,4 @@
+import Digests
 import Dispatch
 import Foundation
 import HTTP
@@ -23,6 +24,19 @@ final class Scratch: Sendable {
     var cache: String { path + "/cache" }
 }
 
+extension FileKey {
+    /// A key of which only the number matters.
+    init(high: UInt64, low: UInt64) {
+        self.init(
+            PictureID(
+                work: WorkID(rawValue: Int64(bitPattern: low)), page: Int(bitPattern: UInt(high)), rendition: .regular,
+                uploaded: 0))
+    }
+
+    /// That number.
+    var low: UInt64 { UInt64(bitPattern: picture.work.rawValue) }
+}
+
 /// Events in the order reported.
 final class Events: Sendable {
     private let list = Mutex<[ImageCacheEvent]>([])
@@ -45,6 +59,12 @@ enum Sample {
         bytes.replaceSubrange(0..<6, with: [0xFF, 0xD8, 0xFF, 0xDA, 0, 2])
         bytes.replaceSubrange((count - 2)..<count, with: [0xFF, 0xD9])
         return bytes
+    }
+
+    /// The file's name of a picture that was made by `jpeg`.
+    static func stored(_ number: Int64, _ bytes: [UInt8]) -> StoredPicture {
+        StoredPicture(
+            key: FileKey(picture(number, size: nil).id), length: Int64(bytes.count), hash: XXH3.hash(bytes))
     }
 
     static func picture(_ number: Int64, size: Int64?, fileExtension: String = "jpg") -> PictureRequest {
@@ -88,6 +108,12 @@ final class Bench: Sendable {
     /// A commit that is still queued would make the directory again after `scratch` removed it.
     deinit {
         for _ in 0..<2 { cache.core.disk.sync {} }
+    }
+
+    /// The file of a stored picture.
+    func file(of picture: PictureRequest) -> String {
+        let key = FileKey(picture.id)
+        return cache.core.withLock { $0.index.picture(key) }.map { cache.core.store.path(of: $0) } ?? ""
     }
 
     func open(_ picture: PictureRequest, neighbours: Neighbours? = nil) throws -> OpenPicture {

@@ -38,7 +38,7 @@ def used(mount):
     for name in os.listdir(f"/proc/{mount.process.pid}/fd"):
         with contextlib.suppress(OSError):
             target = os.readlink(f"/proc/{mount.process.pid}/fd/{name}")
-            kinds["picture" if re.search("/v1/.*/.{32}", target) else re.sub(r":?\[.*|.*/", "", target)] += 1
+            kinds["picture" if re.search("/v2/[^/]{2}/", target) else re.sub(r":?\[.*|.*/", "", target)] += 1
     return kinds
 
 

@@ -23,7 +23,7 @@ extension Core {
         download.token = makeID()
         download.isPreload = walk != nil
         download.isShared = pictures.openers(of: key) > 1
-        let file = PartialFile(key, key: picture.id.key, store: store, spare: spare)
+        let file = PartialFile(key, store: store, spare: spare)
         if budget.unpark(key) {
             download.phase = .opening
             later { core in
@@ -51,7 +51,7 @@ extension Core {
     /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
     ///
     /// - Returns: What is to be removed at once.
-    mutating func giveWay(to key: FileKey) -> [FileKey] {
+    mutating func giveWay(to key: FileKey) -> [StoredPicture] {
         guard let download = downloads[key]?.download else { return [] }
         let lacking = (download.total ?? DownloadLimits.assumedLength) - download.received
         return giveWay(max(0, lacking), sparesUnread: !download.isRead)
@@ -157,7 +157,7 @@ extension Core {
         guard let entry = downloads[key] else { return }
         downloads[key]?.transfers = [:]
         settle(key)
-        reserve(length + Int64(Footer.size), for: key)
+        reserve(length, for: key)
         failures.forget(key)
         scheduler.goOn()
         if entry.download.isPreload, !entry.download.isRead { preloadedCount += 1 }
@@ -190,24 +190,26 @@ extension Core {
     }
 
     /// A whole picture has been moved to its place, or the disk refused.
-    mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<UInt64, FileError>) {
+    mutating func committed(_ key: FileKey, _ file: PartialFile, _ result: Result<StoredPicture, FileError>) {
         guard let entry = downloads[key], entry.file === file else { return }
-        let length = entry.download.total ?? 0
-        if case .success(let hash) = result, !entry.isFromTier, !entry.picture.isPrivate,
+        if case .success(let picture) = result, !entry.isFromTier, !entry.picture.isPrivate,
             let tier = configuration.tier
         {
             downloads[key]?.isOurs = false
-            later { tier.keep(entry.picture.id, at: $0.store.path(of: key), length: length, hash: hash) }
+            later {
+                tier.keep(
+                    entry.picture.id, at: $0.store.path(of: picture), length: picture.length, hash: picture.hash)
+            }
         }
         forget(key)
-        if case .failure(let error) = result {
+        switch result {
+        case .success(let picture):
+            stored(
+                picture, version: entry.download.version,
+                isUnread: entry.download.isPreload && pictures.openers(of: key) == 0 && !entry.download.isDemanded)
+        case .failure(let error):
             later { _ in file.unlink() }
             refused(error.text)
-        } else {
-            index.insert(
-                key, length: length, version: entry.download.version,
-                isUnread: entry.download.isPreload && pictures.openers(of: key) == 0 && !entry.download.isDemanded,
-                now: configuration.now())
         }
         account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
         pump()
@@ -237,7 +239,7 @@ extension Core {
         guard let entry = downloads[key] else { return }
         end(entry, of: key)
         let sizes = entry.download.handles.compactMap { pictures[$0]?.picture.size }
-        let (token, file) = (makeID(), PartialFile(key, key: entry.picture.id.key, store: store, spare: spare))
+        let (token, file) = (makeID(), PartialFile(key, store: store, spare: spare))
         downloads[key]?.transfers = [:]
         downloads[key]?.unnoted = 0
         downloads[key]?.isFromTier = false

@@ -8,8 +8,8 @@ extension Core {
     enum Found {
         case bytes(PictureBytes)
         case failed(ImageCacheError)
-        /// The picture is stored: open its file, then look again.
-        case stored(verify: Bool)
+        /// The picture is stored: open its file, then look again; nil for one that must be converted from an older format before.
+        case stored(StoredPicture?, verify: Bool)
         /// The bytes must be waited for.
         case wait
     }
@@ -48,7 +48,7 @@ extension Core {
         guard downloads[key] != nil else {
             if let entry = index[key], !handle.avoidsStore {
                 if let mismatch = handle.mismatch(with: storedVersion(of: key)) { return .failed(mismatch) }
-                return .stored(verify: !entry.isVerified)
+                return .stored(index.picture(key), verify: !entry.isVerified)
             }
             if pictures.share(id) { return find(id, offset: offset, count: count) }
             if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
@@ -229,35 +229,39 @@ extension Core {
 
     /// The version that is stored, which gets a name when somebody asks for it first.
     private mutating func storedVersion(of key: FileKey) -> PictureVersion? {
-        guard let entry = index[key] else { return nil }
-        if let version = entry.version { return version }
+        guard index[key] != nil else { return nil }
+        if let version = index.version(of: key) { return version }
         let version = PictureVersion(token: makeID())
         index.setVersion(version, of: key)
         return version
     }
 
     /// What opening a stored file gave.
-    mutating func opened(_ id: UInt64, _ result: PictureStore.Opened) -> ImageCacheError? {
+    mutating func opened(
+        _ id: UInt64, _ picture: StoredPicture, _ result: PictureStore.Opened
+    ) -> ImageCacheError? {
         guard let handle = pictures[id] else { return .cancelled }
         switch result {
-        case .file(let file, let length):
-            if let size = handle.picture.size, size != length {
-                forgetStored(handle.key)
-                report(.removedBroken(handle.picture.id, reason: "it has \(length) bytes, not \(size)"))
+        case .file(let file):
+            if let size = handle.picture.size, size != picture.length {
+                forgetStored(picture)
+                report(.removedBroken(handle.picture.id, reason: "it has \(picture.length) bytes, not \(size)"))
                 return nil
             }
-            if index[handle.key]?.length != length { index.remove(handle.key) }
-            if index[handle.key] == nil { _ = index.adopt(handle.key, length: length) }
-            let version = storedVersion(of: handle.key)
+            _ = index.adopt(picture)
+            // Another file has taken its place meanwhile: look again.
+            guard index.picture(picture.key) == picture else { return nil }
+            let version = storedVersion(of: picture.key)
             if let mismatch = handle.mismatch(with: version) { return mismatch }
-            touch(handle.key)
+            index.touch(picture.key, now: configuration.now())
+            noteUse()
             pictures[id]?.file = file
-            pictures[id]?.length = length
+            pictures[id]?.length = picture.length
             pictures[id]?.version = handle.version ?? version
         case .missing:
-            forgetStored(handle.key)
+            forgetStored(picture)
         case .broken(let reason):
-            forgetStored(handle.key)
+            forgetStored(picture)
             report(.removedBroken(handle.picture.id, reason: reason))
         case .failed(let error):
             if let lack = error.lackOfDescriptors { return .exhausted(lack) }
@@ -268,15 +272,23 @@ extension Core {
         return nil
     }
 
-    /// Takes note of a use; many are written at once, and few after a while.
-    private mutating func touch(_ key: FileKey) {
-        index.touch(key, now: configuration.now())
-        touches += 1
-        let isFull = touches == Self.touchesTogether
-        if touches == 1 || isFull { later { $0.writeIndexSoon(isFull: isFull) } }
+    /// A picture has got its place on the disk.
+    mutating func stored(_ picture: StoredPicture, version: PictureVersion? = nil, isUnread: Bool) {
+        let replaced = index.insert(picture, version: version, isUnread: isUnread, now: configuration.now())
+        if let replaced { later { $0.remove([replaced]) } }
+        noteUse()
     }
 
-    private mutating func forgetStored(_ key: FileKey) {
-        if index.remove(key) != nil { later { $0.remove([key]) } }
+    /// Takes note of a use; many are written at once, and few after a while.
+    mutating func noteUse() {
+        touches += 1
+        let isFull = touches == Self.touchesTogether
+        if touches == 1 || isFull { later { $0.writeUsesSoon(isFull: isFull) } }
+    }
+
+    private mutating func forgetStored(_ picture: StoredPicture) {
+        guard index.picture(picture.key) == picture else { return }
+        index.remove(picture.key)
+        later { $0.remove([picture]) }
     }
 }

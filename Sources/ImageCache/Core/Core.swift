@@ -30,7 +30,7 @@ struct Core: Sendable {
     var budget: Budget
     var failures = Failures()
     var isClosed = false
-    /// Uses of stored pictures since the index was last written.
+    /// Uses of stored pictures that have not been written down.
     var touches = 0
     var receivedBytes: Int64 = 0
     var preloadedCount = 0
@@ -80,7 +80,7 @@ struct Core: Sendable {
         let value = decide(&budget, &index) { pictures.keys.union(downloads.keys) }
         for step in budget.takeSteps() {
             switch step {
-            case .remove(let keys): later { $0.remove(keys) }
+            case .remove(let pictures): later { $0.remove(pictures) }
             case .removePartial(let key): later { $0.store.removePartial(key) }
             case .report(let event): report(event)
             }
@@ -112,7 +112,7 @@ struct Core: Sendable {
     /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
     ///
     /// - Returns: What is to be removed at once.
-    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [FileKey] {
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [StoredPicture] {
         account { budget, index, inUse in
             budget.giveWay(bytes, sparesUnread: sparesUnread, in: &index, inUse: inUse)
         }
@@ -175,10 +175,10 @@ struct Core: Sendable {
     /// Takes pictures to download ahead, in order, in place of what was wished for that directory.
     ///
     /// - Returns: Those of them that are stored: the disk may read them ahead.
-    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) -> [FileKey] {
+    mutating func wish(_ pictures: [PictureRequest], directory: UInt64) -> [StoredPicture] {
         scheduler.wish(pictures, directory: directory)
         pump()
-        return pictures.map { FileKey($0.id) }.filter { index[$0] != nil }
+        return pictures.compactMap { index.picture(FileKey($0.id)) }
     }
 
     /// Forgets wishes that are void: pictures that are here, that failed a moment ago, or that nobody may download ahead now.
@@ -260,7 +260,7 @@ struct Core: Sendable {
     func status() -> (ImageCacheStatus, Paths) {
         let running = downloads.running
         let status = ImageCacheStatus(
-            storedPictures: index.entries.count, storedBytes: index.bytes, budget: budget.limit,
+            storedPictures: index.count, storedBytes: index.bytes, budget: budget.limit,
             openPictures: pictures.count,
             downloads: running.map {
                 .init(

@@ -1,7 +1,7 @@
 internal import Dispatch
+internal import Glibc
 internal import HTTP
 internal import ImageHost
-internal import SQLite
 internal import Synchronization
 
 /// The one lock that the cache's decisions are made under, and what is done with them once it is free.
@@ -20,33 +20,30 @@ final class CoreLock: Sendable {
     let configuration: CacheConfiguration
     let host: ImageHost
     let store: PictureStore
-    let index: IndexFile?
     let report: @Sendable (ImageCacheEvent) -> Void
-    /// Commits, the index and deadlines; may wait for the disk.
+    /// Commits, pins, last uses and deadlines; may wait for the disk.
     let disk = DispatchQueue(label: "rankfs.cache.disk")
     /// Where the disk is asked to read ahead, which waits while it has much to do.
     private let ahead = DispatchQueue(label: "rankfs.cache.ahead")
     private let core: Mutex<Core>
     private let isTicking = Mutex(false)
     private let lastWaiter = Atomic<UInt64>(0)
-    /// Removed rows that the next write of the index deletes.
-    private let removedRows = Mutex<[FileKey]>([])
+    /// Held while a picture is converted from an older format: others find it in the one state or the other.
+    private let converting = Mutex(())
     #if DEBUG
     /// How often it was taken, for tests: whoever reads waits for everybody who decides something.
     let taken = Atomic(0)
     #endif
 
     init(
-        _ configuration: CacheConfiguration, host: ImageHost, store: PictureStore, file: IndexFile?,
-        index: StoredIndex, report: @escaping @Sendable (ImageCacheEvent) -> Void
+        _ configuration: CacheConfiguration, host: ImageHost, store: PictureStore, index: StoredIndex,
+        report: @escaping @Sendable (ImageCacheEvent) -> Void
     ) {
         self.configuration = configuration
         self.host = host
         self.store = store
-        self.index = file
         self.report = report
-        let parked = Dictionary(store.partialNames().map { ($0.name, $0.bytes) }) { first, _ in first }
-        core = Mutex(Core(configuration, slots: host.slots, store: store, index: index, parked: parked))
+        core = Mutex(Core(configuration, slots: host.slots, store: store, index: index, parked: store.partials()))
         core.withLock { $0.lock = self }
     }
 
@@ -120,7 +117,7 @@ final class CoreLock: Sendable {
     func wish(_ pictures: [PictureRequest], of directory: UInt64) {
         let stored = run { $0.wish(pictures, directory: directory) }
         guard !stored.isEmpty else { return }
-        ahead.async { [store] in for key in stored { store.readAhead(key) } }
+        ahead.async { [store] in for picture in stored { store.readAhead(picture) } }
     }
 
     /// Asks the tier for a picture, whose bytes go to the file as they come.
@@ -157,16 +154,16 @@ final class CoreLock: Sendable {
     func commit(_ key: FileKey, _ file: PartialFile, length: Int64) {
         disk.async { [self] in
             let result = Result { () throws(FileError) in
-                guard let data = file.current else { throw FileError("storing", 2) }
+                guard let data = file.current else { throw FileError("storing", ENOENT) }
                 return try CacheFiles.write(giveWay: { giveWay(to: key) }) { () throws(FileError) in
-                    try store.commit(data, as: key, key: file.key, length: length)
+                    try store.commit(data, as: key, length: length)
                 }
             }
             // Deleted under us: the next picture finds a directory again.
             if case .failure = result { try? store.reopen() }
             run { core in core.committed(key, file, result) }
-            let isWritten = writeIndex()
-            if case .success = result, isWritten { run { core in core.stores() } }
+            lookAgain()
+            if case .success = result { run { core in core.stores() } }
             lookAtDisk()
         }
     }
@@ -181,20 +178,17 @@ final class CoreLock: Sendable {
     /// Removes pictures that are off the books.
     ///
     /// - Returns: Whether there were any.
-    func removeNow(_ keys: [FileKey]) -> Bool {
-        for key in keys { store.remove(key) }
-        return !keys.isEmpty
+    func removeNow(_ pictures: [StoredPicture]) -> Bool {
+        for picture in pictures { store.remove(picture) }
+        return !pictures.isEmpty
     }
 
-    /// Removes the files of pictures that are off the books, and their rows.
-    func remove(_ keys: [FileKey]) {
-        removedRows.withLock { $0 += keys }
+    /// Removes the files of pictures that are off the books, unless they have been stored again.
+    func remove(_ pictures: [StoredPicture]) {
         disk.async { [self] in
-            for key in keys
-            where withLock({ $0.index[key] == nil && $0.downloads[key]?.download.phase != .complete }) {
-                store.remove(key)
+            for picture in pictures where withLock({ $0.index.picture(picture.key) != picture }) {
+                store.remove(picture)
             }
-            _ = writeIndex()
         }
     }
 
@@ -206,68 +200,77 @@ final class CoreLock: Sendable {
         run { core in core.diskHas(free: free) }
     }
 
-    // MARK: - The index
+    /// Forgets what went with a directory that was removed in mid-work, and writes all pins again; runs on the disk queue.
+    private func lookAgain() {
+        guard store.takeRemade() else { return }
+        let pictures = Set(store.contents().pictures)
+        withLock { $0.index.keep(only: pictures) }
+        writePins()
+    }
 
-    /// Writes what changed in the index: now, or with what else changes in the next seconds.
-    func writeIndexSoon(isFull: Bool) {
-        if isFull { return disk.async { [self] in _ = writeIndex() } }
+    // MARK: - Pins and last uses
+
+    /// Writes down which pictures are pinned; runs on the disk queue.
+    func writePins() {
+        let pins = withLock { $0.index.takeUnwrittenPins() }
+        guard !pins.isEmpty else { return }
+        do throws(FileError) { try store.write(pins: pins) } catch {
+            withLock { $0.index.keepUnwritten(pins.keys) }
+            // Deleted under us.
+            if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
+            run { core in core.refused("a pin cannot be kept (\(error.text))") }
+        }
+    }
+
+    /// Writes last uses down: now, or with those of the next seconds.
+    func writeUsesSoon(isFull: Bool) {
+        if isFull { return disk.async { [self] in writeUses() } }
         guard configuration.hasTimer else { return }
-        disk.asyncAfter(deadline: .now() + .seconds(Self.touchDelay)) { [weak self] in _ = self?.writeIndex() }
+        disk.asyncAfter(deadline: .now() + .seconds(Self.touchDelay)) { [weak self] in self?.writeUses() }
     }
 
-    /// Writes what changed in the index; runs on the disk queue.
-    ///
-    /// - Returns: False if the disk refused; what could not be written is written with what changes next.
-    func writeIndex() -> Bool {
-        let removed = removedRows.withLock { rows in
-            defer { rows = [] }
-            return rows
+    /// Writes last uses down if there are new ones; runs on the disk queue.
+    func writeUses() {
+        let uses = withLock { core in
+            defer { core.touches = 0 }
+            return core.touches > 0 ? core.index.uses : []
         }
-        let (changed, gone) = withLock { core in
-            core.touches = 0
-            return (core.index.takeUnwritten(), removed.filter { core.index[$0] == nil })
-        }
-        guard let index else { return true }
-        do throws(DatabaseError) {
-            let isAstray = index.isAstray
-            if isAstray {
-                // Its lock first.
-                try? store.reopen()
-                try index.restore()
+        // A disk that refuses costs the order of eviction.
+        if !uses.isEmpty { try? store.write(uses: uses.sorted { $0.used < $1.used }.map(\.hash)) }
+    }
+
+    // MARK: - Pictures of an older format
+
+    /// Converts a picture that is still to be converted; another one is nothing.
+    func bring(_ name: OlderName) {
+        converting.withLock { _ in
+            guard let row = withLock({ $0.isClosed ? nil : $0.index.older[name] }) else { return }
+            do throws(FileError) {
+                let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store)
+                let isNew = withLock { core in
+                    core.noteUse()
+                    return core.index.convert(name, to: picture)
+                }
+                // It has been downloaded meanwhile.
+                if !isNew, let picture { remove([picture]) }
+            } catch {
+                // The disk refuses; the next one who asks for it, or the next start, tries again.
             }
-            try index.write(changed, removed: gone)
-            // The pictures went with it, or some of them.
-            if isAstray { reconcile() }
-            return true
-        } catch {
-            removedRows.withLock { $0 += gone }
-            run { core in
-                core.index.keepUnwritten(changed.keys)
-                core.refused("the index cannot be written (\(error.description))")
-            }
-            return false
         }
     }
 
-    /// Compares index and files after an unclean end, by names; runs on the disk queue.
-    func reconcile() {
-        let known = withLock { Set($0.index.entries.keys) }
-        let names = Set(store.storedNames())
-        var adopted = 0
-        for name in names.subtracting(known) {
-            guard let footer = store.footer(of: name) else {
-                // Neither a footer nor a row: nothing can be made of it. A commit finishes before its row is written.
-                if withLock({ $0.index[name] == nil && $0.downloads[name] == nil }) { store.remove(name) }
-                continue
-            }
-            let isNew = withLock { $0.index.adopt(name, length: footer.length) }
-            if isNew { adopted += 1 }
+    /// Converts pictures, the first ones now and the others when those who need the disk had their turn.
+    func bring(_ names: ArraySlice<OlderName>) {
+        disk.async { [self] in
+            for name in names.prefix(Self.broughtTogether) { bring(name) }
+            run { core in core.trim() }
+            let rest = names.dropFirst(Self.broughtTogether)
+            if !rest.isEmpty { return bring(rest) }
+            writeUses()
+            if withLock({ $0.index.older.isEmpty }) { OlderFormat.removeIndex(in: store.root.top) }
         }
-        for name in known.subtracting(names) where !store.exists(name) {
-            withLock { _ = $0.index.remove(name) }
-            removedRows.withLock { $0.append(name) }
-        }
-        if adopted > 0 { report(.indexRebuilt(pictures: adopted, reason: "the last run did not end cleanly")) }
-        _ = writeIndex()
     }
+
+    /// Pictures converted at a time: some milliseconds of the disk.
+    private static let broughtTogether = 32
 }

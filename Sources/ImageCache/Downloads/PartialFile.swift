@@ -37,14 +37,12 @@ final class PartialFile: Sendable {
     }
 
     let name: FileKey
-    let key: String
     private let store: PictureStore
     private let spare: SpareMemory
     private let state = Mutex(State())
 
-    init(_ name: FileKey, key: String, store: PictureStore, spare: SpareMemory) {
+    init(_ name: FileKey, store: PictureStore, spare: SpareMemory) {
         self.name = name
-        self.key = key
         self.store = store
         self.spare = spare
     }
@@ -69,7 +67,7 @@ final class PartialFile: Sendable {
     func resume() -> (PartialState, PictureEdges)? {
         guard let stateFile = try? file(".state"), let data = try? file(""),
             let bytes = try? Self.read(stateFile, at: 0, count: PartialState.size),
-            let known = PartialState(bytes), known.key == key, known.boot == store.boot, !known.boot.isEmpty,
+            let known = PartialState(bytes), known.key == name.name, known.boot == store.boot, !known.boot.isEmpty,
             let size = try? data.use({ descriptor throws(FileError) in try CacheFiles.size(descriptor) }),
             size >= known.present.ranges.last?.upperBound ?? 0
         else { return nil }
@@ -196,7 +194,7 @@ final class PartialFile: Sendable {
     /// Writes down what is there, for a daemon that goes on after this one.
     func note(total: Int64?, validator: String?, present: RangeSet) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
-        let known = PartialState(key: key, total: total, validator: validator, boot: store.boot, present: present)
+        let known = PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
         // A state that cannot be written costs a resume, nothing else.
         try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }

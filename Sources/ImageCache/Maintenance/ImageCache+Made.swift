@@ -42,7 +42,7 @@ extension ImageCache {
     }
 
     private func write(_ bytes: [UInt8], as picture: PictureID) throws(FileError) {
-        let name = FileKey(picture)
+        let key = FileKey(picture)
         let length = Int64(bytes.count)
         // Made by a task that outlived the mount: the directory may be another process's by now.
         guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
@@ -53,40 +53,37 @@ extension ImageCache {
         }
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(
-            owning: try CacheFiles.open(name.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+            owning: try CacheFiles.open(key.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
+        let stored: StoredPicture
         do throws(FileError) {
             let giveWay = {
                 self.core.removeNow(self.core.run { core in core.giveWay(length, sparesUnread: false) })
             }
-            try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
+            stored = try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
                 try file.use { descriptor throws(FileError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
-                _ = try core.store.commit(file, as: name, key: picture.key, length: length)
+                return try core.store.commit(file, as: key, length: length)
             }
         } catch {
-            CacheFiles.remove(name.name, in: core.store.root.partial)
+            CacheFiles.remove(key.name, in: core.store.root.partial)
             throw error
         }
-        let now = core.configuration.now()
-        core.withLock { $0.index.insert(name, length: length, isUnread: false, now: now) }
-        _ = core.writeIndex()
+        core.run { core in core.stored(stored, isUnread: false) }
     }
 
     /// A stored picture picked at random; nil if there is none that `accepts` takes.
     ///
-    /// Reads the end of a file or two; never waits for the network.
+    /// Never waits.
     package func randomPicture(where accepts: (PictureID) -> Bool) -> PictureID? {
         var names = core.withLock { Array($0.index.entries.keys) }
         for _ in 0..<min(names.count, Self.mostTries) {
             let place = min(max(0, core.configuration.chance(names.count)), names.count - 1)
-            if let key = core.store.footer(of: names[place])?.key, let picture = PictureID(key: key), accepts(picture) {
-                return picture
-            }
+            if accepts(names[place].picture) { return names[place].picture }
             names.swapAt(place, names.count - 1)
             names.removeLast()
         }
         return nil
     }
 
-    /// Files looked at for one random picture: archives and the like are not taken, and may be many.
+    /// Pictures tried for one at random: archives and the like are not taken, and may be many.
     private static let mostTries = 64
 }

@@ -22,23 +22,21 @@ extension ImageCache {
             var found = CacheInspection(
                 pictures: 0, bytes: 0, partialPictures: 0, partialBytes: 0,
                 missingMarks: Marks.missing(on: top).map { "\($0.mark): \($0.reason)" })
-            guard let version = try? CacheFiles.open(PictureStore.version, in: top, O_RDONLY | O_DIRECTORY) else {
-                return found
-            }
-            defer { Glibc.close(version) }
-            for name in CacheFiles.names(in: version) {
-                guard let directory = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else { continue }
-                defer { Glibc.close(directory) }
-                for file in CacheFiles.names(in: directory) where FileKey(name: file) != nil {
-                    var status = stat()
-                    guard unsafe fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) == 0 else { continue }
-                    if name == PictureStore.partialName {
-                        found.partialPictures += 1
-                        found.partialBytes += Int64(status.st_blocks) * 512
-                    } else {
-                        found.pictures += 1
-                        found.bytes += Int64(status.st_size)
-                    }
+            for format in PictureStore.formats {
+                guard let version = try? CacheFiles.open(format, in: top, O_RDONLY | O_DIRECTORY) else { continue }
+                defer { Glibc.close(version) }
+                let contents = PictureStore.contents(of: version, in: directory)
+                found.pictures += contents.pictures.count + contents.older.count
+                found.bytes += contents.pictures.reduce(contents.older.reduce(0) { $0 + $1.value.length }) {
+                    $0 + $1.length
+                }
+                let name = PictureStore.partialName
+                guard let partial = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else { continue }
+                defer { Glibc.close(partial) }
+                for name in CacheFiles.names(in: partial)
+                where FileKey(name: name.utf8) != nil || OlderName(name.utf8) != nil {
+                    found.partialPictures += 1
+                    found.partialBytes += CacheFiles.bytesOnDisk(name, in: partial)
                 }
             }
             return found

@@ -2,7 +2,6 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 internal import Posix
-internal import SQLite
 
 /// What `rankfs cache verify` found in a cache directory.
 package struct CacheVerification: Sendable, Equatable {
@@ -19,7 +18,7 @@ package struct CacheVerification: Sendable, Equatable {
         }
     }
 
-    /// Pictures that are what their names and footers say, and their bytes.
+    /// Pictures that are what their names say, and their bytes.
     package var pictures = 0
     package var bytes: Int64 = 0
     /// Downloads that are not whole and can be gone on with.
@@ -37,39 +36,52 @@ package struct CacheRemoval: Sendable, Equatable {
 }
 
 extension ImageCache {
-    /// Reads every stored picture against its name, length and hash, removes what is wrong, and mends the index by the files.
+    /// Reads every stored picture against its name, length and hash, and removes what is wrong.
     ///
-    /// Blocks for as long as reading the whole cache takes.
+    /// Blocks for as long as reading the whole cache takes. Pictures of an older format are converted first.
     ///
     /// - Parameter directory: A cache that no daemon uses.
     /// - Returns: What is in order, and what was not.
     /// - Throws: `.busy` or `.unusable`.
     package static func verify(directory: String) throws(ImageCacheError) -> CacheVerification {
-        let own = try OwnDirectory(directory)
-        // The lock goes with it: not before the work is done.
-        defer { withExtendedLifetime(own) {} }
+        try checkIsOwn(directory: directory)
+        let store = try PictureStore(directory: directory) { _ in }
+        defer { store.unlock() }
+        _ = store.partials()
         var found = CacheVerification()
-        var names: [FileKey: Int64] = [:]
-        if let version = try? CacheFiles.open(PictureStore.version, in: own.top, O_RDONLY | O_DIRECTORY) {
-            defer { Glibc.close(version) }
-            for name in CacheFiles.names(in: version).sorted() {
-                guard let part = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else {
-                    found.remove(name, in: version, below: PictureStore.version, because: "it is no directory")
-                    continue
-                }
-                defer { Glibc.close(part) }
-                if name == PictureStore.partialName {
-                    found.verifyPartials(part)
+        let version = store.root.version
+        let contents = store.contents()
+        var uses = contents.uses.sorted { $0.value < $1.value }.map(\.key)
+        do throws(FileError) {
+            for (name, row) in contents.older.sorted(by: { $0.value.used < $1.value.used }) {
+                if let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store) {
+                    uses.append(picture.hash)
                 } else {
-                    found.verifyPictures(part, fan: name, into: &names)
+                    found.mistakes.append(.init(path: PictureStore.version, reason: "a picture's footer is damaged"))
                 }
             }
+            if !contents.older.isEmpty { try store.write(uses: uses) }
+        } catch {
+            throw .unusable(
+                "\(directory) is of an older format and cannot be converted (\(error.text)); make room on its disk")
         }
-        try found.mendIndex(at: "\(directory)/\(PictureStore.indexName)", by: names)
+        OlderFormat.removeIndex(in: store.root.top)
+        for name in CacheFiles.names(in: version).sorted() where !name.hasPrefix(PictureStore.usesName) {
+            guard let part = try? CacheFiles.open(name, in: version, O_RDONLY | O_DIRECTORY) else {
+                found.remove(name, in: version, below: PictureStore.version, because: "it is no directory")
+                continue
+            }
+            defer { Glibc.close(part) }
+            if name == PictureStore.partialName {
+                found.verifyPartials(part)
+            } else if name != PictureStore.pinnedName {
+                found.verifyPictures(part, fan: name, store)
+            }
+        }
         return found
     }
 
-    /// Removes every stored picture, pinned or not, what is unfinished, and the index.
+    /// Removes every stored picture, pinned or not, what is unfinished, pins and last uses.
     ///
     /// The directory, its marks and whatever else lies in it stay.
     ///
@@ -82,31 +94,30 @@ extension ImageCache {
         let own = try OwnDirectory(directory)
         // The lock goes with it: not before the work is done.
         defer { withExtendedLifetime(own) {} }
-        var removal = CacheRemoval()
-        let index = "\(directory)/\(PictureStore.indexName)"
-        if Connection.isFile(index), let entries = try? IndexFile(path: index).load().entries {
-            removal.pinned = entries.values.count(where: \.isPinned)
-        }
-        // First what tells of the pictures: pictures without an index are found again, an index without pictures is in the way.
-        let databases = CacheFiles.names(in: own.top).filter { $0.hasPrefix(PictureStore.indexName) }
-        for name in databases + others { OwnDirectory.remove(name, in: own.top) { _, _ in } }
-        if let version = try? CacheFiles.open(PictureStore.version, in: own.top, O_RDONLY | O_DIRECTORY) {
+        let before = try inspect(directory: directory)
+        var pinned = 0
+        for format in PictureStore.formats {
+            guard let version = try? CacheFiles.open(format, in: own.top, O_RDONLY | O_DIRECTORY) else { continue }
             defer { Glibc.close(version) }
-            OwnDirectory.remove(PictureStore.partialName, in: version) { name, _ in
-                if FileKey(name: name) != nil { removal.partialPictures += 1 }
-            }
+            let contents = PictureStore.contents(of: version, in: directory)
+            pinned += contents.older.values.count(where: \.isPinned)
+            pinned += contents.pictures.count { contents.pins.contains($0.key) }
+            OwnDirectory.remove(format, in: own.top)
         }
-        OwnDirectory.remove(PictureStore.version, in: own.top) { name, length in
-            guard FileKey(name: name) != nil else { return }
-            removal.pictures += 1
-            removal.bytes += length
-        }
-        return removal
+        OlderFormat.removeIndex(in: own.top)
+        for name in others { OwnDirectory.remove(name, in: own.top) }
+        let after = try inspect(directory: directory)
+        return CacheRemoval(
+            pictures: before.pictures - after.pictures, bytes: before.bytes - after.bytes, pinned: pinned,
+            partialPictures: before.partialPictures - after.partialPictures)
     }
 
     /// Brings the cache to its budget and its floor of free disk.
     package func prune() async {
-        // What an unclean end left is found on the disk queue; it must be known before it can go.
+        // Which pictures of an older format there are must be known before they can go.
+        core.disk.async { [core] in
+            for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
+        }
         await settleDisk()
         core.run { core in core.trim() }
         core.checkDisk()
@@ -129,7 +140,7 @@ extension ImageCache {
         var status = stat()
         guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid(),
             unsafe faccessat(top, PictureStore.lockName, F_OK, AT_SYMLINK_NOFOLLOW) == 0,
-            unsafe faccessat(top, PictureStore.version, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+            PictureStore.formats.contains(where: { unsafe faccessat(top, $0, F_OK, AT_SYMLINK_NOFOLLOW) == 0 })
         else { throw .unusable("\(directory) is no cache of rankfs") }
         return Marks.set(on: top).map(\.mark)
     }
@@ -142,18 +153,15 @@ extension ImageCache {
         do throws(FileError) {
             let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
             defer { Glibc.close(top) }
+            // What it is, who opens it is told.
+            guard PictureStore.newerFormat(in: top) == nil else { return nil }
             Glibc.close(try CacheFiles.open(PictureStore.lockName, in: top, O_RDWR | O_CREAT))
-            let version = try CacheFiles.openDirectory(PictureStore.version, in: top).descriptor
-            defer { Glibc.close(version) }
-            Glibc.close(try CacheFiles.openDirectory(PictureStore.partialName, in: version).descriptor)
+            _ = try PictureStore.openFolders(in: top)
             return nil
         } catch {
             return error.code
         }
     }
-
-    /// The database that tells what is stored.
-    package static func index(in directory: String) -> String { "\(directory)/\(PictureStore.indexName)" }
 
     /// Refuses a directory that is not rankfs's own or that a daemon uses.
     package static func checkIsOwn(directory: String) throws(ImageCacheError) {
@@ -164,40 +172,26 @@ extension ImageCache {
 extension CacheVerification {
     fileprivate mutating func remove(_ name: String, in directory: Int32, below path: String, because reason: String) {
         mistakes.append(Mistake(path: "\(path)/\(name)", reason: reason))
-        OwnDirectory.remove(name, in: directory) { _, _ in }
+        OwnDirectory.remove(name, in: directory)
     }
 
-    /// Looks at the pictures of one directory; notes the right ones with their lengths.
-    fileprivate mutating func verifyPictures(_ directory: Int32, fan: String, into names: inout [FileKey: Int64]) {
+    /// Looks at the pictures of one directory.
+    fileprivate mutating func verifyPictures(_ directory: Int32, fan: String, _ store: PictureStore) {
+        let path = "\(PictureStore.version)/\(fan)"
         for name in CacheFiles.names(in: directory).sorted() {
-            do throws(PictureStore.BrokenFile) {
-                guard let key = FileKey(name: name), key.fan == fan else {
-                    throw PictureStore.BrokenFile(reason: "no picture has this name")
-                }
-                let length = try Self.length(ofPicture: key, in: directory)
-                names[key] = length
+            guard let picture = StoredPicture(name: name.utf8), picture.key.fan == fan else {
+                remove(name, in: directory, below: path, because: "no picture has this name")
+                continue
+            }
+            switch store.open(picture, verify: true) {
+            case .file:
                 pictures += 1
-                bytes += length
-            } catch {
-                remove(name, in: directory, below: "\(PictureStore.version)/\(fan)", because: error.reason)
+                bytes += picture.length
+            case .broken(let reason): remove(name, in: directory, below: path, because: reason)
+            case .failed(let error): remove(name, in: directory, below: path, because: error.text)
+            case .missing: break
             }
         }
-    }
-
-    private static func length(ofPicture key: FileKey, in directory: Int32) throws(PictureStore.BrokenFile) -> Int64 {
-        let file: OpenFile
-        do throws(FileError) {
-            // A pipe in a picture's place must not hold up the walk.
-            file = OpenFile(owning: try CacheFiles.open(key.name, in: directory, O_RDONLY | O_NONBLOCK))
-        } catch {
-            throw PictureStore.BrokenFile(reason: error.code == ELOOP ? "a link lies in its place" : error.text)
-        }
-        defer { withExtendedLifetime(file) {} }
-        var status = stat()
-        guard unsafe fstat(file.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw PictureStore.BrokenFile(reason: "it is no file")
-        }
-        return try PictureStore.check(file.descriptor, named: key)
     }
 
     fileprivate mutating func verifyPartials(_ directory: Int32) {
@@ -205,7 +199,7 @@ extension CacheVerification {
         let names = CacheFiles.names(in: directory).sorted()
         for name in names {
             let picture = name.hasSuffix(".state") ? name.dropLast(".state".count) : name[...]
-            guard FileKey(name: picture) != nil else {
+            guard FileKey(name: picture.utf8) != nil else {
                 remove(name, in: directory, below: path, because: "no download has this name")
                 continue
             }
@@ -222,31 +216,5 @@ extension CacheVerification {
         defer { Glibc.close(file) }
         guard let bytes = try? CacheFiles.read(file, at: 0, count: PartialState.size) else { return false }
         return PartialState(bytes) != nil
-    }
-
-    /// Makes the index say what the files say.
-    fileprivate mutating func mendIndex(at path: String, by names: [FileKey: Int64]) throws(ImageCacheError) {
-        do throws(DatabaseError) {
-            if let aside = try Connection.setAsideIfDamaged(path) {
-                mistakes.append(
-                    Mistake(path: PictureStore.indexName, reason: "\(aside.reason); it was made anew from the pictures")
-                )
-            }
-            let file = try IndexFile(path: path)
-            defer { file.close() }
-            let entries = try file.load().entries
-            let gone = entries.keys.filter { names[$0] == nil }
-            var index = StoredIndex(entries)
-            for key in gone { index.remove(key) }
-            let unlisted = names.filter { index[$0.key]?.length != $0.value }
-            for (key, length) in unlisted {
-                index.remove(key)
-                _ = index.adopt(key, length: length)
-            }
-            try file.write(index.takeUnwritten(), removed: gone)
-            try file.setClean(true)
-        } catch {
-            throw .unusable("the index \(path) cannot be used (\(error.description)); check the disk and its owner")
-        }
     }
 }

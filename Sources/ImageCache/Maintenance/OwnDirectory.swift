@@ -39,6 +39,7 @@ final class OwnDirectory {
         }
         self.top = top
         self.lock = lock
+        if let newer = PictureStore.newerFormat(in: top) { throw PictureStore.newer(newer, in: directory) }
     }
 
     deinit {
@@ -53,17 +54,16 @@ final class OwnDirectory {
     /// - Parameters:
     ///   - name: In `parent`.
     ///   - parent: A directory's descriptor.
-    ///   - noted: Told each removed file that is no directory: its name and length.
-    static func remove(_ name: String, in parent: Int32, noted: (String, Int64) -> Void) {
+    static func remove(_ name: String, in parent: Int32) {
         var status = stat()
         guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return }
-        if unsafe unlinkat(parent, name, 0) == 0 { return noted(name, Int64(status.st_size)) }
+        if unsafe unlinkat(parent, name, 0) == 0 { return }
         var outer = stat()
         guard errno == EISDIR || errno == EPERM, unsafe fstat(parent, &outer) == 0, outer.st_dev == status.st_dev,
             let directory = try? CacheFiles.open(name, in: parent, O_RDONLY | O_DIRECTORY)
         else { return }
         defer { Glibc.close(directory) }
-        for entry in CacheFiles.names(in: directory) { remove(entry, in: directory, noted: noted) }
+        for entry in CacheFiles.names(in: directory) { remove(entry, in: directory) }
         unsafe _ = unlinkat(parent, name, AT_REMOVEDIR)
     }
 }

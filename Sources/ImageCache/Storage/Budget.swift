@@ -1,18 +1,16 @@
-internal import Rankings
-
 /// The account of bytes on the disk: what is stored, what downloads will take, what is unfinished, and who has to go for it.
 ///
 /// Decides by numbers alone; what is to be done about it is collected as steps, which the caller takes after each change.
 struct Budget: Sendable {
     /// What is to be done outside.
     enum Step: Sendable {
-        /// Remove stored files and their rows.
-        case remove([FileKey])
+        /// Remove stored files.
+        case remove([StoredPicture])
         case removePartial(FileKey)
         case report(ImageCacheEvent)
     }
 
-    /// What a new picture's row and directory take beside it, in bytes.
+    /// What a new picture's directory takes beside it, in bytes.
     private static let roomBeside: Int64 = 256 << 10
     /// Unfinished downloads kept for resuming.
     private static let mostPartials = 256
@@ -65,7 +63,7 @@ struct Budget: Sendable {
         if excess <= 0 { return true }
         // What cannot be kept must not push out what is, nor a preload what another preload just brought.
         if bytes > 0,
-            Self.evictable(index, sparesUnread: isPreload, inUse()) + parked.values.reduce(0, +) < excess
+            index.evictableBytes(sparesUnread: isPreload, protected: inUse()) + parked.values.reduce(0, +) < excess
         {
             return false
         }
@@ -98,9 +96,9 @@ struct Budget: Sendable {
     /// - Returns: What is to be removed at once.
     mutating func giveWay(
         _ bytes: Int64, sparesUnread: Bool, in index: inout StoredIndex, inUse: () -> Set<FileKey>
-    ) -> [FileKey] {
+    ) -> [StoredPicture] {
         let wanted = bytes + Self.roomBeside
-        guard Self.evictable(index, sparesUnread: sparesUnread, inUse()) >= wanted else { return [] }
+        guard index.evictableBytes(sparesUnread: sparesUnread, protected: inUse()) >= wanted else { return [] }
         return evict(wanted, sparesUnread: sparesUnread, from: &index, inUse)
     }
 
@@ -134,24 +132,18 @@ struct Budget: Sendable {
         index.bytes + reserved.values.reduce(0, +) + parked.values.reduce(0, +)
     }
 
-    private static func evictable(_ index: StoredIndex, sparesUnread: Bool, _ inUse: Set<FileKey>) -> Int64 {
-        if sparesUnread { return index.evictableBytes(sparesUnread: true) { inUse.contains($0) } }
-        return index.bytes - index.pinnedBytes
-            - inUse.reduce(0) { sum, key in sum + (index[key].map { $0.isPinned ? 0 : $0.cost } ?? 0) }
-    }
-
     @discardableResult
     private mutating func evict(
         _ bytes: Int64, sparesUnread: Bool, from index: inout StoredIndex, _ inUse: () -> Set<FileKey>
-    ) -> [FileKey] {
+    ) -> [StoredPicture] {
         guard bytes > 0 else { return [] }
         let kept = inUse()
         let victims = index.evict(bytes: bytes, sparesUnread: sparesUnread) { kept.contains($0) }
         guard !victims.isEmpty else { return [] }
         evicted += victims.count
-        steps.append(.remove(victims.map(\.key)))
-        steps.append(.report(.evicted(count: victims.count, bytes: victims.reduce(0) { $0 + $1.entry.cost })))
-        return victims.map(\.key)
+        steps.append(.remove(victims))
+        steps.append(.report(.evicted(count: victims.count, bytes: victims.reduce(0) { $0 + $1.length })))
+        return victims
     }
 
     // MARK: - Unfinished downloads

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Posix
+internal import Synchronization
 
 /// A system call that failed.
 struct FileError: Error, Hashable, Sendable {
@@ -43,9 +44,22 @@ extension StoredFile {
 ///
 /// Everything lies below a directory descriptor and the last name is never followed if it is a link (openat(2)).
 enum CacheFiles {
+    #if DEBUG
+    /// Told before each call that changes something below a descriptor, for tests: a kill leaves what is there then.
+    static let willChange = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+    #endif
+
+    @inline(__always)
+    private static func note(_ descriptor: Int32) {
+        #if DEBUG
+        willChange.withLock { $0 }?(descriptor)
+        #endif
+    }
+
     static func open(
         _ path: String, in directory: Int32, _ flags: Int32, mode: mode_t = 0o600
     ) throws(FileError) -> Int32 {
+        if flags & (O_CREAT | O_TRUNC) != 0 { note(directory) }
         while true {
             let descriptor = Descriptors.own.take {
                 unsafe openat(directory, path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
@@ -59,6 +73,7 @@ enum CacheFiles {
     ///
     /// - Returns: The descriptor, and whether the directory is new.
     static func openDirectory(_ path: String, in parent: Int32) throws(FileError) -> (descriptor: Int32, isNew: Bool) {
+        note(parent)
         let made = unsafe mkdirat(parent, path, 0o700)
         guard made == 0 || errno == EEXIST else { throw FileError("making the directory \(path)") }
         return (try open(path, in: parent, O_RDONLY | O_DIRECTORY), made == 0)
@@ -68,6 +83,7 @@ enum CacheFiles {
         var done = 0
         while done < bytes.count {
             let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+            note(descriptor)
             let count = unsafe pwrite(descriptor, part.baseAddress, part.count, off_t(offset) + off_t(done))
             if count > 0 {
                 done += count
@@ -137,13 +153,27 @@ enum CacheFiles {
         return Int64(status.st_size)
     }
 
+    /// Bytes that a file takes on the disk; 0 if there is none.
+    static func bytesOnDisk(_ path: String, in directory: Int32) -> Int64 {
+        var status = stat()
+        return unsafe fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0 ? Int64(status.st_blocks) * 512 : 0
+    }
+
     static func sync(_ descriptor: Int32) throws(FileError) {
         while fdatasync(descriptor) != 0 {
             guard errno == EINTR else { throw FileError("syncing") }
         }
     }
 
+    /// Brings what is in a directory to the disk, names that were made, changed and removed.
+    static func sync(directory: Int32) throws(FileError) {
+        while fsync(directory) != 0 {
+            guard errno == EINTR else { throw FileError("syncing a directory") }
+        }
+    }
+
     static func truncate(_ descriptor: Int32, to length: Int64) throws(FileError) {
+        note(descriptor)
         while ftruncate(descriptor, off_t(length)) != 0 {
             guard errno == EINTR else { throw FileError("cutting") }
         }
@@ -153,11 +183,13 @@ enum CacheFiles {
     static func rename(
         _ from: String, in source: Int32, to: String, in target: Int32
     ) throws(FileError) {
+        note(source)
         guard unsafe renameat(source, from, target, to) == 0 else { throw FileError("renaming") }
     }
 
     /// Removes a file; one that is gone already is no failure.
     static func remove(_ path: String, in directory: Int32) {
+        note(directory)
         _ = unsafe unlinkat(directory, path, 0)
     }
 

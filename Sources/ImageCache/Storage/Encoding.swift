@@ -24,7 +24,7 @@ struct ByteWriter {
     /// Fills up to `length` bytes, the last eight of which are the hash of those before.
     func sealed(length: Int) -> [UInt8] {
         var sealed = bytes + Array(repeating: 0, count: max(0, length - 8 - bytes.count))
-        let hash = ByteHash.of(sealed)
+        let hash = XXH3.hash(sealed)
         for shift in stride(from: 0, to: 64, by: 8) { sealed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift))) }
         return sealed
     }
@@ -34,11 +34,15 @@ struct ByteWriter {
 struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
     /// Opens sealed bytes; nil if the hash at their end does not fit.
     init?(sealed bytes: [UInt8]) {
         guard bytes.count >= 8 else { return nil }
         rest = bytes.suffix(8)
-        guard let hash = readNumber(), hash == ByteHash.of(Array(bytes.dropLast(8))) else { return nil }
+        guard let hash = readNumber(), hash == XXH3.hash(Array(bytes.dropLast(8))) else { return nil }
         rest = bytes.dropLast(8)
     }
 
@@ -58,52 +62,5 @@ struct ByteReader {
         let text = String(validating: rest.dropFirst().prefix(Int(count)), as: UTF8.self)
         rest = rest.dropFirst(Int(count) + 1)
         return text
-    }
-}
-
-/// XXH3-64 of bytes in memory.
-enum ByteHash {
-    static func of(_ bytes: [UInt8]) -> UInt64 {
-        XXH3.hash(bytes)
-    }
-}
-
-/// What follows the picture's bytes in a stored file: whose bytes they are, how many, and their hash.
-///
-/// At the end and not at the beginning, so that the descriptor can be handed out with offset 0 = first byte of the picture.
-struct Footer: Equatable, Sendable {
-    /// Bytes a footer takes: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
-    static let size = 128
-    /// `RANKFSP1`; the digit is the format's version.
-    static let magic: UInt64 = 0x3150_5346_4B4E_4152
-
-    /// `PictureID.key`.
-    var key: String
-    /// Bytes of the picture.
-    var length: Int64
-    /// XXH3-64 of the picture's bytes.
-    var hash: UInt64
-
-    var encoded: [UInt8] {
-        var writer = ByteWriter()
-        writer.write(Self.magic)
-        writer.write(length)
-        writer.write(hash)
-        writer.write(key)
-        return writer.sealed(length: Self.size)
-    }
-
-    init(key: String, length: Int64, hash: UInt64) {
-        self.key = key
-        self.length = length
-        self.hash = hash
-    }
-
-    /// Reads the last `size` bytes of a file; nil if they are not a footer.
-    init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
-            let length = reader.readSigned(), length >= 0, let hash = reader.readNumber(), let key = reader.readText()
-        else { return nil }
-        self.init(key: key, length: length, hash: hash)
     }
 }

@@ -1,41 +1,57 @@
 internal import CLinux
 internal import Digests
+internal import Dispatch
 internal import Glibc
 internal import Posix
 internal import Synchronization
 
 /// The cache directory: locked, marked, and everything in it reached by descriptors.
 ///
-/// Layout: `.busy` (the lock), `index.sqlite`, `v1/ab/<32 hex digits>` (pictures), `v1/partial/<name>` and
-/// `<name>.state` (downloads that are not whole).
+/// A stored picture is its bytes, and its file's name is the record of it: the directory is the index. Below the cache directory are:
+///
+/// | name | what it is |
+/// | --- | --- |
+/// | `.busy` | the lock |
+/// | `v2/ab/KEY.LENGTH.HASH` | a stored picture (``StoredPicture``); `ab` is its key's ``FileKey/fan`` |
+/// | `v2/partial/KEY`, `KEY.state` | a download that is not whole, and what is known of it (``PartialState``) |
+/// | `v2/pinned/KEY` | an empty file: the picture is pinned, stored or not |
+/// | `v2/uses` | the hashes of stored pictures, eight bytes each, in the order of their last use |
+///
+/// `v2` is the version of this format; ``OlderFormat`` takes over the one before. Which pictures nobody has read yet, and which belong to
+/// lists of the user's alone, is known in memory only.
+///
+/// ## What survives
+///
+/// Every change of what is stored is one rename(2) or unlink(2), so kill -9 leaves a picture whole in one place or the other, and with it
+/// its record. A power cut may lose the last of these changes: bytes are synced before their file gets its name, and a file that has not
+/// the length or the hash of its name is removed when it is first opened. A pin is there once `write(pins:)` returns, also after
+/// a power cut. Last uses are written many at a time; losing them costs the order of eviction, and pictures without one count as new.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call. Calls block on the disk; the mutex only guards which descriptors are current.
 final class PictureStore: Sendable {
-    static let version = "v1"
+    static let version = "v\(format)"
+    private static let format = 2
+    /// The directories of pictures that there may be: of this format, and of the one before.
+    static let formats = [version, OlderFormat.version]
     static let partialName = "partial"
+    static let pinnedName = "pinned"
+    static let usesName = "uses"
     static let lockName = ".busy"
-    static let indexName = "index.sqlite"
     /// Bytes hashed at a time, and copied at a time.
     static let hashBlock = 128 << 10
 
-    /// The open directories; closed with the last reference, so that a replaced root outlives calls that use it.
+    /// The open directories and the lock, each closed with its last reference: a replaced root outlives calls that use it.
     final class Root: Sendable {
-        let top: Int32
-        let version: Int32
-        let partial: Int32
-        let lock: Int32
+        fileprivate let files: [OpenFile]
+        var top: Int32 { files[0].descriptor }
+        var lock: Int32 { files[1].descriptor }
+        var version: Int32 { files[2].descriptor }
+        var partial: Int32 { files[3].descriptor }
 
-        init(top: Int32, version: Int32, partial: Int32, lock: Int32) {
-            self.top = top
-            self.version = version
-            self.partial = partial
-            self.lock = lock
-        }
-
-        deinit {
-            for descriptor in [partial, version, top, lock] { close(descriptor) }
+        fileprivate init(_ files: [OpenFile]) {
+            self.files = files
         }
     }
 
@@ -44,6 +60,8 @@ final class PictureStore: Sendable {
     let boot: String
     private let report: @Sendable (ImageCacheEvent) -> Void
     private let current: Mutex<Root>
+    /// Whether the directory was made again since somebody last asked.
+    private let wasRemade = Atomic(false)
 
     init(directory: String, report: @escaping @Sendable (ImageCacheEvent) -> Void) throws(ImageCacheError) {
         self.directory = directory
@@ -63,19 +81,21 @@ final class PictureStore: Sendable {
         guard isCurrent else {
             let root = try Self.openRoot(directory, report)
             current.withLock { $0 = root }
+            wasRemade.store(true, ordering: .relaxed)
             return report(.directoryRemade(directory))
         }
         do throws(FileError) {
-            let (version, partial) = try Self.openFolders(in: old.top)
-            _ = Marks.setInherited(on: version) + Marks.setInherited(on: partial)
-            let copies = [old.top, old.lock].map { old in Descriptors.own.take { fcntl(old, F_DUPFD_CLOEXEC, 0) } }
-            let root = Root(top: copies[0], version: version, partial: partial, lock: copies[1])
-            guard !copies.contains(where: { $0 < 0 }) else { throw FileError("copying a descriptor", EMFILE) }
-            current.withLock { $0 = root }
+            let (folders, isNew) = try Self.openFolders(in: old.top)
+            if isNew { wasRemade.store(true, ordering: .relaxed) }
+            for folder in folders { _ = Marks.setInherited(on: folder.descriptor) }
+            current.withLock { $0 = Root(old.files[..<2] + folders) }
         } catch {
             throw .unusable("the cache directory \(directory) cannot be mended (\(error.text)); restart rankfs")
         }
     }
+
+    /// Whether the directory was made again, so that what was stored may be gone; said once.
+    func takeRemade() -> Bool { wasRemade.exchange(false, ordering: .relaxed) }
 
     private var isCurrent: Bool {
         var named = stat()
@@ -87,42 +107,51 @@ final class PictureStore: Sendable {
     private static func openRoot(
         _ directory: String, _ report: @Sendable (ImageCacheEvent) -> Void
     ) throws(ImageCacheError) -> Root {
-        // Closed if not all can be opened: a lock that stays would be somebody else's to the next try.
-        var opened: [Int32] = []
         do throws(FileError) {
             try makeParents(of: directory)
-            let top = try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor
-            opened.append(top)
-            guard fchmod(top, 0o700) == 0 else {
+            let top = OpenFile(owning: try CacheFiles.openDirectory(directory, in: AT_FDCWD).descriptor)
+            if let newer = newerFormat(in: top.descriptor) { throw FileError(newer, EPROTO) }
+            guard fchmod(top.descriptor, 0o700) == 0 else {
                 throw FileError("setting the mode of the cache directory to 0700")
             }
-            let lock = try CacheFiles.open(lockName, in: top, O_RDWR | O_CREAT)
-            opened.append(lock)
-            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            let lock = OpenFile(owning: try CacheFiles.open(lockName, in: top.descriptor, O_RDWR | O_CREAT))
+            guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 if errno == EWOULDBLOCK { throw FileError(lockName, EWOULDBLOCK) }
                 throw FileError("locking the cache directory")
             }
-            let (version, partial) = try openFolders(in: top)
-            let missing = Marks.set(on: top) + Marks.setInherited(on: version) + Marks.setInherited(on: partial)
+            let (folders, _) = try openFolders(in: top.descriptor)
+            let missing = Marks.set(on: top.descriptor) + folders.flatMap { Marks.setInherited(on: $0.descriptor) }
             for mark in Set(missing) { report(.unmarked(mark: mark.mark, reason: mark.reason)) }
-            return Root(top: top, version: version, partial: partial, lock: lock)
+            return Root([top, lock] + folders)
         } catch {
-            for descriptor in opened { close(descriptor) }
             if error == FileError(lockName, EWOULDBLOCK) { throw .busy(directory: directory) }
+            if error.code == EPROTO { throw newer(error.call, in: directory) }
             throw .unusable(
                 "the cache directory \(directory) cannot be used (\(error.text)); name another one with cache_dir")
         }
     }
 
+    /// The directory of pictures that a later rankfs has made beside or in place of those of today; nothing is touched then.
+    static func newerFormat(in top: Int32) -> String? {
+        CacheFiles.names(in: top).first { $0.first == "v" && Int($0.dropFirst()).map { $0 > format } == true }
+    }
+
+    /// What is said of a directory with a later format.
+    static func newer(_ format: String, in directory: String) -> ImageCacheError {
+        .unusable(
+            "the cache directory \(directory) was written by a later rankfs (its format is \(format), this one knows "
+                + "\(version)); update rankfs, or name another one with cache_dir")
+    }
+
     /// Opens the directories of pictures and of downloads, made if they are not there.
-    private static func openFolders(in top: Int32) throws(FileError) -> (version: Int32, partial: Int32) {
-        let version = try CacheFiles.openDirectory(Self.version, in: top).descriptor
-        do throws(FileError) {
-            return (version, try CacheFiles.openDirectory(partialName, in: version).descriptor)
-        } catch {
-            close(version)
-            throw error
-        }
+    ///
+    /// - Returns: Both, and whether there was no directory of pictures.
+    static func openFolders(in top: Int32) throws(FileError) -> (folders: [OpenFile], isNew: Bool) {
+        OlderFormat.takeOver(in: top)
+        let (descriptor, isNew) = try CacheFiles.openDirectory(Self.version, in: top)
+        let version = OpenFile(owning: descriptor)
+        let partial = try CacheFiles.openDirectory(partialName, in: version.descriptor).descriptor
+        return ([version, OpenFile(owning: partial)], isNew)
     }
 
     private static func makeParents(of directory: String) throws(FileError) {
@@ -150,7 +179,7 @@ final class PictureStore: Sendable {
 
     /// What opening a stored picture found.
     enum Opened: Sendable {
-        case file(StoredFile, length: Int64)
+        case file(StoredFile)
         /// No such file.
         case missing
         /// A file that is not what its name says; it has been removed.
@@ -162,20 +191,19 @@ final class PictureStore: Sendable {
     /// Opens a stored picture.
     ///
     /// - Parameters:
-    ///   - name: The file's name.
-    ///   - key: `PictureID.key`, which the file must hold.
+    ///   - picture: What the index says of it.
     ///   - verify: Whether to read and hash the whole file, as at the first open after a start.
     /// - Returns: The open file, or why there is none.
-    func open(_ name: FileKey, key: String, verify: Bool) -> Opened {
+    func open(_ picture: StoredPicture, verify: Bool) -> Opened {
         let root = root
-        let path = "\(name.fan)/\(name.name)"
+        let path = picture.path
         do throws(FileError) {
-            let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY)
+            // A pipe in its place must not hold anybody up.
+            let descriptor = try CacheFiles.open(path, in: root.version, O_RDONLY | O_NONBLOCK)
             let file = StoredFile(owning: descriptor, reopen: reopening(path, O_RDONLY))
-            let reason: String
-            do throws(BrokenFile) {
-                return .file(file, length: try Self.check(descriptor, key: key, verify: verify))
-            } catch { reason = error.reason }
+            guard let reason = Self.mistake(in: descriptor, of: picture, below: root.version, verify: verify) else {
+                return .file(file)
+            }
             CacheFiles.remove(path, in: root.version)
             return .broken(reason: reason)
         } catch {
@@ -198,49 +226,35 @@ final class PictureStore: Sendable {
     }
 
     /// Has the disk read a stored picture that will be wanted soon, so that it has more than one to do (posix_fadvise(2)).
-    func readAhead(_ name: FileKey) {
-        guard let file = try? CacheFiles.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else { return }
+    func readAhead(_ picture: StoredPicture) {
+        guard let file = try? CacheFiles.open(picture.path, in: root.version, O_RDONLY) else { return }
         defer { close(file) }
         _ = posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED)
     }
 
-    /// Why a stored file is not right.
-    struct BrokenFile: Error {
-        let reason: String
+    /// Why a file is not the picture that its name says; nil if it is.
+    private static func mistake(
+        in descriptor: Int32, of picture: StoredPicture, below version: Int32, verify: Bool
+    ) -> String? {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return FileError("looking at it").text }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no file" }
+        let size = Int64(status.st_size)
+        guard verify else { return size == picture.length ? nil : "it has \(size) bytes, not \(picture.length)" }
+        do throws(FileError) {
+            // The footer of an older format, which a kill has left behind.
+            if size > picture.length { try cut(picture, below: version) }
+            guard size >= picture.length else { return "it has \(size) bytes, not \(picture.length)" }
+            return try hash(descriptor, length: picture.length) == picture.hash
+                ? nil : "its bytes do not fit their hash"
+        } catch { return error.text }
     }
 
-    /// Checks a stored file and returns the length of its picture.
-    private static func check(_ descriptor: Int32, key: String, verify: Bool) throws(BrokenFile) -> Int64 {
-        let footer: Footer?
-        let size: Int64
-        do throws(FileError) {
-            size = try CacheFiles.size(descriptor)
-            footer = Footer(try CacheFiles.read(descriptor, at: max(0, size - Int64(Footer.size)), count: Footer.size))
-        } catch { throw BrokenFile(reason: error.text) }
-        guard let footer, footer.length == size - Int64(Footer.size) else {
-            throw BrokenFile(reason: "its footer is damaged")
-        }
-        guard footer.key == key else { throw BrokenFile(reason: "it holds another picture") }
-        guard verify else { return footer.length }
-        do throws(FileError) {
-            guard try hash(descriptor, length: footer.length) == footer.hash else {
-                throw FileError("its bytes do not fit their hash", 0)
-            }
-        } catch { throw BrokenFile(reason: error.code == 0 ? error.call : error.text) }
-        return footer.length
-    }
-
-    /// Checks a stored file by the name alone, its bytes too, and returns the length of its picture.
-    static func check(_ descriptor: Int32, named name: FileKey) throws(BrokenFile) -> Int64 {
-        var key = ""
-        if let size = try? CacheFiles.size(descriptor), size >= Int64(Footer.size),
-            let bytes = try? CacheFiles.read(descriptor, at: size - Int64(Footer.size), count: Footer.size)
-        {
-            key = Footer(bytes)?.key ?? ""
-        }
-        let length = try check(descriptor, key: key, verify: true)
-        guard FileKey(key: key) == name else { throw BrokenFile(reason: "it holds another picture") }
-        return length
+    /// Cuts a file to the length that its name says.
+    static func cut(_ picture: StoredPicture, below version: Int32) throws(FileError) {
+        let descriptor = try CacheFiles.open(picture.path, in: version, O_WRONLY | O_NONBLOCK)
+        defer { close(descriptor) }
+        try CacheFiles.truncate(descriptor, to: picture.length)
     }
 
     /// XXH3-64 of the first `length` bytes of a file.
@@ -278,85 +292,147 @@ final class PictureStore: Sendable {
         }
     }
 
-    /// Whether a picture's file is there.
-    func exists(_ name: FileKey) -> Bool {
-        unsafe faccessat(root.version, "\(name.fan)/\(name.name)", F_OK, AT_SYMLINK_NOFOLLOW) == 0
-    }
-
     /// Lets another daemon have the directory.
     func unlock() {
         _ = flock(root.lock, LOCK_UN)
     }
 
-    func remove(_ name: FileKey) {
-        CacheFiles.remove("\(name.fan)/\(name.name)", in: root.version)
+    func remove(_ picture: StoredPicture) {
+        CacheFiles.remove(picture.path, in: root.version)
     }
 
-    /// Moves a whole partial file to its place: hash, footer, sync, rename.
+    /// Moves a whole partial file to its place: hash, sync, rename.
     ///
     /// Blocks for the sync.
-    func commit(
-        _ file: StoredFile, as name: FileKey, key: String, length: Int64
-    ) throws(FileError) -> UInt64 {
+    ///
+    /// - Returns: What is stored now.
+    func commit(_ file: StoredFile, as key: FileKey, length: Int64) throws(FileError) -> StoredPicture {
         let root = root
         return try file.use { descriptor throws(FileError) in
-            let hash = try Self.hash(descriptor, length: length)
+            let picture = StoredPicture(key: key, length: length, hash: try Self.hash(descriptor, length: length))
             try CacheFiles.truncate(descriptor, to: length)
-            try CacheFiles.write(Footer(key: key, length: length, hash: hash).encoded, to: descriptor, at: length)
             try CacheFiles.sync(descriptor)
-            let (fan, isNew) = try CacheFiles.openDirectory(name.fan, in: root.version)
+            let (fan, isNew) = try CacheFiles.openDirectory(key.fan, in: root.version)
             defer { close(fan) }
             if isNew { _ = Marks.setInherited(on: fan) }
-            try CacheFiles.rename(name.name, in: root.partial, to: name.name, in: fan)
-            file.move(reopening("\(name.fan)/\(name.name)", O_RDONLY))
-            CacheFiles.remove("\(name.name).state", in: root.partial)
-            return hash
+            try CacheFiles.rename(key.name, in: root.partial, to: picture.name, in: fan)
+            file.move(reopening(picture.path, O_RDONLY))
+            CacheFiles.remove("\(key.name).state", in: root.partial)
+            return picture
         }
     }
 
     /// Where a stored picture's file is, for those who outlive this run.
-    func path(of name: FileKey) -> String { "\(directory)/\(Self.version)/\(name.fan)/\(name.name)" }
+    func path(of picture: StoredPicture) -> String { "\(directory)/\(Self.version)/\(picture.path)" }
+
+    // MARK: - Pins and last uses
+
+    /// Writes down which pictures are pinned from now on and which are not any more; one sync for all of them.
+    func write(pins: [FileKey: Bool]) throws(FileError) {
+        let root = root
+        let (folder, isNew) = try CacheFiles.openDirectory(Self.pinnedName, in: root.version)
+        defer { close(folder) }
+        if isNew {
+            _ = Marks.setInherited(on: folder)
+            try CacheFiles.sync(directory: root.version)
+        }
+        for (key, isPinned) in pins {
+            if isPinned {
+                close(try CacheFiles.open(key.name, in: folder, O_WRONLY | O_CREAT))
+            } else {
+                CacheFiles.remove(key.name, in: folder)
+            }
+        }
+        try CacheFiles.sync(directory: folder)
+    }
+
+    /// Writes down the hashes of stored pictures in the order of their last use, in place of what was written before.
+    func write(uses: [UInt64]) throws(FileError) {
+        let root = root
+        let name = Self.usesName + ".new"
+        let file = try CacheFiles.open(name, in: root.version, O_WRONLY | O_CREAT | O_TRUNC)
+        defer { close(file) }
+        var writer = ByteWriter()
+        for hash in uses { writer.write(hash) }
+        try CacheFiles.write(writer.bytes, to: file, at: 0)
+        try CacheFiles.rename(name, in: root.version, to: Self.usesName, in: root.version)
+    }
 
     // MARK: - Walking
 
-    /// The names of all stored files.
-    func storedNames() -> [FileKey] {
-        let root = root
-        var names: [FileKey] = []
-        for fan in CacheFiles.names(in: root.version) where fan.utf8.count == 2 {
-            guard let directory = try? CacheFiles.open(fan, in: root.version, O_RDONLY | O_DIRECTORY) else { continue }
-            defer { close(directory) }
-            names += CacheFiles.names(in: directory).compactMap { FileKey(name: $0) }.filter { $0.fan == fan }
-        }
-        return names
+    /// What a directory of pictures holds.
+    struct Contents: Sendable {
+        var pictures: [StoredPicture] = []
+        /// Pictures that are still to be converted from an older format.
+        var older: [OlderName: OlderFormat.Row] = [:]
+        var pins: Set<FileKey> = []
+        /// The place of a picture's hash in the order of last use.
+        var uses: [UInt64: Int] = [:]
     }
 
-    /// The footer of a stored file, without hashing its bytes; nil if it is not one of ours.
-    func footer(of name: FileKey) -> Footer? {
-        guard let descriptor = try? CacheFiles.open("\(name.fan)/\(name.name)", in: root.version, O_RDONLY) else {
-            return nil
+    /// Reads what is stored, from the names alone.
+    func contents() -> Contents { Self.contents(of: root.version, in: directory) }
+
+    /// The same of a directory of pictures that is open, in a cache directory; its own directories are read side by side.
+    static func contents(of version: Int32, in directory: String) -> Contents {
+        let fans = CacheFiles.names(in: version).filter { $0.utf8.count == 2 }
+        let found = Mutex<(pictures: [StoredPicture], older: [OlderName])>(([], []))
+        DispatchQueue.concurrentPerform(iterations: fans.count) { index in
+            guard let fan = try? CacheFiles.open(fans[index], in: version, O_RDONLY | O_DIRECTORY) else { return }
+            defer { close(fan) }
+            var pictures: [StoredPicture] = []
+            var older: [OlderName] = []
+            try? unsafe Directory.names(of: fan) { name in
+                if let picture = unsafe StoredPicture(name: name) {
+                    pictures.append(picture)
+                } else if let name = unsafe OlderName(name), name.path.hasPrefix(fans[index]) {
+                    older.append(name)
+                }
+            }
+            found.withLock {
+                $0.pictures += pictures
+                $0.older += older
+            }
         }
-        defer { close(descriptor) }
-        guard let size = try? CacheFiles.size(descriptor), size >= Int64(Footer.size),
-            let bytes = try? CacheFiles.read(descriptor, at: size - Int64(Footer.size), count: Footer.size),
-            let footer = Footer(bytes), footer.length == size - Int64(Footer.size), FileKey(key: footer.key) == name
-        else { return nil }
-        return footer
+        let (pictures, older) = found.withLock { $0 }
+        var contents = Contents(pictures: pictures, older: OlderFormat.rows(older, below: version, in: directory))
+        if let folder = try? CacheFiles.open(pinnedName, in: version, O_RDONLY | O_DIRECTORY) {
+            defer { close(folder) }
+            contents.pins = Set(CacheFiles.names(in: folder).compactMap { FileKey(name: $0.utf8) })
+        }
+        if let file = try? CacheFiles.open(usesName, in: version, O_RDONLY | O_NONBLOCK) {
+            defer { close(file) }
+            let bytes = (try? CacheFiles.read(file, at: 0, count: min(pictures.count * 2, mostUses) * 8)) ?? []
+            contents.uses.reserveCapacity(bytes.count / 8)
+            var reader = ByteReader(bytes)
+            while let hash = reader.readNumber() { contents.uses[hash] = contents.uses.count }
+        }
+        return contents
     }
 
-    /// The names of downloads that are not whole, and the bytes that each may take.
-    func partialNames() -> [(name: FileKey, bytes: Int64)] {
+    /// More than any cache holds: a bound on memory whatever lies there.
+    private static let mostUses = 8 << 20
+
+    /// The downloads that are not whole, and the bytes that each may take; what is left of others is removed.
+    func partials() -> [FileKey: Int64] {
         let partial = root.partial
-        return CacheFiles.names(in: partial).compactMap { FileKey(name: $0) }.map { name in
-            var status = stat()
-            let known = unsafe fstatat(partial, name.name, &status, AT_SYMLINK_NOFOLLOW) == 0
-            return (name, known ? Int64(status.st_blocks) * 512 : 0)
+        OlderFormat.convertPartials(in: partial)
+        let names = Set(CacheFiles.names(in: partial))
+        var found: [FileKey: Int64] = [:]
+        for name in names {
+            let file = name.hasSuffix(".state") ? String(name.dropLast(6)) : name
+            guard names.contains(file), let key = FileKey(name: file.utf8) else {
+                CacheFiles.remove(name, in: partial)
+                continue
+            }
+            if file == name { found[key] = CacheFiles.bytesOnDisk(name, in: partial) }
         }
+        return found
     }
 
-    func removePartial(_ name: FileKey) {
+    func removePartial(_ key: FileKey) {
         let partial = root.partial
-        CacheFiles.remove(name.name, in: partial)
-        CacheFiles.remove("\(name.name).state", in: partial)
+        CacheFiles.remove(key.name, in: partial)
+        CacheFiles.remove("\(key.name).state", in: partial)
     }
 }

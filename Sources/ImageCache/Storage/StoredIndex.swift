@@ -1,115 +1,175 @@
-/// Which pictures are stored, how long they are and when each was used last; in memory, about 50 bytes a picture.
+/// Which pictures are stored, which are pinned and when each was used last; in memory, about 85 bytes a picture.
 ///
 /// ## Eviction
 ///
-/// Least recently used first, never what the caller protects. The order is sorted once and then consumed: an entry that
+/// Least recently used first, never what is pinned or what the caller protects. The order is sorted once and then consumed: an entry that
 /// was used since is skipped, and met again when the order is sorted anew.
 struct StoredIndex: Sendable {
     struct Entry: Equatable, Sendable {
-        var length: Int64
-        /// Order of use: Unix seconds times 1024 and a running number.
+        let length: Int64
+        let hash: UInt64
+        /// Order of use: Unix seconds times 1024 and a running number; of pictures of earlier runs, small numbers in their order.
         var used: Int64
-        var isPinned = false
         /// Whether the whole file has been hashed since the start.
         var isVerified = false
         /// Downloaded ahead and not read yet.
         var isUnread = false
-        /// Which bytes the file holds; nil until somebody asks after a start.
-        var version: PictureVersion?
-
-        /// All but the version, which is not written down.
-        static func == (left: Entry, right: Entry) -> Bool {
-            left.length == right.length && left.used == right.used && left.isPinned == right.isPinned
-                && left.isVerified == right.isVerified && left.isUnread == right.isUnread
-        }
-
-        /// Bytes that it takes on disk.
-        var cost: Int64 { length + Int64(Footer.size) }
     }
 
     private(set) var entries: [FileKey: Entry] = [:]
-    /// Bytes of all stored files.
+    /// Bytes of all stored pictures.
     private(set) var bytes: Int64 = 0
-    /// Bytes of those that are pinned.
-    private(set) var pinnedBytes: Int64 = 0
-    /// Entries whose last use has not been written to the database.
-    private(set) var unwritten: Set<FileKey> = []
-    /// Pictures to pin as soon as they are stored; they do not outlive the mount.
-    private(set) var wantedPins: Set<FileKey> = []
+    /// Pictures that are still to be converted from an older format: they count, but are not evicted.
+    private(set) var older: [OlderName: OlderFormat.Row] = [:]
+    /// Pictures that stay, or will as soon as they are stored.
+    private(set) var pins: Set<FileKey> = []
+    /// Those of them, and of those that are none any more, that have not been written down.
+    private(set) var unwrittenPins: Set<FileKey> = []
+    /// Which bytes files hold, once somebody has asked.
+    private var versions: [FileKey: PictureVersion] = [:]
     private var newestUse: Int64 = 0
     private var order: [(used: Int64, key: FileKey)] = []
     private var nextVictim = 0
 
     init() {}
 
-    init(_ entries: [FileKey: Entry]) {
-        // Numbers from a file: nonsense in one must not spoil the sums.
-        self.entries = entries.filter { (0...Self.longest).contains($0.value.length) }
-        for (key, entry) in self.entries {
-            bytes += entry.cost
-            if entry.isPinned { pinnedBytes += entry.cost }
-            if (0...Self.latestUse).contains(entry.used) {
-                newestUse = max(newestUse, entry.used)
-            } else {
-                self.entries[key]?.used = 0
+    /// Begins with what a directory holds.
+    ///
+    /// - Parameters:
+    ///   - contents: What was found.
+    ///   - surplus: Gets files of pictures that have another: a kill came between a new file and the removal of the old one.
+    init(_ contents: PictureStore.Contents, surplus: inout [StoredPicture]) {
+        pins = contents.pins
+        older = contents.older
+        bytes = older.values.reduce(0) { $0 + $1.length }
+        entries.reserveCapacity(contents.pictures.count)
+        for picture in contents.pictures {
+            // What was stored after uses were last written is newer than all of them.
+            let used = Int64(contents.uses[picture.hash] ?? contents.uses.count)
+            if let entry = entries[picture.key] {
+                guard entry.used < used else {
+                    surplus.append(picture)
+                    continue
+                }
+                remove(picture.key).map { surplus.append($0) }
             }
+            add(picture, Entry(length: picture.length, hash: picture.hash, used: used))
         }
+        newestUse = Int64(contents.uses.count)
     }
 
-    /// The longest file that is believed in, in bytes: millions of them can be added up.
-    private static let longest: Int64 = 1 << 40
-    /// The latest use that is believed in: later than any clock shows, and far from the end of the numbers.
-    private static let latestUse: Int64 = 1 << 60
+    /// What is known of a stored picture.
+    subscript(key: FileKey) -> Entry? {
+        entries[key] ?? olderRow(key).map { Entry(length: $0.length, hash: 0, used: $0.used) }
+    }
 
-    subscript(key: FileKey) -> Entry? { entries[key] }
+    private func olderRow(_ key: FileKey) -> OlderFormat.Row? { older.isEmpty ? nil : older[OlderName(key)] }
 
-    /// Adds a stored picture, or replaces what was known of it; `now` is in Unix seconds.
+    /// The file of a stored picture; nil if it is still to be converted.
+    func picture(_ key: FileKey) -> StoredPicture? {
+        entries[key].map { StoredPicture(key: key, length: $0.length, hash: $0.hash) }
+    }
+
+    /// How many pictures are stored.
+    var count: Int { entries.count + older.count }
+
+    /// Adds a picture that has just been stored; `now` is in Unix seconds.
+    ///
+    /// - Returns: The file that it replaces and that is to be removed.
     mutating func insert(
-        _ key: FileKey, length: Int64, version: PictureVersion? = nil, isUnread: Bool, now: Int64
-    ) {
-        let wasPinned = entries[key]?.isPinned ?? (wantedPins.remove(key) != nil)
-        remove(key)
-        entries[key] = Entry(
-            length: length, used: nextUse(now), isPinned: wasPinned, isVerified: true, isUnread: isUnread,
-            version: version)
-        bytes += length + Int64(Footer.size)
-        if wasPinned { pinnedBytes += length + Int64(Footer.size) }
-        unwritten.insert(key)
+        _ picture: StoredPicture, version: PictureVersion? = nil, isUnread: Bool, now: Int64
+    ) -> StoredPicture? {
+        let replaced = remove(picture.key)
+        add(
+            picture,
+            Entry(
+                length: picture.length, hash: picture.hash, used: nextUse(now), isVerified: true, isUnread: isUnread))
+        versions[picture.key] = version
+        return replaced == picture ? nil : replaced
     }
 
-    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
-    mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
-        if let entry = entries[key] {
-            guard entry.isPinned != isPinned else { return }
-            entries[key]?.isPinned = isPinned
-            pinnedBytes += isPinned ? entry.cost : -entry.cost
-            unwritten.insert(key)
-        } else if !isPinned {
-            wantedPins.remove(key)
-        } else if wantedPins.count < Self.mostWantedPins {
-            wantedPins.insert(key)
-        }
-    }
-
-    /// Whether a picture is pinned, or will be as soon as it is stored.
-    func isPinned(_ key: FileKey) -> Bool { entries[key]?.isPinned ?? wantedPins.contains(key) }
-
-    /// A bound on memory: pictures that are pinned before they are there, ten thousand days' worth of an hour's downloads.
-    private static let mostWantedPins = 100_000
-
-    /// Adds what a scan found on disk, unless it is known.
-    mutating func adopt(_ key: FileKey, length: Int64) -> Bool {
-        guard entries[key] == nil, (0...Self.longest).contains(length) else { return false }
-        entries[key] = Entry(length: length, used: 0)
-        bytes += length + Int64(Footer.size)
-        unwritten.insert(key)
+    /// Adds a file that was found, unless the picture is known.
+    mutating func adopt(_ picture: StoredPicture, used: Int64 = 0) -> Bool {
+        guard entries[picture.key] == nil else { return false }
+        add(picture, Entry(length: picture.length, hash: picture.hash, used: used))
         return true
     }
 
-    /// Names the bytes of a file.
-    mutating func setVersion(_ version: PictureVersion, of key: FileKey) {
-        entries[key]?.version = version
+    private mutating func add(_ picture: StoredPicture, _ entry: Entry) {
+        entries[picture.key] = entry
+        bytes += entry.length
     }
+
+    /// A picture of an older format has been converted; nil if there is none any more.
+    ///
+    /// - Returns: Whether the picture was not known otherwise.
+    mutating func convert(_ name: OlderName, to picture: StoredPicture?) -> Bool {
+        guard let row = older.removeValue(forKey: name) else { return true }
+        bytes -= row.length
+        guard let picture else { return true }
+        if row.isPinned { pins.insert(picture.key) }
+        let used = (0...Self.latestUse).contains(row.used) ? row.used : 0
+        newestUse = max(newestUse, used)
+        return adopt(picture, used: used)
+    }
+
+    /// Takes out what is not among the files that are there, and has all pins written again.
+    mutating func keep(only pictures: Set<StoredPicture>) {
+        for (key, entry) in entries
+        where !pictures.contains(StoredPicture(key: key, length: entry.length, hash: entry.hash)) {
+            remove(key)
+        }
+        unwrittenPins = pins
+    }
+
+    @discardableResult
+    mutating func remove(_ key: FileKey) -> StoredPicture? {
+        guard let picture = picture(key) else { return nil }
+        entries[key] = nil
+        versions[key] = nil
+        bytes -= picture.length
+        return picture
+    }
+
+    // MARK: - Pins
+
+    /// Keeps a picture from being evicted, now or once it is stored, or lets it go again.
+    mutating func setPinned(_ isPinned: Bool, _ key: FileKey) {
+        guard isPinned != pins.contains(key), !isPinned || entries[key] != nil || pins.count < Self.mostPins else {
+            return
+        }
+        if isPinned { pins.insert(key) } else { pins.remove(key) }
+        unwrittenPins.insert(key)
+    }
+
+    /// Whether a picture is pinned, or will be as soon as it is stored.
+    func isPinned(_ key: FileKey) -> Bool { pins.contains(key) || olderRow(key)?.isPinned == true }
+
+    /// A bound on memory, ten thousand days' worth of an hour's downloads: with so many no picture can be pinned before it is there.
+    private static let mostPins = 100_000
+
+    /// The pins to write down, which are then taken for written.
+    mutating func takeUnwrittenPins() -> [FileKey: Bool] {
+        defer { unwrittenPins = [] }
+        return Dictionary(uniqueKeysWithValues: unwrittenPins.map { ($0, pins.contains($0)) })
+    }
+
+    /// Takes pins for unwritten again.
+    mutating func keepUnwritten(_ pins: some Sequence<FileKey>) {
+        unwrittenPins.formUnion(pins)
+    }
+
+    // MARK: - Versions
+
+    /// Which bytes a file holds, if it has been said.
+    func version(of key: FileKey) -> PictureVersion? { versions[key] }
+
+    /// Names the bytes of a file that is stored.
+    mutating func setVersion(_ version: PictureVersion, of key: FileKey) {
+        if entries[key] != nil { versions[key] = version }
+    }
+
+    // MARK: - Uses
 
     /// Takes note of a read of a file that was found right.
     mutating func touch(_ key: FileKey, now: Int64) {
@@ -118,28 +178,20 @@ struct StoredIndex: Sendable {
         entries[key]?.used = use
         entries[key]?.isVerified = true
         entries[key]?.isUnread = false
-        unwritten.insert(key)
     }
 
-    @discardableResult
-    mutating func remove(_ key: FileKey) -> Entry? {
-        guard let entry = entries.removeValue(forKey: key) else { return nil }
-        bytes -= entry.cost
-        if entry.isPinned { pinnedBytes -= entry.cost }
-        unwritten.remove(key)
-        return entry
+    /// All stored files by their last use, in no order.
+    var uses: [(used: Int64, hash: UInt64)] { entries.values.map { ($0.used, $0.hash) } }
+
+    private mutating func nextUse(_ now: Int64) -> Int64 {
+        newestUse = max(newestUse + 1, min(max(now, 0), Self.latestUse >> 10) << 10)
+        return newestUse
     }
 
-    /// The entries to write to the database, which are then taken for written.
-    mutating func takeUnwritten() -> [FileKey: Entry] {
-        defer { unwritten = [] }
-        return Dictionary(uniqueKeysWithValues: unwritten.compactMap { key in entries[key].map { (key, $0) } })
-    }
+    /// The latest use that is believed in: later than any clock shows, and far from the end of the numbers.
+    private static let latestUse: Int64 = 1 << 60
 
-    /// Takes entries for unwritten again, unless they are gone meanwhile.
-    mutating func keepUnwritten(_ keys: some Sequence<FileKey>) {
-        unwritten.formUnion(keys.filter { entries[$0] != nil })
-    }
+    // MARK: - Eviction
 
     /// Removes the least recently used pictures until `goal` bytes are free, or nothing more may go.
     ///
@@ -150,8 +202,8 @@ struct StoredIndex: Sendable {
     /// - Returns: What was removed, oldest first.
     mutating func evict(
         bytes goal: Int64, sparesUnread: Bool, isProtected: (FileKey) -> Bool
-    ) -> [(key: FileKey, entry: Entry)] {
-        var victims: [(key: FileKey, entry: Entry)] = []
+    ) -> [StoredPicture] {
+        var victims: [StoredPicture] = []
         var freed: Int64 = 0
         var hasSorted = false
         while freed < goal {
@@ -164,27 +216,23 @@ struct StoredIndex: Sendable {
             }
             let candidate = order[nextVictim]
             nextVictim += 1
-            guard let entry = entries[candidate.key], entry.used == candidate.used, !entry.isPinned,
+            guard let entry = entries[candidate.key], entry.used == candidate.used, !pins.contains(candidate.key),
                 !(sparesUnread && entry.isUnread), !isProtected(candidate.key)
             else { continue }
-            remove(candidate.key)
-            victims.append((candidate.key, entry))
-            freed += entry.cost
+            remove(candidate.key).map { victims.append($0) }
+            freed += entry.length
         }
         return victims
     }
 
     /// Bytes that eviction could free.
-    func evictableBytes(sparesUnread: Bool, isProtected: (FileKey) -> Bool) -> Int64 {
-        var sum: Int64 = 0
-        for (key, entry) in entries where !entry.isPinned && !(sparesUnread && entry.isUnread) && !isProtected(key) {
-            sum += entry.cost
+    func evictableBytes(sparesUnread: Bool, protected: Set<FileKey>) -> Int64 {
+        let kept = pins.union(protected)
+        if sparesUnread {
+            return entries.reduce(0) { sum, item in
+                item.value.isUnread || kept.contains(item.key) ? sum : sum + item.value.length
+            }
         }
-        return sum
-    }
-
-    private mutating func nextUse(_ now: Int64) -> Int64 {
-        newestUse = max(newestUse + 1, min(max(now, 0), Self.latestUse >> 10) << 10)
-        return newestUse
+        return bytes - kept.reduce(0) { $0 + (entries[$1]?.length ?? 0) } - older.values.reduce(0) { $0 + $1.length }
     }
 }

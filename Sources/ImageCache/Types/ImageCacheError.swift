@@ -42,12 +42,9 @@ package enum ImageCacheEvent: Sendable {
     /// The disk is full or fails: pictures are served without being stored.
     case notStoring(reason: String)
     case storingAgain
-    /// The index of stored pictures can be neither read nor made: the files tell everything, but a start takes longer.
-    case indexUnusable(reason: String)
     /// Somebody removed the cache directory in mid-work: it is there again, without the pictures that were in it.
     case directoryRemade(String)
     case evicted(count: Int, bytes: Int64)
-    case indexRebuilt(pictures: Int, reason: String)
     /// A mark that keeps backups away could not be set.
     case unmarked(mark: String, reason: String)
 }

@@ -1,3 +1,4 @@
+internal import Digests
 package import Posix
 package import Rankings
 
@@ -123,7 +124,7 @@ package struct PictureVersion: Sendable {
     }
 
     static func tag(_ validator: String, length: Int64) -> UInt64 {
-        ByteHash.of(Array("\(length) \(validator)".utf8))
+        XXH3.hash(Array("\(length) \(validator)".utf8))
     }
 }
 

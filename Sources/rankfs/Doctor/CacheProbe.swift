@@ -18,7 +18,7 @@ enum CacheProbe {
         if let space = BlockingCall.run(within: patience, { space(path, settings) }) { findings.append(.space(space)) }
         let catalogs = BlockingCall.run(within: patience) { place.catalogs } ?? []
         let databases = catalogs.map { ($0.name, CachePlace.database(in: $0.path)) }
-        for (name, path) in [("the index of pictures", place.index)] + databases {
+        for (name, path) in databases {
             let look = BlockingCall.run(within: databasePatience) { database(path) } ?? .unfinished
             if let finding = Finding.database(name, look) { findings.append(finding) }
         }

@@ -15,7 +15,6 @@ struct CachePlace: Hashable, Sendable {
     /// The catalog's directory, and what it is called.
     var catalog: String { "\(directory)/\(Self.catalogName)" }
     static let catalogName = "catalog"
-    var index: String { ImageCache.index(in: directory) }
     /// The catalog's directory, and those in it for what mounts show that is not the usual; with what they are called.
     var catalogs: [(name: String, path: String)] {
         let others = ((try? LocalFiles.names(in: catalog)) ?? []).filter { $0.contains("=") }.sorted()

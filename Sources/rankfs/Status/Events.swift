@@ -59,10 +59,6 @@ extension Log {
             warning("the stored \(picture.key) was broken (\(reason)); it will be downloaded again")
         case .notStoring(let reason):
             warning("pictures are not stored for now: \(reason)")
-        case .indexUnusable(let reason):
-            warning(
-                "the index of stored pictures cannot be used (\(reason)); make room on its disk, for without it each mount looks "
-                    + "at every stored picture")
         case .storingAgain:
             info("pictures are stored again")
         case .directoryRemade(let directory):
@@ -71,8 +67,6 @@ extension Log {
                     + "pictures come anew (`rankfs cache clear` empties it)")
         case .evicted(let count, let bytes):
             debug("evicted \(count) pictures, \(ValueParsers.sizeText(bytes))")
-        case .indexRebuilt(let pictures, let reason):
-            warning("the index of stored pictures was rebuilt with \(pictures) pictures: \(reason)")
         case .unmarked(let mark, let reason):
             info("the cache could not be marked with \(mark) against backups: \(reason)")
         }

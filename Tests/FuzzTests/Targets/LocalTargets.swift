@@ -1,3 +1,4 @@
+import Digests
 import Rankings
 
 @testable import ImageCache
@@ -57,7 +58,7 @@ extension FuzzTarget {
             // As read, and with the seal that only its writer can put there.
             var sealed = Array(bytes.prefix(PartialState.size - 8))
             sealed += Array(repeating: 0, count: PartialState.size - 8 - sealed.count)
-            let seal = ByteHash.of(sealed)
+            let seal = XXH3.hash(sealed)
             sealed += (0..<8).map { UInt8(truncatingIfNeeded: seal >> UInt64($0 * 8)) }
             for state in [PartialState(bytes), PartialState(sealed)].compactMap(\.self) {
                 try hold(state.present.ranges.count <= PartialState.mostRanges, "more ranges than a state has")
@@ -68,11 +69,14 @@ extension FuzzTarget {
                     try hold(PartialState(state.encoded) == state, "a state is read in two ways")
                 }
             }
-            if let footer = Footer(Array(bytes.suffix(Footer.size))) {
-                try hold(footer.length >= 0, "a negative length")
+            if let footer = Footer(Array(bytes.suffix(Int(Footer.size)))) {
+                try hold((0...StoredPicture.longest).contains(footer.picture.length), "a length that is no file's")
             }
-            if let key = FileKey(name: String(decoding: bytes, as: UTF8.self)) {
-                try hold(Array(key.name.utf8) == bytes, "a file has two names")
+            if let key = FileKey(name: bytes) { try hold(Array(key.name.utf8) == bytes, "a file has two names") }
+            if let name = OlderName(bytes) { try hold(Array(name.name.utf8) == bytes, "a file has two names") }
+            if let picture = StoredPicture(name: bytes) {
+                try hold(Array(picture.name.utf8) == bytes, "a file has two names")
+                try hold((0...StoredPicture.longest).contains(picture.length), "a length that is no file's")
             }
         },
         FuzzTarget(name: "status", longest: 8192, seeds: []) { bytes in

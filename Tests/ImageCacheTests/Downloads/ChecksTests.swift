@@ -1,3 +1,4 @@
+import Rankings
 import Testing
 
 @testable import ImageCache
@@ -20,28 +21,45 @@ import Testing
         #expect(PictureFormat.gif.isWhole(tail: [0x3B], head: [], length: 9))
     }
 
-    @Test func footersAndStatesSurviveAndEveryChangedByteIsFound() throws {
-        let footer = Footer(key: "1_p0_regular_2", length: 99, hash: 7)
-        let encoded = footer.encoded
-        #expect(encoded.count == Footer.size)
-        #expect(Footer(encoded) == footer)
+    @Test func statesSurviveAndEveryChangedByteIsFound() throws {
         let state = PartialState(
             key: "1_p0_regular_2", total: nil, validator: "Sun, 23 Apr 2023 04:23:16 GMT", boot: "boot",
             present: RangeSet([0..<10, 20..<30]))
-        #expect(state.encoded.count == PartialState.size)
-        #expect(PartialState(state.encoded) == state)
-        for index in 0..<Footer.size {
+        let encoded = state.encoded
+        #expect(encoded.count == PartialState.size)
+        #expect(PartialState(encoded) == state)
+        for index in encoded.indices {
             var changed = encoded
             changed[index] ^= 0x10
-            #expect(Footer(changed) == nil)
+            #expect(PartialState(changed) == nil)
         }
     }
 
     @Test func fileNamesAreReadBackAndNothingElseIs() {
-        let key = FileKey(key: "1_p0_regular_2")
-        #expect(FileKey(name: key.name) == key)
-        #expect(FileKey(name: key.name.uppercased()) == nil || key.name == key.name.uppercased())
-        #expect(FileKey(name: key.name + ".state") == nil)
-        #expect(FileKey(name: "+" + key.name.dropFirst()) == nil)
+        let longest = PictureID(work: WorkID(rawValue: .min), page: .min, rendition: .matroska, uploaded: .min)
+        let pictures = [
+            PictureID(work: WorkID(rawValue: 97_973_029), page: 12, rendition: .original, uploaded: 1_651_244_415),
+            PictureID(work: WorkID(rawValue: 0), page: 0, rendition: .largeThumbnail, uploaded: -1), longest,
+        ]
+        for picture in pictures {
+            let key = FileKey(picture)
+            #expect(FileKey(name: key.name.utf8) == key)
+            let stored = StoredPicture(key: key, length: StoredPicture.longest, hash: 0xF)
+            #expect(StoredPicture(name: stored.name.utf8) == stored)
+            #expect(stored.name.utf8.count < 120)
+            #expect(FileKey(name: stored.name.utf8) == nil && StoredPicture(name: key.name.utf8) == nil)
+        }
+        let hash = "00c7f2d0a8b1e394"
+        #expect(StoredPicture(name: "1_p0_regular_2.3.\(hash)".utf8)?.hash == 0x00C7_F2D0_A8B1_E394)
+        for other in [
+            "", ".", "1_p0_regular_2", "1_p0_regular_2.3.", "1_p0_regular_2.3.\(hash) ", "1_p0_regular_2.3.\(hash)0",
+            "1_p0_regular_2.3.\(hash.uppercased())", "1_p0_regular_2.03.\(hash)", "1_p0_regular_2.-3.\(hash)",
+            "+1_p0_regular_2.3.\(hash)", "01_p0_regular_2.3.\(hash)", "-0_p0_regular_2.3.\(hash)",
+            "1_p0_huge_2.3.\(hash)", "1_p0__2.3.\(hash)", "1_0_regular_2.3.\(hash)",
+            "1_p0_regular_2.3.\(hash.dropLast())",
+            "1_p0_regular_9223372036854775808.3.\(hash)", "1_p0_regular_2.1099511627777.\(hash)", "\(hash)\(hash)",
+        ] { #expect(StoredPicture(name: other.utf8) == nil, "\(other)") }
+        #expect(OlderName("\(hash)\(hash)".utf8)?.name == "\(hash)\(hash)")
+        #expect(OlderName("\(hash)\(hash)0".utf8) == nil && OlderName("\(hash)\(hash).state".utf8) == nil)
     }
 }

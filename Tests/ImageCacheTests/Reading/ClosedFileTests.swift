@@ -36,7 +36,7 @@ import Testing
         try await bench.store(Self.picture, Self.bytes)
         let open = try bench.open(Self.picture)
         let file = try file(try await open.bytes(offset: 0, count: 4096))
-        let path = bench.cache.core.store.path(of: FileKey(Self.picture.id))
+        let path = bench.file(of: Self.picture)
         #expect(file.slot.close())
         try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
         #expect(rename(path + ".new", path) == 0)
@@ -88,7 +88,7 @@ import Testing
     @Test func whatCannotBeOpenedIsDownloaded() async throws {
         let bench = try Bench()
         try await bench.store(Self.picture, Self.bytes)
-        let path = bench.cache.core.store.path(of: FileKey(Self.picture.id))
+        let path = bench.file(of: Self.picture)
         #expect(unlink(path) == 0)
         #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
         let open = try bench.open(Self.picture)

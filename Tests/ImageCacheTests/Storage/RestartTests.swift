@@ -24,12 +24,14 @@ import Testing
 
     // MARK: - A directory that goes in mid-work
 
-    /// The pictures that come after that are stored, and the next run knows them from the index.
-    @Test func aDirectoryThatWasRemovedIsMadeAgainWithItsIndex() async throws {
+    /// The pictures that come after that are stored, and what was pinned is pinned.
+    @Test func aDirectoryThatWasRemovedIsMadeAgain() async throws {
         let scratch = Scratch()
         let bytes = Sample.jpeg(70_000)
         let first = try Bench(scratch)
         try await first.store(Sample.picture(1, size: 70_000), bytes)
+        first.cache.setPinned(true, Sample.picture(2, size: nil).id)
+        await first.settle()
         try FileManager.default.removeItem(atPath: scratch.cache)
         try await first.store(Sample.picture(2, size: 70_000), bytes)
         #expect(first.cache.storedSize(of: Sample.picture(1, size: nil).id) == nil)
@@ -38,6 +40,7 @@ import Testing
         let second = try Bench(scratch)
         #expect(second.cache.storedSize(of: Sample.picture(2, size: nil).id) == 70_000)
         #expect(second.cache.status().storedPictures == 1)
+        #expect(second.cache.isPinned(Sample.picture(2, size: nil).id))
         #expect(second.events.all.isEmpty)
     }
 
@@ -49,10 +52,10 @@ import Testing
         try await bench.store(Sample.picture(1, size: 70_000), bytes)
         try FileManager.default.removeItem(atPath: scratch.cache)
         try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: true)
-        try Data().write(to: URL(fileURLWithPath: scratch.cache + "/v1"))
+        try Data().write(to: URL(fileURLWithPath: scratch.cache + "/v2"))
         try await bench.store(Sample.picture(2, size: 70_000), bytes)
         #expect(bench.cache.storedSize(of: Sample.picture(2, size: nil).id) == nil)
-        try FileManager.default.removeItem(atPath: scratch.cache + "/v1")
+        try FileManager.default.removeItem(atPath: scratch.cache + "/v2")
         try await bench.store(Sample.picture(3, size: 70_000), bytes)
         #expect(bench.cache.storedSize(of: Sample.picture(3, size: nil).id) == 70_000)
     }
@@ -113,8 +116,7 @@ import Testing
         let first = try Bench(scratch)
         try await first.store(picture, bytes)
         await first.cache.close()
-        let name = FileKey(picture.id)
-        let path = "\(scratch.cache)/v1/\(name.fan)/\(name.name)"
+        let path = first.file(of: picture)
         var file = try Data(contentsOf: URL(fileURLWithPath: path))
         file[33_333] ^= 1
         try file.write(to: URL(fileURLWithPath: path))
@@ -133,8 +135,7 @@ import Testing
         try await first.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
         try await first.store(Sample.picture(2, size: 5_000), Sample.jpeg(5_000, seed: 2))
         await first.cache.close()
-        let names = [1, 2].map { FileKey(Sample.picture($0, size: nil).id) }
-        let paths = names.map { "\(scratch.cache)/v1/\($0.fan)/\($0.name)" }
+        let paths = [1, 2].map { first.file(of: Sample.picture($0, size: nil)) }
         try FileManager.default.removeItem(atPath: paths[0])
         try FileManager.default.copyItem(atPath: paths[1], toPath: paths[0])
         let second = try Bench(scratch)
@@ -145,24 +146,44 @@ import Testing
         open.close()
     }
 
-    @Test(arguments: [true, false]) func aLostIndexIsMadeFromTheFiles(isDamaged: Bool) async throws {
+    /// A kill came between a picture's new file and the removal of its old one.
+    @Test(arguments: [true, false]) func ofTwoFilesOfOnePictureTheNewerStays(areUsesKnown: Bool) async throws {
         let scratch = Scratch()
         let first = try Bench(scratch)
-        try await first.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
-        try await first.store(Sample.picture(2, size: 6_000), Sample.jpeg(6_000))
+        let picture = Sample.picture(1, size: 5_000)
+        try await first.store(picture, Sample.jpeg(5_000))
         await first.cache.close()
-        let index = "\(scratch.cache)/index.sqlite"
-        if isDamaged {
-            try Data(repeating: 0x55, count: 8192).write(to: URL(fileURLWithPath: index))
-        } else {
-            try FileManager.default.removeItem(atPath: index)
-        }
+        let path = first.file(of: picture)
+        let newer = Sample.jpeg(5_000, seed: 2)
+        let other = first.cache.core.store.path(of: Sample.stored(1, newer))
+        try Data(newer).write(to: URL(filePath: other))
+        if !areUsesKnown { try FileManager.default.removeItem(atPath: scratch.cache + "/v2/uses") }
         let second = try Bench(scratch)
-        #expect(second.cache.status().storedPictures == 2)
-        #expect(second.events.texts.contains { $0.contains("indexRebuilt(pictures: 2") })
-        let open = try second.open(Sample.picture(2, size: 6_000))
-        #expect(try open.availableBytes(offset: 0, count: 6_000)?.content == Sample.jpeg(6_000))
+        await second.settle()
+        #expect(second.cache.status().storedPictures == 1)
+        let open = try second.open(picture)
+        let found = try #require(try open.availableBytes(offset: 0, count: 5_000)?.content)
+        #expect(found == newer || !areUsesKnown && found == Sample.jpeg(5_000))
+        #expect([path, other].count { FileManager.default.fileExists(atPath: $0) } == 1)
         open.close()
+    }
+
+    @Test func aLaterFormatIsASentenceAndStays() async throws {
+        let scratch = Scratch()
+        let bench = try Bench(scratch)
+        try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
+        await bench.cache.close()
+        try FileManager.default.moveItem(atPath: scratch.cache + "/v2", toPath: scratch.cache + "/v3")
+        #expect(ImageCache.makeFolders(in: scratch.cache) == nil)
+        for body in [
+            { _ = try Bench(scratch) }, { _ = try ImageCache.verify(directory: scratch.cache) },
+            { _ = try ImageCache.clear(directory: scratch.cache, others: []) },
+        ] as [() throws -> Void] {
+            let error = #expect(throws: ImageCacheError.self) { try body() }
+            #expect(error?.text.contains("written by a later rankfs (its format is v3, this one knows v2)") == true)
+        }
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).count { $0.hasPrefix("v3/") } > 2)
+        #expect(!FileManager.default.fileExists(atPath: scratch.cache + "/v2"))
     }
 
     /// A copy of the directory is what kill -9 leaves.
@@ -170,50 +191,61 @@ import Testing
         let scratch = Scratch()
         let first = try Bench(scratch)
         let pictures = (1...Core.touchesTogether).map { Sample.picture(Int64($0), size: 1_000) }
-        for picture in pictures { try await first.store(picture, Sample.jpeg(1_000)) }
+        for picture in pictures {
+            try await first.store(picture, Sample.jpeg(1_000, seed: UInt64(picture.id.work.rawValue)))
+        }
         await first.cache.close()
         let second = try Bench(scratch)
         for picture in pictures.reversed() {
             await second.settle()
             #expect(
-                second.cache.core.withLock { $0.index.unwritten.count } == pictures.count
-                    - Int(picture.id.work.rawValue))
+                second.cache.core.withLock { $0.touches } == pictures.count - Int(picture.id.work.rawValue))
             let open = try second.open(picture)
             #expect(try open.availableBytes(offset: 0, count: 1_000) != nil)
             open.close()
         }
         await second.settle()
-        #expect(second.cache.core.withLock { $0.index.unwritten.isEmpty })
+        #expect(second.cache.core.withLock { $0.touches } == 0)
+        // Stored after that: the newest of all, although it is not written down.
+        try await second.store(Sample.picture(0, size: 1_000), Sample.jpeg(1_000, seed: 99))
         try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
         let third = try Bench(scratch, directory: scratch.path + "/copy")
-        for picture in pictures {
-            let key = FileKey(picture.id)
-            let used = second.cache.core.withLock { $0.index[key]?.used }
-            #expect(third.cache.core.withLock { $0.index[key]?.used } == used)
+        let order = third.cache.core.withLock { core in
+            core.index.evict(bytes: .max, sparesUnread: false) { _ in false }.map(\.key.picture.work.rawValue)
         }
+        #expect(order == (0...Int64(pictures.count)).reversed())
     }
 
-    @Test func rowsThatCouldNotBeWrittenAreNotForgotten() async throws {
+    /// They are kept in memory and written with what is pinned next.
+    @Test func pinsThatCouldNotBeWrittenAreNotForgotten() async throws {
         let scratch = Scratch()
         let first = try Bench(scratch)
-        first.cache.core.index?.close()
         for number in [Int64(1), 2] { try await first.store(Sample.picture(number, size: 1_000), Sample.jpeg(1_000)) }
-        #expect(first.cache.core.withLock { $0.index.unwritten.count } == 2)
-        #expect(first.events.texts.filter { $0.contains("toring") }.count == 1)
-        await first.cache.close()
-        // The database says that it was in use: the files are looked at.
-        let second = try Bench(scratch)
-        await second.settle()
-        #expect(second.cache.status().storedPictures == 2)
+        try Data().write(to: URL(filePath: scratch.cache + "/v2/pinned"))
+        first.cache.setPinned(true, Sample.picture(1, size: nil).id)
+        await first.settle()
+        #expect(first.events.texts.count { $0.contains("a pin cannot be kept") } == 1)
+        try FileManager.default.removeItem(atPath: scratch.cache + "/v2/pinned")
+        first.cache.setPinned(true, Sample.picture(2, size: nil).id)
+        await first.settle()
+        // As a kill leaves it.
+        try FileManager.default.copyItem(atPath: scratch.cache, toPath: scratch.path + "/copy")
+        let second = try Bench(scratch, directory: scratch.path + "/copy")
+        for number in [Int64(1), 2] { #expect(second.cache.isPinned(Sample.picture(number, size: nil).id)) }
+        // Evicting lets go.
+        #expect(second.cache.evict(Sample.picture(1, size: nil).id, openers: 0))
+        await second.cache.close()
+        let third = try Bench(scratch, directory: scratch.path + "/copy")
+        #expect([1, 2].map { third.cache.isPinned(Sample.picture($0, size: nil).id) } == [false, true])
+        #expect(third.cache.status().storedPictures == 1)
     }
 
-    @Test func aRowWithoutItsFileVanishesWhenMet() async throws {
+    @Test func aPictureWithoutItsFileVanishesWhenMet() async throws {
         let scratch = Scratch()
         let picture = Sample.picture(1, size: 5_000)
         let bench = try Bench(scratch)
         try await bench.store(picture, Sample.jpeg(5_000))
-        let name = FileKey(picture.id)
-        try FileManager.default.removeItem(atPath: "\(scratch.cache)/v1/\(name.fan)/\(name.name)")
+        try FileManager.default.removeItem(atPath: bench.file(of: picture))
         // Its length is still right.
         #expect(bench.cache.storedSize(of: picture.id) == 5_000)
         let open = try bench.open(picture)
@@ -270,6 +302,6 @@ import Testing
         #expect(try ImageCache.inspect(directory: scratch.cache).missingMarks.contains(".nomedia: missing"))
         try await bench.store(Sample.picture(1, size: 5_000), Sample.jpeg(5_000))
         let found = try ImageCache.inspect(directory: scratch.cache)
-        #expect(found.pictures == 1 && found.bytes == 5_128)
+        #expect(found.pictures == 1 && found.bytes == 5_000)
     }
 }

@@ -244,9 +244,7 @@ extension Workbench {
         let all = FileManager.default.enumerator(at: pictures, includingPropertiesForKeys: nil)
         var removed = 0
         while let file = all?.nextObject() as? URL {
-            guard let bytes = try? Data(contentsOf: file), bytes.range(of: Data(picture.key.utf8)) != nil,
-                !file.lastPathComponent.contains(".")
-            else { continue }
+            guard file.lastPathComponent.hasPrefix(picture.key + ".") else { continue }
             try FileManager.default.removeItem(at: file)
             removed += 1
         }

@@ -1,0 +1,169 @@
+internal import CLinux
+internal import Digests
+internal import Glibc
+internal import SQLite
+
+/// The name of a picture in the first format: XXH3 of its key, 128 bits, as 32 hexadecimal digits.
+struct OlderName: Hashable, Sendable {
+    let high: UInt64
+    let low: UInt64
+
+    init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    init(_ key: FileKey) {
+        let hash = XXH3.hash128(key.name)
+        self.init(high: hash.high, low: hash.low)
+    }
+
+    /// Reads `name` back; nil for any other text.
+    init?(_ name: some Sequence<UInt8>) {
+        var reader = NameReader(name)
+        guard let high = reader.hash(), let low = reader.hash(), reader.isAtEnd else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    var name: String { XXH3.hex(high) + XXH3.hex(low) }
+    var path: String { "\(name.prefix(2))/\(name)" }
+}
+
+/// What followed the picture's bytes in a file of the first format.
+struct Footer: Sendable {
+    /// Bytes of it: magic 8, length 8, hash 8, key 1 + 88 at most, check 8, rounded up.
+    static let size: Int64 = 128
+    /// `RANKFSP1`.
+    private static let magic: UInt64 = 0x3150_5346_4B4E_4152
+
+    let picture: StoredPicture
+
+    /// Reads the last `size` bytes of a file; nil if they are not a footer.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
+            let length = reader.readSigned(), (0...StoredPicture.longest).contains(length),
+            let hash = reader.readNumber(), let key = reader.readText().flatMap({ FileKey(name: $0.utf8) })
+        else { return nil }
+        picture = StoredPicture(key: key, length: length, hash: hash)
+    }
+}
+
+/// The first format, which is converted in place: a picture's file had a hash of its key for a name and a footer behind the
+/// bytes; pins and last uses were rows of a database.
+///
+/// A picture is converted by renaming its file to what the footer says and cutting it: a kill between the two leaves a file that
+/// ``PictureStore/open(_:verify:)`` cuts. The database is removed when nothing is left to convert.
+enum OlderFormat {
+    static let version = "v1"
+    private static let index = "index.sqlite"
+
+    /// What is known of a picture before its file is looked into.
+    struct Row: Sendable {
+        /// Bytes of the picture.
+        var length: Int64
+        /// Order of use.
+        var used: Int64 = 0
+        var isPinned = false
+    }
+
+    /// Makes the first format's directory the one of today, for which no room is needed on the disk; what an older rankfs has
+    /// stored since then is moved there.
+    static func takeOver(in top: Int32) {
+        guard unsafe renameat(top, version, top, PictureStore.version) != 0, errno == ENOTEMPTY || errno == EEXIST,
+            let from = try? CacheFiles.open(version, in: top, O_RDONLY | O_DIRECTORY)
+        else { return }
+        defer { close(from) }
+        for folder in CacheFiles.names(in: from) {
+            let target = "../\(PictureStore.version)/\(folder)"
+            guard let source = try? CacheFiles.open(folder, in: from, O_RDONLY | O_DIRECTORY) else { continue }
+            defer { close(source) }
+            (try? CacheFiles.openDirectory(target, in: from)).map { _ = close($0.descriptor) }
+            for name in CacheFiles.names(in: source) {
+                try? CacheFiles.rename(name, in: source, to: "\(target)/\(name)", in: from)
+            }
+            unsafe _ = unlinkat(from, folder, AT_REMOVEDIR)
+        }
+        unsafe _ = unlinkat(top, version, AT_REMOVEDIR)
+    }
+
+    /// Gives unfinished downloads the names of today; what is known of each does not change.
+    static func convertPartials(in partial: Int32) {
+        for name in CacheFiles.names(in: partial) {
+            guard let older = OlderName(name.utf8),
+                let state = try? CacheFiles.open("\(name).state", in: partial, O_RDONLY | O_NONBLOCK)
+            else { continue }
+            defer { close(state) }
+            // Magic number and length come before the key.
+            guard var reader = ByteReader(sealed: (try? CacheFiles.read(state, at: 0, count: 512)) ?? []),
+                reader.readNumber() != nil, reader.readNumber() != nil,
+                let key = reader.readText().flatMap({ FileKey(name: $0.utf8) }), OlderName(key) == older
+            else { continue }
+            for suffix in [".state", ""] {
+                try? CacheFiles.rename(name + suffix, in: partial, to: key.name + suffix, in: partial)
+            }
+        }
+    }
+
+    /// What is known of pictures that are to be converted.
+    static func rows(_ names: [OlderName], below version: Int32, in directory: String) -> [OlderName: Row] {
+        let known = names.isEmpty ? [:] : rows(in: directory)
+        return Dictionary(
+            uniqueKeysWithValues: Set(names).map { name in
+                (name, known[name] ?? Row(length: length(of: name, below: version)))
+            })
+    }
+
+    /// What the database says; nothing if there is none that can be read.
+    static func rows(in directory: String) -> [OlderName: Row] {
+        var rows: [OlderName: Row] = [:]
+        guard let connection = try? Connection(path: "\(directory)/\(index)", access: .readOnly) else { return [:] }
+        defer { connection.close() }
+        try? connection.rows("SELECT high, low, length, used, pinned FROM pictures") { row in
+            let name = OlderName(high: UInt64(bitPattern: row.int64(0)), low: UInt64(bitPattern: row.int64(1)))
+            rows[name] = Row(
+                length: min(max(0, row.int64(2)), StoredPicture.longest), used: row.int64(3),
+                isPinned: row.int64(4) != 0)
+        }
+        return rows
+    }
+
+    /// Bytes of a picture by its file.
+    static func length(of name: OlderName, below version: Int32) -> Int64 {
+        var status = stat()
+        guard unsafe fstatat(version, name.path, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
+        return min(max(0, Int64(status.st_size) - Footer.size), StoredPicture.longest)
+    }
+
+    /// Converts a picture.
+    ///
+    /// - Returns: What is stored now; nil if there was no such file, or a broken one that has been removed.
+    /// - Throws: What the disk refused; the picture is then as it was.
+    static func convert(_ name: OlderName, isPinned: Bool, _ store: PictureStore) throws(FileError) -> StoredPicture? {
+        let version = store.root.version
+        let descriptor: Int32
+        do throws(FileError) {
+            descriptor = try CacheFiles.open(name.path, in: version, O_RDONLY | O_NONBLOCK)
+        } catch {
+            guard error.code == ENOENT else { throw error }
+            return nil
+        }
+        defer { close(descriptor) }
+        let size = try CacheFiles.size(descriptor)
+        let bytes = try CacheFiles.read(descriptor, at: max(0, size - Footer.size), count: Int(Footer.size))
+        guard let picture = Footer(bytes)?.picture, picture.length == size - Footer.size, OlderName(picture.key) == name
+        else {
+            CacheFiles.remove(name.path, in: version)
+            return nil
+        }
+        // Before its name tells nothing of the row any more.
+        if isPinned { try store.write(pins: [picture.key: true]) }
+        try CacheFiles.rename(name.path, in: version, to: picture.path, in: version)
+        try? PictureStore.cut(picture, below: version)
+        return picture
+    }
+
+    /// Removes the database, and what was set aside of it.
+    static func removeIndex(in top: Int32) {
+        for name in CacheFiles.names(in: top) where name.hasPrefix(index) { CacheFiles.remove(name, in: top) }
+    }
+}
