@@ -48,8 +48,10 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// A program beside the product: what tests, demonstrations and figures are made with.
-func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: "Sources/Tools/\(name)", swiftSettings: settings)
+func tool(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Sources/Tools/\(name)", resources: resources,
+        swiftSettings: settings)
 }
 
 let package = Package(
@@ -67,9 +69,6 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
-        .systemLibrary(
-            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
             name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
@@ -106,13 +105,14 @@ let package = Package(
             // Drawn once; the program encodes no pictures.
             resources: [.embedInCode("Resources/nothing-stored.jpg")], swiftSettings: settings),
         .target(
-            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "CMicroHTTPD", "CZlib", "CNettle"],
+            name: "Origin", dependencies: ["Posix", "Rankings", "Media", "Digests", "CZlib"],
             path: "Sources/Tools/Origin",
             // The kinds of files that it cannot draw, the words of titles and tags, and what never differs in answers.
             resources: [
                 .embedInCode("Resources/film.gif"), .embedInCode("Resources/film.mp4"),
                 .embedInCode("Resources/film.webm"), .embedInCode("Resources/still.avif"),
                 .embedInCode("Resources/words.json"), .embedInCode("Resources/shapes.json"),
+                .embedInCode("Resources/landmarks.json"), .embedInCode("Resources/fronts.json"),
             ],
             // It draws hundreds of pictures, which takes ten times as long where nothing is optimised.
             swiftSettings: settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
@@ -129,7 +129,7 @@ let package = Package(
         tool("rankfs-bench", ["Posix", "CLinux"]),
         // Mounted by FuseTests in a process of its own, and an example of the library.
         tool("fuse-example", ["Fuse"]),
-        tool("rankfs-origin", ["Origin", "Rankings"]),
+        tool("rankfs-origin", ["Origin", "Rankings"], resources: [.embedInCode("Resources/help.txt")]),
 
         .target(name: "CThreadSanitizer", path: "Tests/CThreadSanitizer"),
         .target(
@@ -181,7 +181,7 @@ let package = Package(
                 "SampleSource", "rankfs-render", "TestSupport",
             ]),
         tests(
-            "OriginTests", ["Origin", "Rankings", "CZlib", "CNettle", "CTurboJPEG", "CPNG", "TestSupport"],
+            "OriginTests", ["Origin", "Rankings", "Digests", "CZlib", "CTurboJPEG", "CPNG", "TestSupport"],
             excluding: ["Boorus/Payloads"]),
         tests(
             "ProgramTests",

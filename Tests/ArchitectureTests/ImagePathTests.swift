@@ -32,6 +32,21 @@ import Testing
         #expect(try files(with: ["scheduler.next("], in: ["ImageCache"]) == ["Core.swift"])
     }
 
+    /// A file of the cache names what its own folder has and those before it; what uses all of them stands in none.
+    @Test func theFoldersOfTheCacheAreLayers() throws {
+        let layers = ["Types", "Storage", "Downloads", "Reading", "Scheduling", "Core", "ImageCache", "Maintenance"]
+        let files = try Ruler.tree.get().files.filter { $0.module == "ImageCache" }
+        func layer(_ file: Ruler.File) throws -> Int {
+            try #require(layers.firstIndex(of: String(file.path.split(separator: "/").dropLast().last ?? "")))
+        }
+        for file in files {
+            for other in files where try layer(other) > layer(file) {
+                let named = file.words.intersection(other.declared)
+                #expect(named.isEmpty, "\(file.path) names \(named.sorted()) of \(other.path)")
+            }
+        }
+    }
+
     /// The books of the cache's core know nothing of it, so each can be read by itself.
     @Test func onlyTheCoreBringsTheBooksTogether() throws {
         let files = try Package.swiftFiles(below: "Sources/ImageCache")

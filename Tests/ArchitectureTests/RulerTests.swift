@@ -15,7 +15,7 @@ import Testing
 
     /// The same for what is no part of the product.
     static let tools: [Allowance] = [
-        (7_555, "all that there was when lines were first counted"),
+        (5_642, "one universe of posts, printed by a thin renderer for each service"),
         (3, "bench: the requests of a copy are a figure"),
     ]
 
@@ -27,7 +27,7 @@ import Testing
         "RankFS": 35,
         "ImageCache": 3,
         "Catalog": 10,
-        "Origin": 10,
+        "Origin": 9,
         "Fuse": 6,
         "rankfs-bench": 5,
         "Media": 3,

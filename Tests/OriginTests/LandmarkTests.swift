@@ -10,8 +10,8 @@ import TestSupport
 @Suite(.timeLimit(.minutes(2))) struct LandmarkTests {
     private let universe = Universe(seed: 1)
 
-    private func record(_ id: WorkID) throws -> WorkRecord {
-        try #require(universe.work(id, now: noon))
+    private func work(_ name: String) throws -> Post {
+        try #require(universe.post(Landmarks.id(name, .pixiv), now: noon))
     }
 
     private func path(_ url: String?) throws -> String {
@@ -40,7 +40,7 @@ import TestSupport
     @Test func anAnimationOfSixtyFrames() async throws {
         let server = try OriginServer.start { $0.chunks = false }
         defer { server.stop() }
-        let meta = try await body(server, "/ajax/illust/\(Landmarks.longAnimation.rawValue)/ugoira_meta")
+        let meta = try await body(server, "/ajax/illust/\(Landmarks.id("longAnimation", .pixiv))/ugoira_meta")
         let frames = try #require(meta["frames"]).children
         #expect(frames.count == 60)
         let delays = frames.compactMap { $0["delay"]?.number }
@@ -91,26 +91,27 @@ import TestSupport
     }
 
     @Test func animationsOfRankings() async throws {
-        let found = try #require(ServedPath.newest(.animation(size: "600x600")) { work, _ in work.kind == .animation })
-        let count = Animation(found.work, seed: 1).delays.count
+        let archive = PageRendition.archive(size: "600x600")
+        let found = try #require(universe.newest(archive) { work, _ in work.kind == .animation })
+        let count = universe.delays(of: found.work).count
         #expect((8...40).contains(count))
-        let picture = try #require(universe.picture(at: found.path, now: noon))
-        let bytes = try #require(Painter.draw(picture)).bytes
+        let picture = try #require(universe.picture(at: found.path))
+        let bytes = try #require(picture.file()).bytes
         #expect(bytes.count == picture.bytes)
         #expect(StoredEntry.all(in: bytes).count == count)
-        let first = ServedPath(found.work, page: 0, kind: .original(.jpg)).text
+        let first = PageRendition.original.path(found.work, 0)
         #expect(first.hasSuffix("_ugoira0.jpg"))
-        #expect(universe.picture(at: first, now: noon)?.pixels == found.work.pages[0])
-        #expect(universe.picture(at: ServedPath(found.work, page: 0, kind: .regular).text, now: noon) != nil)
-        let still = try #require(ServedPath.newest(.animation(size: "600x600")) { work, _ in work.kind == .manga })
-        #expect(universe.picture(at: still.path, now: noon) == nil)
-        #expect(universe.picture(at: found.path.replacing("600x600", with: "700x700"), now: noon) == nil)
+        #expect(universe.picture(at: first)?.pixels == found.work.pages[0])
+        #expect(universe.picture(at: PageRendition.regular.path(found.work, 0)) != nil)
+        let still = try #require(universe.newest(archive) { work, _ in work.kind == .manga })
+        #expect(universe.picture(at: still.path) == nil)
+        #expect(universe.picture(at: found.path.replacing("600x600", with: "700x700")) == nil)
     }
 
     @Test func aWorkOfTwelvePagesOfPNG() async throws {
         let server = try OriginServer.start { $0.chunks = false }
         defer { server.stop() }
-        let pages = try await body(server, "/ajax/illust/\(Landmarks.twelvePages.rawValue)/pages").children
+        let pages = try await body(server, "/ajax/illust/\(Landmarks.id("twelvePages", .pixiv))/pages").children
         #expect(pages.count == 12)
         for page in pages {
             let path = try path(page["urls"]?["original"]?.string)
@@ -127,27 +128,25 @@ import TestSupport
     @Test func originalsThatAreBrokenForGood() async throws {
         let server = try OriginServer.start()
         defer { server.stop() }
-        let ranked = try #require(
-            universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 77...77).first?.work)
-        for work in [try record(Landmarks.brokenOriginal), ranked] {
-            let original = ServedPath(work, page: 0, kind: .original(work.format)).text
+        let ranked = try #require(universe.entries(Mode.all[0], universe.newest(at: noon), 77...77).first?.work)
+        for work in [try work("brokenOriginal"), ranked] {
+            let original = PageRendition.original.path(work, 0)
             for method in ["GET", "HEAD", "GET"] {
                 #expect(await fetch(server, original, method: method).status == 500)
             }
-            #expect(await fetch(server, ServedPath(work, page: 0, kind: .regular).text).status == 200)
-            let other: ServedFormat = work.format == .png ? .jpg : .png
-            let wrong = ServedPath(work, page: 0, kind: .original(other)).text
+            #expect(await fetch(server, PageRendition.regular.path(work, 0)).status == 200)
+            let (told, other) = (work.format.rawValue, work.format == .png ? "jpg" : "png")
+            let wrong = original.replacing(".\(told)", with: ".\(other)")
             #expect(await fetch(server, wrong, method: "HEAD").status == 404)
         }
-        let healthy = try record(Landmarks.fullCaption)
-        let original = ServedPath(healthy, page: 0, kind: .original(.jpg)).text
+        let original = PageRendition.original.path(try work("fullCaption"), 0)
         #expect(await fetch(server, original, method: "HEAD").status == 200)
     }
 
     @Test func portraits() async throws {
         let server = try OriginServer.start { $0.chunks = false }
         defer { server.stop() }
-        let profile = try await body(server, "/ajax/user/\(Landmarks.author.rawValue)?full=1")
+        let profile = try await body(server, "/ajax/user/\(Landmarks.author)?full=1")
         for (key, side) in [("image", 50), ("imageBig", 170)] {
             let path = try path(profile[key]?.string)
             #expect(path.wholeMatch(of: #/\/user-profile\/img(\/\d+){6}\/1007_[0-9a-f]{32}_\d+\.jpg/#) != nil)
@@ -168,7 +167,7 @@ import TestSupport
     @Test func recordsTellEverything() async throws {
         let server = try OriginServer.start()
         defer { server.stop() }
-        let full = try await body(server, "/ajax/illust/\(Landmarks.fullCaption.rawValue)")
+        let full = try await body(server, "/ajax/illust/\(Landmarks.id("fullCaption", .pixiv))")
         let caption = try #require(full["description"]?.string)
         for part in ["<br />", "<a href=\"/jump.php?", "&amp;", "&lt;", "https://www.pixiv.net/users/1001"] {
             #expect(caption.contains(part))
@@ -176,17 +175,15 @@ import TestSupport
         let tags = try #require(full["tags"]?["tags"]).children
         #expect(tags.contains { $0["romaji"]?.string == "umi" && $0["translation"]?["en"]?.string == "sea" })
         #expect(tags.contains { $0["translation"] == nil })
-        let series = try await body(server, "/ajax/illust/\(Landmarks.inSeries.rawValue)")
+        let series = try await body(server, "/ajax/illust/\(Landmarks.id("inSeries", .pixiv))")
         #expect(series["seriesNavData"]?["order"]?.number == 2)
         #expect(series["seriesNavData"]?["prev"]?["order"]?.number == 1)
         #expect(series["seriesNavData"]?["next"]?["order"]?.number == 3)
-        let made = try await body(server, "/ajax/illust/\(Landmarks.madeWithAI.rawValue)")
+        let made = try await body(server, "/ajax/illust/\(Landmarks.id("madeWithAI", .pixiv))")
         #expect(made["aiType"]?.number == 2)
-        let day = try #require(Day("2024-05-01"))
-        let all = universe.entries(mode: 0, day: day, ranks: 1...500).map(\.work)
-        #expect(Set(all.map(\.aiType)) == [1, 2])
-        #expect(universe.entries(mode: 7, day: day, ranks: 1...50).allSatisfy { $0.work.aiType == 2 })
-        #expect(try record(WorkID(rawValue: 900_000_000)).aiType == 0, "older than the question")
+        #expect(Set(universe.day("2024-05-01").map(\.work.aiType)) == [1, 2])
+        #expect(universe.day("2024-05-01", 7, ranks: 1...50).allSatisfy { $0.work.aiType == 2 })
+        #expect(universe.post(900_000_000, now: noon)?.aiType == 0, "older than the question")
     }
 }
 

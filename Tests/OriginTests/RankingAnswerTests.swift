@@ -4,11 +4,11 @@ import Testing
 @testable import Origin
 
 @Suite struct RankingAnswerTests {
+    private static let pixiv = Pixiv(Universe(seed: 1))
+
     private func ask(_ query: String, now: Int64 = noon) throws -> (status: Int, body: JSON?) {
-        let request = Request(method: "GET", target: "/ranking.php?format=json&\(query)")
-        let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: now))
-        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
-        return (answer.status, JSON(bytes))
+        let answer = try #require(Self.pixiv.get("/ranking.php?format=json&\(query)", now: now))
+        return (answer.status, JSON(answer.bytes))
     }
 
     @Test func aRankingAppearsAtNoonInJapan() throws {
@@ -83,10 +83,8 @@ import Testing
             return
         }
         let id = try #require(entry["illust_id"]?.number)
-        let request = Request(method: "GET", target: "/ajax/illust/\(id)/pages")
-        let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: noon))
-        guard case .bytes(let bytes) = answer.body else { return }
-        let urls = try #require(JSON(bytes)?["body"]?.children.first?["urls"]).children
+        let answer = try #require(Self.pixiv.get("/ajax/illust/\(id)/pages"))
+        let urls = try #require(answer.json()["body"]?.children.first?["urls"]).children
         #expect(urls.count == 4)
         #expect(urls.allSatisfy { $0.isNull })
     }

@@ -5,20 +5,17 @@ import Testing
 
 @Suite struct SearchTests {
     /// One for all tests, because it keeps what it has collected.
-    private static let universe = Universe(seed: 1)
+    private static let pixiv = Pixiv(Universe(seed: 1))
 
     private func search(
         _ word: String, _ query: String = "", scope: String = "artworks", _ viewer: Viewer = .anonymous
     ) throws -> JSON {
         let word = word.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        let request = Request(method: "GET", target: "/ajax/search/\(scope)/\(word)?\(query)")
-        let answer = try #require(Routes.answer(request, universe: Self.universe, now: noon, viewer: viewer))
-        guard case .bytes(let bytes) = answer.body, answer.status == 200 else { throw Missing() }
+        let answer = try #require(Self.pixiv.get("/ajax/search/\(scope)/\(word)?\(query)", viewer))
+        #expect(answer.status == 200)
         let key = ["artworks": "illustManga", "illustrations": "illust", "manga": "manga"][scope] ?? ""
-        return try #require(JSON(bytes)?["body"]?[key])
+        return try #require(answer.json()["body"]?[key])
     }
-
-    private struct Missing: Error {}
 
     private func ids(_ list: JSON) -> [Int64] {
         (list["data"]?.children ?? []).compactMap { $0["id"]?.number }
@@ -61,7 +58,7 @@ import Testing
         #expect(rare["total"]?.number == 3)
         #expect(
             ids(rare)
-                == [Landmarks.brokenOriginal, .init(rawValue: 900_600_001), Landmarks.longAnimation].map(\.rawValue))
+                == ["brokenOriginal", "twelvePages", "longAnimation"].map { Landmarks.id($0, .pixiv) })
         for word in ["そんな札はない", " ", "a/b/none", "%%2f"] {
             let none = try search(word)
             #expect(none["data"]?.children.isEmpty == true)
@@ -101,8 +98,7 @@ import Testing
 
     @Test func popularityIsForThoseWhoPay() {
         for query in ["order=popular_d", "p=0", "p=x"] {
-            let request = Request(method: "GET", target: "/ajax/search/artworks/a?\(query)")
-            #expect(Routes.answer(request, universe: Self.universe, now: noon)?.status == 400)
+            #expect(Self.pixiv.get("/ajax/search/artworks/a?\(query)")?.status == 400)
         }
     }
 }

@@ -7,17 +7,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ServerTests {
     /// A picture that comes with its length, or one that does not.
     private func path(chunked: Bool, silent: Bool? = nil) throws -> String {
-        let host = PictureHost(seed: 1, now: noon, chunks: true, laterBy: 0)
+        let host = PictureHost(OriginConfiguration(now: { noon }))
         let universe = Universe(seed: 1)
-        return try #require(
-            ServedPath.newest { _, path in
-                func tells(_ method: String) -> Bool {
-                    let request = Request(method: method, target: path, referer: "https://www.pixiv.net/")
-                    return host.answer(request, universe.picture(at: path, now: noon)).tellsLength
-                }
-                return tells("GET") != chunked && (silent == nil || tells("HEAD") != silent)
+        let found = universe.newest { _, path in
+            func tells(_ method: String) -> Bool {
+                host.serve(Request(method: method, target: path), universe.picture(at: path)).tellsLength
             }
-        ).path
+            return tells("GET") != chunked && (silent == nil || tells("HEAD") != silent)
+        }
+        return try #require(found).path
     }
 
     @Test func theImageHostsManners() async throws {
@@ -72,7 +70,7 @@ import Testing
         #expect(whole["Content-Length"] == nil)
         #expect(whole["Transfer-Encoding"] == "chunked")
         #expect(whole.isWhole)
-        #expect(whole.body.count == Universe(seed: 1).picture(at: path, now: noon)?.bytes)
+        #expect(whole.body.count == Universe(seed: 1).picture(at: path)?.bytes)
         #expect(await fetch(server, path, method: "HEAD")["Content-Length"] == nil)
         let told = try self.path(chunked: true, silent: false)
         #expect(await fetch(server, told, method: "HEAD")["Content-Length"] != nil)
@@ -125,7 +123,7 @@ import Testing
         let server = try OriginServer.start { $0.rate = 20_000_000 }
         defer { server.stop() }
         let path = try path(chunked: false)
-        #expect(await fetch(server, path).body.count == Universe(seed: 1).picture(at: path, now: noon)?.bytes)
+        #expect(await fetch(server, path).body.count == Universe(seed: 1).picture(at: path)?.bytes)
         var limit = RateLimit(bytesPerSecond: 1000)
         #expect(limit.allowance > 0, "sending starts at once")
         limit.spend(1_000_000)

@@ -5,16 +5,11 @@ import Testing
 
 /// The origin's answers have the shape of the recorded ones: the same keys, the same JSON types.
 @Suite struct ShapeTests {
-    private let universe = Universe(seed: 1)
+    private static let pixiv = Pixiv(Universe(seed: 1))
 
     private func answer(_ target: String, _ viewer: Viewer = .anonymous) throws -> JSON {
-        let request = Request(method: "GET", target: target)
-        let answer = try #require(Routes.answer(request, universe: universe, now: noon, viewer: viewer))
-        guard case .bytes(let bytes) = answer.body else { throw Missing() }
-        return try #require(JSON(bytes))
+        try #require(Self.pixiv.get(target, viewer)).json()
     }
-
-    private struct Missing: Error {}
 
     /// Without what no client reads: advertisements, titles for search engines, and translations, whose keys are tags.
     private func plainDifferences(_ ours: JSON, _ theirs: [JSON]) -> [String] {
@@ -79,8 +74,8 @@ import Testing
             "ajax-illust/Nandaka-PixivUtil2-test-image-info-32039274.json",
             "ajax-illust/Nandaka-PixivUtil2-test-image-info2-67729319.json",
             "ajax-illust/daydreamer-json-pixiv-ajax-api-docs-100412238.json")
-        for work in [Landmarks.fullCaption, Landmarks.twelvePages, Landmarks.longAnimation] {
-            #expect(Shape.differences(try answer("/ajax/illust/\(work.rawValue)"), theirs) == [])
+        for work in ["fullCaption", "twelvePages", "longAnimation"] {
+            #expect(Shape.differences(try answer("/ajax/illust/\(Landmarks.id(work, .pixiv))"), theirs) == [])
         }
     }
 
@@ -132,10 +127,10 @@ import Testing
 
     @Test func animations() throws {
         let theirs = try recorded("ajax-ugoira-meta/item4-ugoira-74442143.json")
-        let ours = try answer("/ajax/illust/\(Landmarks.longAnimation.rawValue)/ugoira_meta")
+        let ours = try answer("/ajax/illust/\(Landmarks.id("longAnimation", .pixiv))/ugoira_meta")
         #expect(Shape.differences(ours, theirs) == [])
         let error = try recorded("ajax-error/item4-ugoira-not-an-ugoira-ko.json")
-        let still = try answer("/ajax/illust/\(Landmarks.twelvePages.rawValue)/ugoira_meta")
+        let still = try answer("/ajax/illust/\(Landmarks.id("twelvePages", .pixiv))/ugoira_meta")
         #expect(Shape.differences(still, error) == [])
     }
 
@@ -152,8 +147,7 @@ import Testing
         func status(_ count: Int) throws -> Int {
             let ids = (0..<count).map { "ids[]=\(900_000_000 + $0)" }.joined(separator: "&")
             let target = "/ajax/user/1001/profile/illusts?\(ids)&work_category=illustManga&is_first_page=0"
-            let request = Request(method: "GET", target: target)
-            return try #require(Routes.answer(request, universe: universe, now: noon)).status
+            return try #require(Self.pixiv.get(target)).status
         }
         #expect(try status(100) == 200)
         #expect(try status(101) == 400)

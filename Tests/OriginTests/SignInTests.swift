@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 
 @Suite(.timeLimit(.minutes(1))) struct SignInTests {
-    private let cookie = "Cookie: device_token=x; PHPSESSID=\(Landmarks.visitorSession); yuid_b=y"
+    private let cookie = "Cookie: device_token=x; PHPSESSID=1000_visitorsecret; yuid_b=y"
     private let accountOnly = [
         "/ajax/user/1000/illusts/bookmarks?tag=&offset=0&limit=48&rest=show",
         "/ajax/user/1000/following?offset=0&limit=24&rest=show", "/ajax/follow_latest/illust?p=1&mode=all",
@@ -100,11 +100,12 @@ import Testing
 
 /// What signed-in users see of rankings, and rankings of one content.
 @Suite struct SignedInRankingTests {
+    private static let universe = Universe(seed: 1)
+    private static let pixiv = Pixiv(universe)
+
     private func ask(_ query: String, _ viewer: Viewer) throws -> (status: Int, body: JSON?) {
-        let request = Request(method: "GET", target: query)
-        let answer = try #require(Routes.answer(request, universe: Universe(seed: 1), now: noon, viewer: viewer))
-        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil) }
-        return (answer.status, JSON(bytes))
+        let answer = try #require(Self.pixiv.get(query, viewer))
+        return (answer.status, JSON(answer.bytes))
     }
 
     private let visitor = Viewer.signedIn(Landmarks.visitor)
@@ -132,10 +133,7 @@ import Testing
     }
 
     @Test func maskedSlotsBecomeWorks() throws {
-        let universe = Universe(seed: 1)
-        let day = try #require(Day("2022-05-01"))
-        let masked = try #require(
-            universe.entries(mode: 0, day: day, ranks: 1...500).first { $0.work.isMasked })
+        let masked = try #require(Self.universe.day("2022-05-01").first { $0.work.flags.contains(.masked) })
         let query = "/ranking.php?date=20220501&p=\((masked.rank - 1) / 50 + 1)"
         func entry(_ viewer: Viewer) throws -> JSON {
             let entries = try #require(try ask(query, viewer).body?["contents"]).children
@@ -143,34 +141,32 @@ import Testing
         }
         #expect(try entry(.anonymous)["mask_reason"]?.string == "login_only")
         #expect(try entry(visitor)["mask_reason"] == nil)
-        #expect(try entry(visitor)["user_id"]?.number == masked.work.author.rawValue)
-        let pages = "/ajax/illust/\(masked.work.id.rawValue)/pages"
+        #expect(try entry(visitor)["user_id"]?.number == masked.work.account)
+        let pages = "/ajax/illust/\(masked.work.id)/pages"
         let original = try ask(pages, visitor).body?["body"]?.children.first?["urls"]?["original"]?.string
         #expect(original?.hasPrefix("https://i.pximg.net/img-original/") == true)
     }
 
     @Test func worksForSignedInUsersAreOnNoAnonymousList() throws {
-        let universe = Universe(seed: 1)
-        let mode = try #require(Universe.modes.firstIndex(of: "daily_r18"))
-        let work = try #require(
-            universe.entries(mode: mode, day: universe.newest(at: noon), ranks: 1...1).first?.work)
-        #expect(universe.works(of: work.author, now: noon)?.contains(work.id) == false)
-        #expect(universe.works(of: work.author, now: noon, for: visitor)?.contains(work.id) == true)
+        let (universe, mode) = (Self.universe, try #require(Mode.named("daily_r18")))
+        let work = try #require(universe.entries(mode, universe.newest(at: noon), 1...1).first?.work)
+        #expect(universe.works(of: work.account, now: noon)?.contains(work.slot) == false)
+        #expect(universe.works(of: work.account, now: noon, for: visitor)?.contains(work.slot) == true)
     }
 
     @Test(arguments: RankingMode.everyone + RankingMode.signedIn) func contents(mode: RankingMode) throws {
-        for content in ServedMode.Content.allCases {
-            let query = "/ranking.php?mode=\(mode.rawValue)&content=\(content.rawValue)&date=20240501"
+        for content in ["illust", "manga", "ugoira"] {
+            let query = "/ranking.php?mode=\(mode.rawValue)&content=\(content)&date=20240501"
             let answer = try ask(query, visitor)
-            guard ServedMode(mode.rawValue, content: content.rawValue) != nil else {
+            guard Mode.named(mode.rawValue)?.contents.contains(content) == true else {
                 #expect(answer.status == 404, "\(query)")
                 #expect(answer.body?["error"]?.string == "ランキング集計の範囲外です")
                 continue
             }
             let body = try #require(answer.body)
-            #expect(body["content"]?.string == content.rawValue)
+            #expect(body["content"]?.string == content)
             let entries = try #require(body["contents"]).children
-            let kind = ["illust": "0", "manga": "1", "ugoira": "2"][content.rawValue]
+            let kind = ["illust": "0", "manga": "1", "ugoira": "2"][content]
             #expect(entries.allSatisfy { $0["illust_type"]?.string == kind })
             #expect(entries.compactMap { $0["rank"]?.number } == (0..<entries.count).map { Int64($0 + 1) })
             #expect((body["next"]?.number == 2) == ((body["rank_total"]?.number ?? 0) > 50))

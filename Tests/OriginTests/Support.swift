@@ -1,7 +1,9 @@
 import Dispatch
 import Foundation
 import Glibc
+import Rankings
 import Synchronization
+import Testing
 
 @testable import Origin
 
@@ -111,23 +113,66 @@ private func exchange(port: UInt16, _ request: String, upTo limit: Int) -> [UInt
 
 extension OriginServer {
     /// An origin whose clock stands at noon in Japan.
-    static func start(_ change: (inout Configuration) -> Void = { _ in }) throws -> OriginServer {
-        var configuration = Configuration(now: { noon })
+    static func start(_ change: (inout OriginConfiguration) -> Void = { _ in }) throws -> OriginServer {
+        var configuration = OriginConfiguration(now: { noon })
         change(&configuration)
         return try OriginServer(configuration)
     }
 }
 
-extension ServedPath {
+extension Universe {
+    /// The universe of a seed, as a test sees it.
+    convenience init(seed: UInt64, _ service: Service = .pixiv) {
+        var configuration = OriginConfiguration(now: { noon })
+        configuration.seed = seed
+        configuration.service = service
+        self.init(configuration)
+    }
+
     /// The first work of the newest day whose picture has the properties wanted.
-    static func newest(
-        _ kind: ServedPath.Kind = .regular, in universe: Universe = Universe(seed: 1),
-        where wanted: (WorkRecord, String) -> Bool = { _, _ in true }
-    ) -> (work: WorkRecord, path: String)? {
-        for entry in universe.entries(mode: 0, day: universe.newest(at: noon), ranks: 1...500) {
-            let path = ServedPath(entry.work, page: 0, kind: kind).text
-            if wanted(entry.work, path) { return (entry.work, path) }
-        }
-        return nil
+    func newest(
+        _ rendition: PageRendition = .regular, where wanted: (Post, String) -> Bool = { _, _ in true }
+    ) -> (work: Post, path: String)? {
+        entries(Mode.all[0], newest(at: noon), 1...500).lazy.map { ($0.work, rendition.path($0.work, 0)) }
+            .first(where: wanted)
+    }
+
+    /// The entries of a day's `daily`, or of another ranking.
+    func day(_ text: String, _ mode: Int = 0, ranks: ClosedRange<Int> = 1...500) -> [RankedWork] {
+        Day(text).map { entries(Mode.all[mode], $0, ranks) } ?? []
+    }
+
+    /// The picture at a path.
+    func picture(at path: String) -> Picture? { picture(at: path) { post($0.work, now: noon) } }
+}
+
+extension PictureFile {
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        append(0..<length, to: &bytes)
+        return bytes
+    }
+}
+
+extension Pixiv {
+    /// The answer of the API to a path.
+    func get(_ target: String, _ viewer: Viewer = .anonymous, now: Int64 = noon) -> Response? {
+        answer(Request(target: target), viewer: viewer, now: now)
+    }
+}
+
+extension Response {
+    /// What the body says.
+    func json() throws -> JSON { try #require(JSON(bytes)) }
+
+    subscript(name: String) -> String? {
+        headers.first { $0.0 == name }?.1
+    }
+}
+
+extension JSON {
+    /// The member of an object; nil where there is none.
+    subscript(key: String) -> JSON? {
+        members.first { $0.name == key }?.value
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTP
 internal import Rankings
+internal import Synchronization
 
 /// The downloads under way, and who waits for what they bring.
 ///
@@ -55,11 +56,6 @@ struct Downloads: Sendable {
         entries.index(forKey: key).map { decide(&entries.values[$0].download) }
     }
 
-    /// What the scheduler is told of them.
-    var demands: [DownloadScheduler.Demand] {
-        entries.map { $0.value.download.demand($0.key, number: $0.value.number) }
-    }
-
     /// Those that are not whole, in the order in which they began.
     var running: [Entry] {
         entries.values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
@@ -112,6 +108,68 @@ struct Downloads: Sendable {
     /// Takes out who waited for that.
     mutating func removeSettlers(of key: FileKey) -> [CheckedContinuation<Void, Never>] {
         settlers.removeValue(forKey: key) ?? []
+    }
+}
+
+/// What a waiter is told.
+enum WaitResult: Sendable {
+    /// What was read, and the version that the reader has from now on.
+    case bytes(PictureBytes, PictureVersion?)
+    case length(Int64)
+    /// Things changed: look again.
+    case again
+    case failed(ImageCacheError)
+}
+
+/// Where somebody who waits gets an answer, whether it comes before or after the waiting begins.
+///
+/// ## Concurrency
+///
+/// Any thread may answer; one task waits, once.
+final class Wait: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<WaitResult, Never>)
+        case answered(WaitResult)
+    }
+
+    private let state = Mutex(State.open)
+
+    /// Whether there is an answer.
+    var isAnswered: Bool {
+        state.withLock { state in
+            if case .answered = state { true } else { false }
+        }
+    }
+
+    /// Gives the answer; the first one counts.
+    func answer(_ result: WaitResult) {
+        let waiting = state.withLock { state -> CheckedContinuation<WaitResult, Never>? in
+            switch state {
+            case .open:
+                state = .answered(result)
+                return nil
+            case .awaited(let continuation):
+                state = .answered(result)
+                return continuation
+            case .answered: return nil
+            }
+        }
+        waiting?.resume(returning: result)
+    }
+
+    /// Suspends until there is an answer.
+    var result: WaitResult {
+        get async {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> WaitResult? in
+                    if case .answered(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        }
     }
 }
 

@@ -223,6 +223,13 @@ extension DownloadScheduler {
     mutating func goOn() { restsUntil = nil }
 }
 
+extension Downloads {
+    /// What the scheduler is told of them.
+    var demands: [DownloadScheduler.Demand] {
+        entries.map { $0.value.download.demand($0.key, number: $0.value.number) }
+    }
+}
+
 extension Download {
     /// What the scheduler is told of it.
     func demand(_ key: FileKey, number: UInt64) -> DownloadScheduler.Demand {

@@ -3,7 +3,7 @@ package import Rankings
 /// Figures for status displays.
 package struct ImageCacheStatus: Sendable {
     /// One download under way.
-    package struct Download: Sendable {
+    package struct Running: Sendable {
         package var picture: PictureID
         /// Where people find it below the mount; nil if nobody told.
         package var path: String?
@@ -27,7 +27,7 @@ package struct ImageCacheStatus: Sendable {
     package var budget: Int64
     package var openPictures: Int
     /// In the order in which they began.
-    package var downloads: [Download]
+    package var downloads: [Running]
     /// Preloads in the order in which they will begin.
     package var queued: [Waiting]
     /// Since the start.

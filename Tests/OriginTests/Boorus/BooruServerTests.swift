@@ -11,7 +11,7 @@ import Testing
     @Test func faultsBreakOnePicture() async throws {
         let server = try OriginServer.start { $0.service = .danbooru }
         defer { server.stop() }
-        let id = PostLandmark.breakable.id(.danbooru)
+        let id = Landmarks.id("breakable", .danbooru)
         let answer = await fetch(server, "/posts/\(id).json", headers: named, referer: false)
         let record = try #require(JSON(answer.body))
         let path = try record.path("file_url")
@@ -38,16 +38,15 @@ import Testing
 
     private static let payloads = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Payloads").path
 
-    @Test(arguments: [(ServedSite.danbooru, 4), (.yandere, 37), (.konachan, 10)])
-    func recordedPosts(site: ServedSite, posts: Int) throws {
-        let service = try #require(OriginServer.Service(rawValue: site.rawValue))
-        let booru = Booru(service) { $0.replay = Self.payloads }
-        let target = site.isDanbooru ? "/posts.json?limit=200" : "/post.json?limit=1000"
+    @Test(arguments: [(Service.danbooru, 4), (.yandere, 37), (.konachan, 10)])
+    func recordedPosts(site: Service, posts: Int) throws {
+        let booru = try Booru(site) { $0.replay = Self.payloads }
+        let target = (site == .danbooru) ? "/posts.json?limit=200" : "/post.json?limit=1000"
         let records = try booru.json("\(target)&tags=date:2020-01-01+order:score").children
         #expect(records.count == posts)
         for record in records.prefix(4) {
             let path = try record.path("file_url")
-            let bytes = try booru.get(path).drawn()
+            let bytes = booru.get(path).bytes
             #expect(digest(of: bytes) == record["md5"]?.string && Int64(bytes.count) == record["file_size"]?.number)
             #expect(path.contains(record["md5"]?.string ?? "?"))
             if let asset = record["media_asset"] {
@@ -55,7 +54,7 @@ import Testing
                 #expect(asset["file_size"]?.number == record["file_size"]?.number)
             }
             let size = record["sample_file_size"]?.number ?? 0
-            if size > 0 { #expect(try Int64(booru.get(record.path("sample_url")).drawn().count) == size) }
+            if size > 0 { #expect(try Int64(booru.get(record.path("sample_url")).bytes.count) == size) }
             let id = try #require(record["id"]?.number)
             #expect(try booru.ids("\(target)&tags=id:\(id)") == [id])
         }

@@ -1,87 +1,70 @@
-import CNettle
+import Digests
 import Foundation
 import Rankings
+import Synchronization
 import Testing
 
 @testable import Origin
 
-/// Stands where routes could not start: every test of them fails.
-private struct Unstarted: OriginRoutes {
-    var placeholder: Picture? { nil }
-
-    func answer(_ request: Request, _ moment: ServedMoment) -> Response {
-        .html("not started", status: 599)
-    }
-}
-
-/// The routes of a booru without sockets, with a clock that stands.
+/// A board without sockets, with a clock that stands.
 struct Booru {
-    let routes: any OriginRoutes
-    var now = noon
+    let universe: Universe
+    private let service: OriginService
+    private let clock: Clock
     var userAgent: String? = "rankfs-tests/1.0"
 
     /// Shared: each draws its pictures once.
-    static let danbooru = Booru(.danbooru)
-    static let yandere = Booru(.yandere)
-    static let konachan = Booru(.konachan)
+    static let danbooru = Booru.made(.danbooru)
+    static let yandere = Booru.made(.yandere)
+    static let konachan = Booru.made(.konachan)
 
-    static func of(_ site: ServedSite) -> Booru {
-        switch site {
-        case .danbooru: danbooru
-        case .yandere: yandere
-        case .konachan: konachan
+    static func of(_ service: Service) -> Booru {
+        service == .danbooru ? danbooru : service == .yandere ? yandere : konachan
+    }
+
+    /// The board of a service without a change.
+    private static func made(_ service: Service) -> Booru {
+        do {
+            return try Booru(service)
+        } catch {
+            fatalError("\(error)")
         }
     }
 
-    init(_ service: OriginServer.Service, _ change: (inout OriginServer.Configuration) -> Void = { _ in }) {
-        var configuration = OriginServer.Configuration(service: service, now: { noon })
+    init(_ service: Service, _ change: (inout OriginConfiguration) -> Void = { _ in }) throws {
+        let clock = Clock()
+        self.clock = clock
+        var configuration = OriginConfiguration(now: { clock.seconds.load(ordering: .relaxed) })
+        configuration.service = service
         change(&configuration)
-        let made: (any OriginRoutes)? =
-            switch service {
-            case .yandere: try? MoebooruOrigin(configuration, .yandere)
-            case .konachan: try? MoebooruOrigin(configuration, .konachan)
-            default: try? DanbooruOrigin(configuration)
-            }
-        routes = made ?? Unstarted()
+        universe = Universe(configuration)
+        self.service = try OriginService(configuration)
     }
 
-    func get(
-        _ target: String, method: String = "GET", range: String? = nil, ifRange: String? = nil,
-        ifNoneMatch: String? = nil, host: String? = nil
-    ) -> Response {
-        routes.answer(
-            Request(
-                method: method, target: target, range: range, ifRange: ifRange, userAgent: userAgent, host: host,
-                ifNoneMatch: ifNoneMatch), ServedMoment(now: now, laterBy: 0))
+    /// Unix seconds.
+    var now: Int64 {
+        get { clock.seconds.load(ordering: .relaxed) }
+        nonmutating set { clock.seconds.store(newValue, ordering: .relaxed) }
+    }
+
+    private final class Clock: Sendable {
+        let seconds = Atomic(noon)
+    }
+
+    func get(_ target: String, method: String = "GET", _ headers: [String: String] = [:]) -> Response {
+        var headers = headers
+        if let userAgent { headers["user-agent"] = userAgent }
+        return service.answer(Request(method: method, target: target, headers: headers))
     }
 
     func json(_ target: String, host: String? = nil) throws -> JSON {
-        let answer = get(target, host: host)
+        let answer = get(target, host.map { ["host": $0] } ?? [:])
         #expect(answer.status == 200, "\(target)")
         return try answer.json()
     }
 
     func ids(_ target: String, host: String? = nil) throws -> [Int64] {
         try json(target, host: host).children.map { try #require($0["id"]?.number) }
-    }
-}
-
-extension Response {
-    func json() throws -> JSON {
-        guard case .bytes(let bytes) = body else { throw CocoaError(.coderInvalidValue) }
-        return try #require(JSON(bytes))
-    }
-
-    /// All bytes of the body, drawn if need be.
-    func drawn() throws -> [UInt8] {
-        switch body {
-        case .bytes(let bytes): return bytes
-        case .picture(let picture, let range): return Array(try #require(Painter.draw(picture)).bytes[range])
-        }
-    }
-
-    subscript(name: String) -> String? {
-        headers.first { $0.0 == name }?.1
     }
 }
 
@@ -104,10 +87,4 @@ func recordedAnswer(_ path: String) throws -> JSON {
 }
 
 /// The digest of bytes taken all at once.
-func digest(of bytes: [UInt8]) -> String {
-    var state = rankfs_md5_start()
-    rankfs_md5_update(&state, bytes, bytes.count)
-    var digest = [UInt8](repeating: 0, count: 16)
-    rankfs_md5_digest(&state, &digest)
-    return digest.map { String(format: "%02x", $0) }.joined()
-}
+func digest(of bytes: [UInt8]) -> String { MD5.hex(bytes) }

@@ -6,7 +6,11 @@ import Testing
 /// What Danbooru finds, refuses and limits.
 @Suite(.timeLimit(.minutes(2))) struct DanbooruAnswerTests {
     private let day = "date:2024-04-30"
-    private let all = Booru(.danbooru) { $0.allRatings = true }
+    private let all: Booru
+
+    init() throws {
+        all = try Booru(.danbooru) { $0.allRatings = true }
+    }
 
     @Test func pagesAreDisjointAndInOrder() throws {
         let pages = try (1...4).map {
@@ -77,7 +81,7 @@ import Testing
     }
 
     @Test func numbersAndDigests() throws {
-        let first = PostLandmark.first(.danbooru)
+        let first = Landmarks.id("plain", .danbooru)
         #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first)") == [first])
         #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first),\(first + 3),1") == [first + 3, first])
         #expect(try Booru.danbooru.ids("/posts.json?tags=id:\(first)..\(first + 2)") == [first + 2, first + 1, first])
@@ -90,7 +94,7 @@ import Testing
     }
 
     @Test func cursors() throws {
-        let first = PostLandmark.first(.danbooru)
+        let first = Landmarks.id("plain", .danbooru)
         let before = try all.ids("/posts.json?page=b\(first + 10)&limit=10")
         #expect(before == (first..<first + 10).reversed())
         let after = try all.ids("/posts.json?page=a\(first)&limit=5")
@@ -100,16 +104,16 @@ import Testing
     }
 
     @Test func tagsAndTheirLimit() throws {
-        let mark = PostLandmark.hostileTags.id(.danbooru)
+        let mark = Landmarks.id("hostileTags", .danbooru)
         let record = try Booru.danbooru.json("/posts/\(mark).json")
         #expect(record["tag_string_artist"]?.string?.contains("artist_(a/b\\c:*?<>|)") == true)
         #expect(try Booru.danbooru.ids("/posts.json?tags=fate%2Fstay_night+\(day)&limit=200").contains(mark))
         // a plus that is not a blank, and a tag with a colon
         #expect(try Booru.danbooru.ids("/posts.json?tags=mashiro_(c%2B%2B_%26_%22%3Cb%3E%22)+\(day)").contains(mark))
         #expect(try Booru.danbooru.ids("/posts.json?tags=re:zero_(2nd_season)+\(day)").contains(mark))
-        let busy = try Booru.danbooru.json("/posts.json?tags=\(PostLandmark.busyArtist)&limit=200&page=2").children
+        let busy = try Booru.danbooru.json("/posts.json?tags=\(Landmarks.busyArtist)&limit=200&page=2").children
         #expect(busy.count > 20, "more than a page")
-        #expect(busy.allSatisfy { $0["tag_string_artist"]?.string?.contains(PostLandmark.busyArtist) == true })
+        #expect(busy.allSatisfy { $0["tag_string_artist"]?.string?.contains(Landmarks.busyArtist) == true })
         #expect(try Booru.danbooru.ids("/posts.json?tags=no_such_tag").isEmpty)
         #expect(Booru.danbooru.get("/posts.json?tags=solo+sky+rating:g+\(day)").status == 200)
         for tags in ["solo+sky+cat", "solo+-sky+order:score", "solo+sky+no:such"] {
@@ -117,7 +121,7 @@ import Testing
             #expect(refused.status == 422, "\(tags)")
             #expect(try refused.json()["error"]?.string == "PostQuery::TagLimitError")
         }
-        let slow = Booru.danbooru.get("/posts.json?tags=\(PostLandmark.slowTag)")
+        let slow = Booru.danbooru.get("/posts.json?tags=\(Landmarks.slowTag)")
         #expect(try slow.status == 500 && slow.json()["error"]?.string == "ActiveRecord::QueryCanceled")
     }
 
@@ -143,13 +147,13 @@ import Testing
         #expect(all.get("/posts.json?tags=(+cat+or+sky+or+solo+)").status == 422, "each of them counts")
         #expect(try ids("\(day)+" + String(repeating: "(", count: 5000)).isEmpty)
         // Parentheses that are a part of a tag.
-        let mark = PostLandmark.hostileTags.id(.danbooru)
+        let mark = Landmarks.id("hostileTags", .danbooru)
         #expect(try ids("(+re:zero_(2nd_season)+or+no_such_tag+)+\(day)").contains(mark))
         #expect(try ids("(no_such_tag+or+re:zero_(2nd_season))+\(day)").contains(mark))
     }
 
     @Test func popularListingsAndTheirLimit() throws {
-        let booru = Booru(.danbooru)
+        let booru = try Booru(.danbooru)
         let listed = try booru.ids("/posts.json?tags=\(day)+order:score&limit=200")
         #expect(try booru.ids("/explore/posts/popular.json?date=2024-04-30&scale=day&limit=200") == listed)
         let week = try booru.json("/explore/posts/popular.json?date=2024-04-24&scale=week&limit=1000").children
@@ -159,7 +163,7 @@ import Testing
         let refused = booru.get("/explore/posts/popular.json?limit=1")
         #expect(refused.status == 429 && refused["Retry-After"] == nil && refused["X-Rate-Limit"] != nil)
         #expect(try refused.json()["error"]?.string == "RateLimiter::RateLimitError")
-        var later = booru
+        let later = booru
         later.now += 179
         let answers = (0..<3).map { _ in later.get("/explore/posts/popular.json?limit=1").status }
         #expect(answers == [200, 429, 429], "whoever asked in vain waits longer")
@@ -174,7 +178,7 @@ import Testing
     @Test(arguments: [nil, "", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"])
     func whoGivesNoNameIsChallenged(userAgent: String?) throws {
         var booru = Booru.danbooru
-        let path = try booru.json("/posts/\(PostLandmark.plain.id(.danbooru)).json").path("file_url")
+        let path = try booru.json("/posts/\(Landmarks.id("plain", .danbooru)).json").path("file_url")
         booru.userAgent = userAgent
         for target in ["/posts.json", path] {
             let answer = booru.get(target)
@@ -184,11 +188,11 @@ import Testing
     }
 
     @Test func delaysOfAnAnimation() throws {
-        let id = PostLandmark.zip.id(.danbooru)
+        let id = Landmarks.id("zip", .danbooru)
         let answer = try Booru.danbooru.json("/posts/\(id).json?only=media_metadata")
         #expect(answer.keys == ["media_metadata"])
         let delays = answer["media_metadata"]?["metadata"]?["Ugoira:FrameDelays"]?.children.count
-        #expect(delays == PostModel.frames)
+        #expect(delays == Model.frames)
         #expect(try Booru.danbooru.json("/posts.json?only=id,md5&limit=1").children[0].keys == ["id", "md5"])
     }
 }

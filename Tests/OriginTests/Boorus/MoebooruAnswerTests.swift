@@ -18,7 +18,7 @@ import Testing
         let records = try booru.json("/post.json?tags=\(day)+order:score&limit=1000").children
         let scores = try records.map { try #require($0["score"]?.number) }
         #expect(scores == scores.sorted(by: >))
-        let begin = PostLandmark.day.beginsInUTC
+        let begin = Landmarks.day.beginsInUTC
         #expect(records.allSatisfy { (begin..<begin + 86_400).contains($0["created_at"]?.number ?? 0) })
     }
 
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func tagsAndMetatags() throws {
-        let first = PostLandmark.first(.yandere)
+        let first = Landmarks.id("plain", .yandere)
         #expect(try booru.ids("/post.json?tags=id:\(first)") == [first])
         let record = try #require(try booru.json("/post.json?tags=id:\(first)").children.first)
         let digest = try #require(record["md5"]?.string)
@@ -48,7 +48,7 @@ import Testing
         #expect(try booru.ids("/post.json?tags=user:nobody").isEmpty)
         #expect(try booru.ids("/post.json?tags=\(day)+no_such:metatag").isEmpty)
         #expect(try booru.ids("/post.json?tags=\(day)+no_such_tag").isEmpty)
-        let mark = PostLandmark.hostileTags.id(.yandere)
+        let mark = Landmarks.id("hostileTags", .yandere)
         #expect(try booru.ids("/post.json?tags=\(day)+k-on!+%5E_%5E+con+...+-rf+100%25_real").contains(mark))
         let refused = booru.get("/post.json?tags=a+b+c+d+e+f+g")
         #expect(refused.status == 500)
@@ -74,7 +74,7 @@ import Testing
         #expect(recent.allSatisfy { (noon - 86_400...noon).contains($0["created_at"]?.number ?? 0) })
         #expect(try booru.json("/post/popular_by_day.json?year=2030&month=1&day=1").children.isEmpty)
         let impossible = booru.get("/post/popular_by_day.json?year=2024&month=2&day=30")
-        #expect(try impossible.status == 400 && impossible.drawn().isEmpty)
+        #expect(impossible.status == 400 && impossible.bytes.isEmpty)
     }
 
     @Test func equalEntriesComeInNoOrder() throws {
@@ -84,18 +84,18 @@ import Testing
 
     @Test func aSummaryOfAllTags() throws {
         let data = try #require(try booru.json("/tag/summary.json")["data"]?.string)
-        #expect(data.contains("1`\(PostLandmark.busyArtist)` ") && data.contains("3`k-on!` "))
-        #expect(data.split(separator: " ").count == ServedTags.all.count)
+        #expect(data.contains("1`\(Landmarks.busyArtist)` ") && data.contains("3`k-on!` "))
+        #expect(data.split(separator: " ").count == TagTable.boards.all.count)
     }
 
     @Test func addressesOfTheSites() throws {
-        let id = PostLandmark.hostileTags.id(.konachan)
+        let id = Landmarks.id("hostileTags", .konachan)
         let record = try #require(try Booru.konachan.json("/post.json?tags=id:\(id)").children.first)
         let digest = try #require(record["md5"]?.string)
         let url = try #require(record["file_url"]?.string)
         #expect(url.hasPrefix("https://konachan.net/image/\(digest)/Konachan.com%20-%20\(id)%20"))
         #expect(url.split(separator: "/", omittingEmptySubsequences: false).count == 6, "no slash of a tag")
-        let plain = PostLandmark.plain.id(.yandere)
+        let plain = Landmarks.id("plain", .yandere)
         let other = try #require(try booru.json("/post.json?tags=id:\(plain)").children.first)
         #expect(other["file_url"]?.string?.hasPrefix("https://files.yande.re/image/") == true)
         #expect(other["preview_url"]?.string?.hasPrefix("https://assets.yande.re/data/preview/") == true)

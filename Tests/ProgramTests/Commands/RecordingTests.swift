@@ -33,7 +33,7 @@ import Testing
     }
 
     private static func served() throws -> [Answer] {
-        let asked: [(Service, String, [String])] = [
+        let asked: [(Origin.Service, String, [String])] = [
             (
                 .pixiv, "pixiv",
                 [
@@ -47,18 +47,18 @@ import Testing
         ]
         var answers: [Answer] = []
         for (service, source, paths) in asked {
-            let origin = try OriginService(OriginServer.Configuration(service: service) { 1_714_600_000 })
+            var configuration = OriginConfiguration { 1_714_600_000 }
+            configuration.service = service
+            let origin = try OriginService(configuration)
             for path in paths {
-                let request = Request(
-                    method: "GET", target: path, session: source == "pixiv" ? "1000_visitorsecret" : nil)
+                let cookies = source == "pixiv" ? ["cookie": "PHPSESSID=1000_visitorsecret"] : [:]
+                let request = Request(target: path, headers: cookies)
                 guard case .bytes(let bytes) = origin.answer(request).body else { continue }
                 answers.append(Answer(source: source, name: path, bytes: bytes))
             }
         }
         return answers
     }
-
-    private typealias Service = OriginServer.Service
 
     private func recording(_ source: String) throws -> AnswerRecording {
         let plugIn = try #require(SourceRegistry.all.first { $0.description.name == source })

@@ -1,4 +1,4 @@
-/// How the bytes of an answer go out, when they do not simply go out.
+/// How an answer goes out, when it does not simply go out.
 struct Delivery: Sendable {
     /// Bytes a second, below the configured rate.
     var rate: Int?
@@ -12,21 +12,34 @@ struct Delivery: Sendable {
     var blank: Range<Int>?
     /// Noise follows the body without end.
     var isEndless = false
-    /// How the header is written by hand, for what libmicrohttpd is too honest to send.
-    var raw: RawHeader?
+    /// The lengths that the header tells in place of the true one; none leaves the end to the end of the connection.
+    var lengths: [Int]?
+    /// Headers besides those of the answer.
+    var headers: [(String, String)] = []
+    /// Whether bytes that are no HTTP stand for the header.
+    var isGarbage = false
 
-    /// Lines of a header that lies about the body.
-    enum RawHeader: Sendable {
-        /// In this order; none leaves the end to the end of the connection.
-        case lengths([Int])
-        case hugeHeader
-        case manyHeaders
-        /// No header at all but bytes that are no HTTP.
-        case garbage
-    }
+    /// Whether the header lies, so that nothing can follow on this connection.
+    var writesHeader: Bool { lengths != nil || !headers.isEmpty || isGarbage }
 
     /// The first position at which something happens; bytes before it go out as they are.
     var stop: Int {
         min(cutAt ?? .max, resetAt ?? .max, stallAt ?? .max)
     }
+
+    /// Changes the bytes of a block from a place on, where the body's byte `offset` stands.
+    func spoil(_ block: inout [UInt8], from start: Int, at offset: Int) {
+        let here = offset..<offset + block.count - start
+        for position in changed?.clamped(to: here) ?? 0..<0 { block[start + position - offset] ^= 0xff }
+        for position in blank?.clamped(to: here) ?? 0..<0 { block[start + position - offset] = 0 }
+    }
+}
+
+/// What becomes of a request.
+enum Outcome: Sendable {
+    case answer(Response, Delivery)
+    /// Nothing is sent for so long, then the connection closes.
+    case silence(milliseconds: Int64)
+    case close
+    case reset
 }

@@ -83,10 +83,7 @@ struct Canvas: Sendable {
     /// A number in white letters with a shadow, readable on anything; signs that the font lacks are blanks.
     mutating func letter(_ text: String, _ x: Double, _ y: Double, size: Double) {
         let cell = size / 5
-        let strokes = [
-            (cell / 3, Colour(hue: 0.65, saturation: 0.5, value: 0.1, alpha: 0.7)),
-            (0, Colour(hue: 0, saturation: 0, value: 1)),
-        ]
+        let strokes = [(cell / 3, Colour(hue: 0.65, saturation: 0.5, value: 0.1, alpha: 0.7)), (0, Colour.white)]
         for (shift, colour) in strokes {
             for (place, character) in text.enumerated() {
                 let bits = Self.font[character] ?? 0
@@ -117,7 +114,7 @@ struct Canvas: Sendable {
     }
 
     /// The picture as a file of a format that can be drawn; nil without memory.
-    func file(_ format: ServedFormat, quality: Int) -> [UInt8]? {
+    func file(_ format: Format, quality: Int) -> [UInt8]? {
         switch format {
         case .png:
             var picture = Pixels(width: pixels.width, height: pixels.height)
@@ -159,4 +156,48 @@ struct Canvas: Sendable {
         let middle = ((old & 0xff00) * (256 - share) + (dot & 0xff00) * share) >> 8 & 0xff00
         dots[index] = outer | middle
     }
+}
+
+/// A colour of the HSV kind, which is easy to choose harmoniously.
+struct Colour: Sendable {
+    var hue: Double
+    var saturation: Double
+    var value: Double
+    var alpha = 1.0
+
+    static let white = Colour(hue: 0, saturation: 0, value: 1)
+
+    /// Red, green and blue from 0 to 1.
+    var rgb: (Double, Double, Double) {
+        // Each is the value, but for the saturation's share where the hue is far from it.
+        func part(_ shift: Double) -> Double {
+            let turned = ((hue - hue.rounded(.down)) * 6 + shift).truncatingRemainder(dividingBy: 6)
+            return value - value * saturation * max(0, min(turned, 4 - turned, 1))
+        }
+        return (part(5), part(3), part(1))
+    }
+
+    /// The colour moved; saturation and value stay within 0 and 1.
+    func moved(_ hue: Double = 0, _ saturation: Double = 0, _ value: Double = 0, alpha: Double? = nil) -> Colour {
+        Colour(
+            hue: self.hue + hue, saturation: min(max(self.saturation + saturation, 0), 1),
+            value: min(max(self.value + value, 0), 1), alpha: alpha ?? self.alpha)
+    }
+}
+
+/// Width and height in pixels.
+struct PixelSize: Hashable, Sendable {
+    let width: Int
+    let height: Int
+
+    /// The same shape made small enough for a box; never larger than it was.
+    func fitted(into box: PixelSize) -> PixelSize {
+        let scale = min(1, Double(box.width) / Double(width), Double(box.height) / Double(height))
+        return PixelSize(
+            width: max(1, Int((Double(width) * scale).rounded())),
+            height: max(1, Int((Double(height) * scale).rounded())))
+    }
+
+    /// The same shape made small enough for a square box.
+    func fitted(into side: Int) -> PixelSize { fitted(into: PixelSize(width: side, height: side)) }
 }

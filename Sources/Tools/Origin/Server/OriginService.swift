@@ -1,3 +1,4 @@
+import Glibc
 import Rankings
 import Synchronization
 
@@ -6,33 +7,31 @@ import Synchronization
 /// ## Concurrency
 /// Called from the threads of all connections; what changes is behind atomics and locks of its own.
 final class OriginService: Sendable {
-    let configuration: OriginServer.Configuration
-    let store = DrawnPictures()
-    let log: RequestLog?
-    private let routes: any OriginRoutes
+    let configuration: OriginConfiguration
+    private let api: any ServedAPI
     private let faults: FaultScript
+    private let log: RequestLog?
     private let stopping = Atomic(false)
-    private let connections = Atomic(0)
-    private let started = Pace.now
 
-    init(_ configuration: OriginServer.Configuration) throws(OriginError) {
+    /// Throws one sentence with cause and remedy.
+    init(_ configuration: OriginConfiguration) throws(OriginError) {
         self.configuration = configuration
-        routes = try Self.routes(configuration)
-        faults = FaultScript(file: configuration.faults)
-        if let path = configuration.log {
-            log = try RequestLog(path: path)
-        } else {
-            log = nil
+        let universe = Universe(configuration)
+        var posts: RecordedPosts?
+        if let directory = configuration.replay, configuration.service.isBoard {
+            posts = try RecordedPosts(directory: directory, universe)
         }
-    }
-
-    private static func routes(_ configuration: OriginServer.Configuration) throws(OriginError) -> any OriginRoutes {
         switch configuration.service {
-        case .pixiv: try PixivOrigin(configuration)
-        case .danbooru: try DanbooruOrigin(configuration)
-        case .yandere: try MoebooruOrigin(configuration, .yandere)
-        case .konachan: try MoebooruOrigin(configuration, .konachan)
+        case .pixiv:
+            let works = try configuration.replay.map { path throws(OriginError) in
+                try RecordedWorks(directory: path, universe)
+            }
+            api = Pixiv(universe, works)
+        case .danbooru: api = Danbooru(universe, posts, showsAll: configuration.allRatings)
+        case .yandere, .konachan: api = Moebooru(universe, posts, isOld: configuration.oldRecords)
         }
+        faults = FaultScript(file: configuration.faults)
+        log = try configuration.log.map { path throws(OriginError) in try RequestLog(path: path) }
     }
 
     /// Whether the origin is stopping: nothing waits any longer then.
@@ -45,17 +44,20 @@ final class OriginService: Sendable {
         stopping.store(true, ordering: .relaxed)
     }
 
-    /// The number of a new connection, from 1.
-    func nextConnection() -> Int {
-        connections.add(1, ordering: .relaxed).newValue
-    }
-
     /// The right answer to a request; pictures may be made to look as if uploaded again some seconds later.
     func answer(_ request: Request, laterBy seconds: Int64 = 0) -> Response {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .html("405 Method Not Allowed", status: 405)
         }
-        return routes.answer(request, ServedMoment(now: configuration.now(), laterBy: seconds))
+        return api.answer(request, PictureHost(configuration, laterBy: seconds))
+    }
+
+    /// An answer with the picture that stands for one that is withheld.
+    var placeholder: Response {
+        let picture = api.placeholder
+        return Response(
+            status: 200, headers: [("Content-Type", picture?.mediaType ?? "image/png")],
+            body: picture.map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
     }
 
     /// Where scripts of faults are posted; below it, what changes sessions.
@@ -65,51 +67,62 @@ final class OriginService: Sendable {
     func control(_ request: Request) -> Response {
         guard request.method == "POST" else { return .html("405 Method Not Allowed", status: 405) }
         let path = request.path.dropFirst(Self.controlPath.count)
-        guard path.isEmpty else { return routes.control(path) ?? .html("404 Not Found", status: 404) }
+        guard path.isEmpty else { return api.control(path) ?? .html("404 Not Found", status: 404) }
         guard let count = faults.replace(with: request.body) else {
-            return .json(.object([("error", "a line is no rule: see FaultRule and FaultAction")]), status: 400)
+            return .json(.object([("error", "a line is no rule: see FaultRule and Fault")]), status: 400)
         }
         return .json(.object([("rules", .int(count))]))
     }
 
     /// What becomes of a request: the right answer, or what the script in force makes of it.
-    func outcome(_ request: Request, _ exchange: Exchange) -> FaultyAnswer {
-        exchange.isSignedIn = routes.isSignedIn(request)
-        guard let rule = faults.fault(for: request) else { return .answer(answer(request), Delivery()) }
-        exchange.fault = rule.name
-        return rule.action.spoil(
-            request,
-            placeholder: {
-                let picture = routes.placeholder
-                return Response(
-                    status: 200, headers: [("Content-Type", picture?.mediaType ?? "image/png")],
-                    body: picture.map { .picture($0, range: 0..<$0.bytes) } ?? .bytes([]))
-            },
-            right: { answer($0, laterBy: rule.action.modification) },
-            compressed: { Gzip.compress(bytes(of: $0)) })
-    }
-
-    /// All bytes of an answer's body.
-    private func bytes(of answer: Response) -> [UInt8] {
-        switch answer.body {
-        case .bytes(let bytes): return bytes
-        case .picture(let picture, let range):
-            var bytes = [UInt8](repeating: 0, count: range.count)
-            unsafe bytes.withUnsafeMutableBytes {
-                _ = unsafe store.drawn(picture)?.read(from: range.lowerBound, into: $0)
-            }
-            return bytes
+    func outcome(_ exchange: inout Exchange) -> Outcome {
+        exchange.isSignedIn = api.isSignedIn(exchange.request)
+        guard let fault = faults.fault(for: exchange.request) else {
+            return .answer(answer(exchange.request), Delivery())
         }
+        exchange.fault = fault.action
+        return fault.outcome(exchange.request, self)
     }
 
     /// Notes that a request is over.
-    func finished(_ exchange: Exchange, completed: Bool) {
-        guard let log, let request = exchange.request else { return }
-        log.write(
-            RequestLog.Entry(
-                started: exchange.started - started, finished: Pace.now - started, connection: exchange.connection,
-                request: request, status: exchange.status, bytes: exchange.sent,
-                completed: exchange.rawCompleted ?? completed,
-                fault: exchange.fault, isSignedIn: exchange.isSignedIn))
+    func finished(_ exchange: Exchange) {
+        log?.write(exchange)
+    }
+}
+
+/// One JSON line per request, written when the request is over.
+///
+/// ## Concurrency
+/// Called from any thread: each line is one write(2) to a file opened with O_APPEND, which keeps lines whole.
+private final class RequestLog: Sendable {
+    private let descriptor: Int32
+    private let began = Pace.now
+
+    /// Opens a file for appending.
+    ///
+    /// Throws one sentence with cause and remedy.
+    init(path: String) throws(OriginError) {
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw OriginError.last { "The log \(path) cannot be opened (\($0)): name a file in a writable directory." }
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Writes a line; a full disk loses lines, never requests.
+    func write(_ exchange: Exchange) {
+        let request = exchange.request
+        var line = JSONText.object([
+            ("t", .integer(exchange.started - began)), ("end", .integer(Pace.now - began)),
+            ("connection", .int(exchange.connection)), ("method", .text(request.method)),
+            ("path", .text(request.target)), ("range", request["range"].map(JSONText.text) ?? .null),
+            ("status", .int(exchange.status)), ("bytes", .int(exchange.sent)), ("completed", .flag(exchange.completed)),
+            ("fault", exchange.fault.map(JSONText.text) ?? .null), ("signed_in", .flag(exchange.isSignedIn)),
+        ]).bytes(escapingSlashes: false)
+        line.append(UInt8(ascii: "\n"))
+        unsafe line.withUnsafeBytes { _ = unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 }

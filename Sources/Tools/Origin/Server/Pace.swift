@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Waiting on a connection's own thread, in slices short enough to notice that the origin stops.
 enum Pace {

@@ -3,46 +3,64 @@ struct Request: Sendable {
     let method: String
     /// As it came, with the query.
     let target: String
+    /// Without the query, percent-decoded.
     let path: String
     /// The parts of the path between slashes, each percent-decoded: one may hold a slash itself.
     let segments: [String]
     /// Names and values, percent-decoded, in order; a name may come more than once.
     let query: [(name: String, value: String)]
-    let referer: String?
-    let range: String?
-    let ifRange: String?
-    let userAgent: String?
-    let host: String?
-    let ifNoneMatch: String?
-    let ifModifiedSince: String?
-    /// What the cookie PHPSESSID holds: a secret, never to be logged.
-    let session: String?
-    /// All cookies: secrets too.
-    let cookies: String?
-    let body: [UInt8]
+    /// By names in lower case; cookies are secrets, never to be logged.
+    private(set) var headers: [String: String]
+    /// Whether it is of HTTP/1.1, in which bodies may be chunked.
+    var isCurrent = true
+    var body: [UInt8] = []
 
-    init(
-        method: String, target: String, referer: String? = nil, range: String? = nil, ifRange: String? = nil,
-        userAgent: String? = nil, host: String? = nil, ifNoneMatch: String? = nil, ifModifiedSince: String? = nil,
-        session: String? = nil, cookies: String? = nil, body: [UInt8] = []
-    ) {
+    init(method: String = "GET", target: String, headers: [String: String] = [:]) {
         self.method = method
         self.target = target
-        self.referer = referer
-        self.range = range
-        self.ifRange = ifRange
-        self.userAgent = userAgent
-        self.host = host
-        self.ifNoneMatch = ifNoneMatch
-        self.ifModifiedSince = ifModifiedSince
-        self.session = session
-        self.cookies = cookies
-        self.body = body
-        let mark = target.firstIndex(of: "?")
-        let encoded = target[..<(mark ?? target.endIndex)]
-        path = Self.decoded(encoded)
-        segments = encoded.split(separator: "/" as Character).map(Self.decoded)
-        query = mark.map { Self.pairs(target[target.index(after: $0)...]) } ?? []
+        self.headers = headers
+        let parts = target.split(separator: "?" as Character, maxSplits: 1, omittingEmptySubsequences: false)
+        path = Self.decoded(parts[0])
+        segments = parts[0].split(separator: "/" as Character).map(Self.decoded)
+        query = parts.count > 1 ? Self.pairs(parts[1]) : []
+    }
+
+    /// Reads the lines before the blank one (RFC 9112, sections 3 and 5); nil for what is none.
+    init?(head: some Collection<UInt8>) {
+        let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n" as Character)
+        let first = lines.first?.split(separator: " " as Character) ?? []
+        guard first.count == 3, first[2].hasPrefix("HTTP/1."), first[1].hasPrefix("/") else { return nil }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            headers[line[..<colon].lowercased()] = String(value)
+        }
+        self.init(method: String(first[0]), target: String(first[1]), headers: headers)
+        isCurrent = first[2] != "HTTP/1.0"
+    }
+
+    /// The value of a header, whose name is given in lower case.
+    subscript(header: String) -> String? { headers[header] }
+
+    /// Whether the connection stays open for the next request.
+    var isPersistent: Bool { isCurrent && self["connection"]?.lowercased() != "close" }
+
+    /// The same request for the whole picture.
+    var withoutRange: Request {
+        var request = self
+        request.headers["range"] = nil
+        request.headers["if-range"] = nil
+        return request
+    }
+
+    /// The value of a cookie (RFC 6265, section 4.2.1).
+    func cookie(_ name: String) -> String? {
+        for pair in (self["cookie"] ?? "").split(separator: ";" as Character) {
+            let pair = pair.drop { $0 == " " }
+            if pair.hasPrefix("\(name)=") { return String(pair.dropFirst(name.count + 1)) }
+        }
+        return nil
     }
 
     /// The first value of a name.
@@ -50,9 +68,9 @@ struct Request: Sendable {
         query.first { $0.name == name }?.value
     }
 
-    /// All values of a name.
-    func values(_ name: String) -> [String] {
-        query.filter { $0.name == name }.map(\.value)
+    /// The first value of a name as a number.
+    func number(_ name: String) -> Int? {
+        value(name).flatMap { Int($0) }
     }
 
     /// The first value of a name, in which a plus stands for a blank, as in forms (HTML, 4.10.21.8).
@@ -60,6 +78,11 @@ struct Request: Sendable {
         guard let mark = target.firstIndex(of: "?") else { return nil }
         let blanks = String(target[target.index(after: mark)...].map { $0 == "+" ? " " : $0 })
         return Self.pairs(blanks[...]).first { $0.name == name }?.value
+    }
+
+    /// Whether a text is part of the target, byte for byte.
+    func contains(_ part: String) -> Bool {
+        part.isEmpty || Array(target.utf8).firstRange(of: Array(part.utf8)) != nil
     }
 
     private static func pairs(_ text: Substring) -> [(name: String, value: String)] {
@@ -73,7 +96,8 @@ struct Request: Sendable {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2, let code = UInt8(rest.prefix(2).text, radix: 16) {
+            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+            if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let code = UInt8(digits, radix: 16) {
                 bytes.append(code)
                 rest = rest.dropFirst(2)
             } else {
@@ -81,11 +105,5 @@ struct Request: Sendable {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension Substring.UTF8View {
-    fileprivate var text: String {
-        String(decoding: self, as: UTF8.self)
     }
 }

@@ -23,22 +23,43 @@ struct Response: Sendable {
         }
     }
 
+    /// The answer with more headers.
+    func with(_ headers: [(String, String)]) -> Response {
+        var answer = self
+        answer.headers += headers
+        return answer
+    }
+
+    /// All bytes of the body, drawn if need be.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        if let content = content() { content.file.append(content.range, to: &bytes) }
+        return bytes
+    }
+
+    /// What is to be sent, drawn if need be; nil without memory.
+    func content() -> (file: PictureFile, range: Range<Int>)? {
+        switch body {
+        case .bytes(let bytes): (PictureFile(.jpg, head: bytes), 0..<bytes.count)
+        case .picture(let picture, let range): picture.file().map { ($0, range) }
+        }
+    }
+
     /// JSON as the service sends it.
     static func json(_ json: JSONText, status: Int = 200) -> Response {
-        Response(
-            status: status,
-            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", "no-store")],
-            body: .bytes(json.bytes()))
+        Self.json(json.bytes(escapingSlashes: true), status, caching: "no-store")
     }
 
     /// JSON as Rails sends it: slashes as they are.
     static func rails(_ json: JSONText, status: Int = 200) -> Response {
+        Self.json(json.bytes(escapingSlashes: false), status, caching: "max-age=0, private, must-revalidate")
+    }
+
+    private static func json(_ bytes: [UInt8], _ status: Int, caching: String) -> Response {
         Response(
             status: status,
-            headers: [
-                ("Content-Type", "application/json; charset=utf-8"),
-                ("Cache-Control", "max-age=0, private, must-revalidate"),
-            ], body: .bytes(json.bytes(escapingSlashes: false)))
+            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", caching)],
+            body: .bytes(bytes))
     }
 
     /// A page for people.
@@ -50,11 +71,11 @@ struct Response: Sendable {
 
     /// The answer of `/ajax` routes: an envelope around a body, `{"error":false,"message":"","body":…}`.
     static func envelope(_ body: JSONText) -> Response {
-        json(.object([("error", false), ("message", ""), ("body", body)]))
+        json(Shapes.fill("envelope", ["body": body]))
     }
 
     /// An error in the envelope, with `[]` for a body as PHP has it.
     static func failure(_ message: String, status: Int) -> Response {
-        json(.object([("error", true), ("message", .text(message)), ("body", .list([]))]), status: status)
+        json(Shapes.fill("failure", ["message": .text(message)]), status: status)
     }
 }

@@ -57,6 +57,11 @@ struct Chance: Sendable {
         array[below(array.count)]
     }
 
+    /// 32 lower-case hexadecimal digits.
+    mutating func digits() -> String {
+        next().padded(16, radix: 16) + next().padded(16, radix: 16)
+    }
+
     /// The finaliser of SplitMix64: a bijection of 64 bits that mixes them well.
     static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value

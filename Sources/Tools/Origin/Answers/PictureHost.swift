@@ -1,0 +1,126 @@
+import Rankings
+
+/// How the image hosts answer: nginx with ranges.
+///
+/// pixiv's has no ETag, leaves some lengths out, and wants a Referer of pixiv's; those of boards have ETags and ask for nothing.
+struct PictureHost: Sendable {
+    /// Unix seconds.
+    let now: Int64
+    private let isBoard: Bool
+    private let seed: UInt64
+    private let chunks: Bool
+    private let laterBy: Int64
+
+    /// Pictures seem to be younger by some seconds.
+    init(_ configuration: OriginConfiguration, laterBy: Int64 = 0) {
+        now = configuration.now()
+        isBoard = configuration.service.isBoard
+        seed = configuration.seed
+        chunks = configuration.chunks
+        self.laterBy = laterBy
+    }
+
+    private static let year: Int64 = 31_536_000
+    /// One picture in this many is sent without a length; of those, one in this many does not tell it to HEAD either.
+    private static let chunkedEvery = 10
+    private static let silentEvery = 3
+
+    /// The answer for a picture; nil stands for a path without one.
+    func answer(_ request: Request, _ picture: Picture?) -> Response {
+        guard isBoard || request["referer"]?.contains("pixiv.net") == true else {
+            return .html("403 Forbidden", status: 403)
+        }
+        return serve(request, picture)
+    }
+
+    /// The same, whoever asks.
+    func serve(_ request: Request, _ picture: Picture?) -> Response {
+        guard let picture else { return .html("404 Not Found", status: 404) }
+        if picture.isBroken { return .html("500 Internal Server Error", status: 500) }
+        let (seconds, length) = (picture.modified + laterBy, picture.bytes)
+        let modified = Moment.http(seconds)
+        // As nginx makes it: both numbers in hexadecimal.
+        let tag = "\"\(String(seconds, radix: 16))-\(String(length, radix: 16))\""
+        var headers = [("Server", "nginx"), ("Content-Type", picture.mediaType), ("Last-Modified", modified)]
+        if isBoard {
+            headers += [("Cache-Control", "public, max-age=\(Self.year)"), ("ETag", tag), ("Accept-Ranges", "bytes")]
+            if request["if-none-match"].map({ $0 == tag || $0 == "*" }) ?? (request["if-modified-since"] == modified) {
+                return Response(status: 304, headers: headers, body: .bytes([]))
+            }
+        } else {
+            headers += [
+                ("Cache-Control", "max-age=\(Self.year)"), ("Expires", Moment.http(now + Self.year)),
+                ("X-Content-Type-Options", "nosniff"), ("Via", "http/1.1 f014 (second)"),
+            ]
+        }
+        let isCurrent = request["if-range"].map { $0 == modified || isBoard && $0 == tag } ?? true
+        switch Part(isCurrent ? request["range"] : nil, length: length) {
+        case .part(let range):
+            headers.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"))
+            return Response(status: 206, headers: headers, body: .picture(picture, range: range))
+        case .unsatisfiable:
+            return Response(status: 416, headers: [("Content-Range", "bytes */\(length)")], body: .bytes([]))
+        case .whole:
+            let whole = Response.Body.picture(picture, range: 0..<length)
+            return Response(status: 200, headers: headers, body: whole, tellsLength: tellsLength(request))
+        }
+    }
+
+    private func tellsLength(_ request: Request) -> Bool {
+        guard chunks, !isBoard else { return true }
+        var chance = Chance(seed ^ 0xe1, text: request.path)
+        let isChunked = chance.oneIn(Self.chunkedEvery)
+        let isSilent = chance.oneIn(Self.silentEvery)
+        return !isChunked || request.method == "HEAD" && !isSilent
+    }
+
+    /// What a `Range` header of one part asks for (RFC 9110, section 14).
+    enum Part: Equatable {
+        /// No header, or one that may be ignored: several parts, other units, nonsense.
+        case whole
+        case part(Range<Int>)
+        case unsatisfiable
+
+        /// What a header's value asks for of a body of some length.
+        init(_ header: String?, length: Int) {
+            self = .whole
+            guard let header, header.hasPrefix("bytes="), !header.contains(",") else { return }
+            let text = header.dropFirst("bytes=".count)
+            guard let dash = text.firstIndex(of: "-"), case let last = text[text.index(after: dash)...],
+                (text[..<dash] + last).utf8.allSatisfy({ (0x30...0x39).contains($0) })
+            else { return }
+            guard let start = Int(text[..<dash]) else {
+                guard let suffix = Int(last) else { return }
+                self = suffix == 0 || length == 0 ? .unsatisfiable : .part(max(0, length - suffix)..<length)
+                return
+            }
+            let end = Int(last) ?? .max
+            guard end >= start else { return }
+            self = start < length ? .part(start..<min(length, end == .max ? length : end + 1)) : .unsatisfiable
+        }
+    }
+}
+
+/// One service as the origin speaks it: its API and its image hosts.
+///
+/// ## Concurrency
+/// Called from the threads of all connections.
+protocol ServedAPI: Sendable {
+    /// The right answer to GET or HEAD.
+    func answer(_ request: Request, _ host: PictureHost) -> Response
+
+    /// The picture that stands for one that is withheld; nil if there is none.
+    var placeholder: Picture? { get }
+
+    /// Whether a request shows a session that is valid.
+    func isSignedIn(_ request: Request) -> Bool
+
+    /// What is posted below `/_control` and is no script of faults; nil for what the service does not know.
+    func control(_ path: Substring) -> Response?
+}
+
+extension ServedAPI {
+    func isSignedIn(_ request: Request) -> Bool { false }
+
+    func control(_ path: Substring) -> Response? { nil }
+}

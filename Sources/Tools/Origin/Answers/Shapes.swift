@@ -1,0 +1,148 @@
+import Rankings
+
+/// Names and values of an object, in the order in which a service writes them.
+typealias Members = [(name: String, value: JSONText?)]
+
+/// Answers as the services give them, from `shapes.json`.
+///
+/// What varies stands there as `$name`: by itself for the value, as `$$name` for the value as a text, or within a text. Where a name
+/// has no value, the shape of this name stands, or else its member is left out.
+enum Shapes {
+    private static let all = JSON(PackageResources.shapes_json) ?? .null
+
+    /// The shape of a name with values for what varies.
+    static func fill(_ name: String, _ values: (String) -> JSONText?) -> JSONText {
+        filled(all[name], values) ?? .null
+    }
+
+    /// The shape of a name with a table of values.
+    static func fill(_ name: String, _ values: [String: JSONText] = [:]) -> JSONText {
+        fill(name) { values[$0] }
+    }
+
+    /// A list of texts by its name.
+    static func names(_ name: String) -> [String] {
+        all[name].elements.compactMap(\.string)
+    }
+
+    private static let mark = UInt8(ascii: "$")
+
+    private static func filled(_ shape: JSON, _ values: (String) -> JSONText?) -> JSONText? {
+        switch shape {
+        case .string(let text) where text.utf8.contains(mark): return filled(text, values)
+        case .array(let elements): return .list(elements.compactMap { filled($0, values) })
+        case .object(let members): return .object(members.map { ($0.name, filled($0.value, values)) })
+        default: return JSONText(shape)
+        }
+    }
+
+    private static func filled(_ text: String, _ values: (String) -> JSONText?) -> JSONText? {
+        func value(_ name: Substring) -> JSONText? {
+            values(String(name)) ?? all.members.first { $0.name == name }.flatMap { filled($0.value, values) }
+        }
+        let parts = text.split(separator: "$" as Character, omittingEmptySubsequences: false)
+        func isName(_ part: Substring) -> Bool { part.utf8.allSatisfy(continuesName) && !part.isEmpty }
+        if parts.count == 2, parts[0].isEmpty, isName(parts[1]) { return value(parts[1]) }
+        if parts.count == 3, parts[0].isEmpty, parts[1].isEmpty, isName(parts[2]) {
+            return value(parts[2]).map { .text($0.plain) }
+        }
+        var output = String(parts[0])
+        for part in parts.dropFirst() {
+            let name = part.utf8.prefix(while: continuesName)
+            output += value(Substring(name))?.plain ?? ""
+            output += part[name.endIndex...]
+        }
+        return .text(output)
+    }
+
+    private static func continuesName(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+    }
+}
+
+/// The words that titles, names, tags and captions are made of, from `words.json`: their order decides what is drawn by lot.
+enum Words {
+    /// All lists by their names.
+    static let all = JSON(PackageResources.words_json) ?? .null
+
+    /// A list of texts.
+    static func list(_ name: String) -> [String] {
+        all[name].elements.compactMap(\.string)
+    }
+}
+
+extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral {
+    package init(stringLiteral value: String) {
+        self = .text(value)
+    }
+
+    package init(booleanLiteral value: Bool) {
+        self = .flag(value)
+    }
+
+    package init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    /// A number.
+    static func int(_ value: some BinaryInteger) -> JSONText {
+        .integer(Int64(value))
+    }
+
+    /// A number or null.
+    static func optional(_ number: Int64?) -> JSONText {
+        number.map(JSONText.integer) ?? .null
+    }
+
+    /// A list of texts.
+    static func texts(_ texts: some Sequence<String>) -> JSONText {
+        .list(texts.map(JSONText.text))
+    }
+
+    /// PHP's idea of a map: an object, and `[]` when there is nothing in it.
+    static func mapping(_ members: Members) -> JSONText {
+        members.isEmpty ? .list([]) : .object(members)
+    }
+
+    /// A text as it is, anything else as it is written.
+    var plain: String {
+        if case .text(let text) = self { text } else { line }
+    }
+
+    /// The text in ASCII, everything beyond as `\uXXXX`, and `/` as `\/` where the service has it so.
+    func bytes(escapingSlashes: Bool = true) -> [UInt8] {
+        var output: [UInt8] = []
+        for unit in line.utf16 {
+            switch unit {
+            case 0x2f where escapingSlashes: output += [0x5c, 0x2f]
+            case 0..<0x80: output.append(UInt8(truncatingIfNeeded: unit))
+            default: output += "\\u\(unit.padded(4, radix: 16))".utf8
+            }
+        }
+        return output
+    }
+}
+
+extension JSON {
+    /// A text that is read; nil if it is no JSON.
+    init?(_ bytes: [UInt8]) {
+        guard let value = try? JSONReader.read(bytes) else { return nil }
+        self = value
+    }
+
+    /// The text of a string.
+    var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    /// The elements of an array, or the values of an object.
+    var children: [JSON] { elements + members.map(\.value) }
+}
+
+extension BinaryInteger {
+    /// The digits with zeros before them.
+    func padded(_ width: Int, radix: Int = 10) -> String {
+        let digits = String(self, radix: radix)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// The service whose API and pictures an origin serves.
+package enum Service: String, CaseIterable, Sendable {
+    case pixiv
+    case danbooru
+    case yandere
+    case konachan
+}
+
+/// How an origin behaves.
+package struct OriginConfiguration: Sendable {
+    package var service = Service.pixiv
+    /// 0 picks a free port.
+    package var port: UInt16 = 0
+    package var seed: UInt64 = 1
+    /// Milliseconds before each answer.
+    package var latency = 0
+    /// Bytes a second for each connection; nil for no limit.
+    package var rate: Int?
+    /// Where one JSON line per request goes; nil for nowhere.
+    package var log: String?
+    /// A directory of recorded answers.
+    package var replay: String?
+    /// A file of scripted faults, one JSON object a line, read again when it changes.
+    package var faults: String?
+    /// Whether one picture in ten comes without a length, as from the real host.
+    package var chunks = true
+    /// Whether the 1200-pixel renditions have 0.1 to 12 MB instead of 100 to 900 KB, for benchmarks.
+    package var large = false
+    /// Whether Danbooru answers with posts of every rating, as danbooru.donmai.us does and safebooru does not.
+    package var allRatings = false
+    /// Whether Moebooru's records have the 36 keys of 2015 to 2023 instead of 44.
+    package var oldRecords = false
+    /// Wall clock in Unix seconds.
+    package var now: @Sendable () -> Int64
+
+    /// The behaviour of the program without options, with a clock.
+    package init(now: @escaping @Sendable () -> Int64) {
+        self.now = now
+    }
+}
+
+/// Why the origin could not start.
+package struct OriginError: Error, Sendable {
+    package let message: String
+
+    /// A sentence with cause and remedy.
+    package init(message: String) {
+        self.message = message
+    }
+
+    /// A sentence that names the cause by the last system error.
+    static func last(_ sentence: (_ cause: String) -> String) -> OriginError {
+        OriginError(message: sentence(unsafe String(cString: strerror(errno))))
+    }
+}

@@ -1,0 +1,159 @@
+import Rankings
+
+/// One of the pictures made from a page of a work on pixiv.
+enum PageRendition: Hashable, Sendable {
+    /// At most 1200 pixels on its long side.
+    case regular
+    /// Fits into a box; `size` is the path's own word, such as `480x960`.
+    case preview(size: String)
+    /// Cut square; `custom` for one cut by the author.
+    case square(size: String, custom: Bool)
+    case original
+    /// The archive of an animation's frames, `600x600` or `1920x1080`.
+    case archive(size: String)
+
+    /// The sizes that clients ask for.
+    private static let boxes: [String: (Int, Int)] = [
+        "480x960": (480, 960), "240x480": (240, 480), "540x540_70": (540, 540), "600x600": (600, 600),
+        "600x1200_90": (600, 1200), "360x360_70": (360, 360), "250x250_80_a2": (250, 250), "128x128": (128, 128),
+        "48x48": (48, 48), "1920x1080": (1920, 1080),
+    ]
+
+    /// The pixels of this picture of a page; nil for a size that the host does not have.
+    func pixels(of page: PixelSize) -> PixelSize? {
+        switch self {
+        case .original: return page
+        case .regular: return page.fitted(into: 1200)
+        case .preview(let size), .archive(let size), .square(let size, _):
+            guard let (width, height) = Self.boxes[size] else { return nil }
+            let box = PixelSize(width: width, height: height)
+            if case .square = self { return box }
+            return page.fitted(into: box)
+        }
+    }
+
+    /// The path of the picture of a page.
+    func path(_ work: Post, _ page: Int) -> String {
+        let time = Moment.path(work.seconds)
+        let name = work.hash.map { "\(work.id)-\($0)" } ?? "\(work.id)"
+        let marked = name + (work.flags.contains(.unmarked) ? "" : "_p\(page)")
+        switch self {
+        case .regular: return "/img-master/img/\(time)/\(marked)_master1200.jpg"
+        case .preview(let size): return "/c/\(size)/img-master/img/\(time)/\(marked)_master1200.jpg"
+        case .square(let size, let custom):
+            let (folder, word) = custom ? ("custom-thumb", "custom") : ("img-master", "square")
+            return "/c/\(size)/\(folder)/img/\(time)/\(marked)_\(word)1200.jpg"
+        case .archive(let size): return "/img-zip-ugoira/img/\(time)/\(name)_ugoira\(size).zip"
+        case .original:
+            // An animation's first frame.
+            let file = work.kind == .animation ? "\(name)_ugoira0" : "\(name)_p\(page)"
+            return "/img-original/img/\(time)/\(file).\(work.format.rawValue)"
+        }
+    }
+
+    /// The address, as answers give it.
+    func url(_ work: Post, _ page: Int) -> String { "https://i.pximg.net" + path(work, page) }
+}
+
+/// A path of a work's picture taken apart, as far as it tells whose it can be:
+/// `/[c/<size>/]<folder>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>][_p<N>]…`, where the time is that of the upload in Japan.
+struct PagePath: Sendable {
+    let seconds: Int64
+    let work: Int64
+    let hash: String?
+    /// Nil for names without `_p<N>`: old animations.
+    let page: Int?
+    let format: Format
+    /// The renditions that have such a path.
+    let renditions: [PageRendition]
+
+    /// Takes a path apart; nil for anything that is none.
+    init?(_ path: some StringProtocol) {
+        let parts = path.split(separator: "/" as Character)
+        guard (9...11).contains(parts.count),
+            let seconds = Moment.seconds(path: parts.suffix(7).dropLast().joined(separator: "/")),
+            let name = parts.last, let work = Int64(name.prefix(while: \.isNumber)), let dot = name.lastIndex(of: "."),
+            let format = Format(rawValue: String(name[name.index(after: dot)...]))
+        else { return nil }
+        self.seconds = seconds
+        self.work = work
+        self.format = format
+        let words = name[..<dot].split(separator: "_" as Character)
+        hash = words[0].split(separator: "-" as Character).dropFirst().first.map { String($0) }
+        page = words.dropFirst().first.flatMap { $0.first == "p" ? Int($0.dropFirst()) : nil }
+        let size = parts[0] == "c" ? String(parts[1]) : nil
+        renditions =
+            size.map { [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)] }
+            ?? [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
+    }
+}
+
+/// The pictures of pixiv's image hosts.
+extension Universe {
+    /// The picture at a path of a work's page; only the one true path leads to it.
+    func picture(at path: String, _ find: (PagePath) -> Post?) -> Picture? {
+        guard let parsed = PagePath(path), let work = find(parsed) else { return nil }
+        let page = parsed.page ?? 0
+        guard work.pages.indices.contains(page),
+            let rendition = parsed.renditions.first(where: { $0.path(work, page) == path })
+        else { return nil }
+        return picture(rendition, of: work, page)
+    }
+
+    /// A picture of a page; nil for one that the work does not have.
+    func picture(_ rendition: PageRendition, of work: Post, _ page: Int) -> Picture? {
+        guard let pixels = rendition.pixels(of: work.pages[page]) else { return nil }
+        var chance = Chance(seed, 0xd1, UInt64(bitPattern: work.id), UInt64(page))
+        let rank = Mode.place(work.slot).map { "\($0.rank)" } ?? ""
+        var subject = PictureSubject(scene: chance.next(), label: rank, page: page, pageCount: work.pages.count)
+        let path = rendition.path(work, page)
+        let frames = work.kind == .animation ? delays(of: work).count : 0
+        var weight = isLarge ? Weight.large : .regular
+        switch rendition {
+        case .regular: break
+        case .preview: weight = .preview
+        case .square: weight = .square
+        case .original:
+            weight = .original(work.format)
+            if frames > 0 { subject = subject.at(0, of: frames) }
+        case .archive:
+            guard frames > 0 else { return nil }
+            let lengths = (0..<frames).map { Weight.frame.bytes(seed: seed, path: "\(path)#\($0)", pixels) }
+            return Picture(
+                path: path, pixels: pixels, bytes: Archive.length(lengths), modified: work.seconds,
+                content: .archive(subject, lengths: lengths), drawings: drawings)
+        }
+        let format = rendition == .original ? work.format : .jpg
+        return Picture(
+            path: path, pixels: pixels, bytes: weight.bytes(seed: seed, path: path, pixels), modified: work.seconds,
+            content: .drawn(subject, format), isBroken: rendition == .original && work.flags.contains(.broken),
+            drawings: drawings)
+    }
+
+    private static let placeholders = [
+        "limit_unviewable_s.png": 100, "limit_unviewable_360.png": 360, "limit_unknown_360.png": 360,
+        "limit_unknown_s.png": 100, "limit_sanity_level_360.png": 360, "limit_mypixiv_360.png": 360,
+        "limit_r18_360.png": 360, "no_profile.png": 170, "no_profile_s.png": 50,
+    ]
+
+    /// A picture that belongs to no work: a portrait, or a placeholder for what is withheld.
+    func fixture(at path: String) -> Picture? {
+        let parts = path.split(separator: "/" as Character).map { String($0) }
+        if parts.count == 3, parts[..<2] == ["common", "images"], let side = Self.placeholders[parts[2]] {
+            return fixture(path, side, .png, bytes: 60_000, service.begin(of: service.firstDay))
+        }
+        guard parts.first == "user-profile", let author = Int64(parts.last?.prefix(while: \.isNumber) ?? ""),
+            slots(of: author) != nil, let seconds = portraitSeconds(of: author),
+            let side = [50, 170].first(where: { portrait(of: author, side: $0) == "https://i.pximg.net" + path })
+        else { return nil }
+        return fixture(path, side, .jpg, bytes: 6_000 + side * 20, seconds)
+    }
+
+    /// A small square picture of its own.
+    func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
+        var chance = Chance(seed, text: path)
+        return Picture(
+            path: path, pixels: PixelSize(width: side, height: side), bytes: bytes, modified: seconds,
+            content: .drawn(PictureSubject(scene: chance.next()), format), drawings: drawings)
+    }
+}

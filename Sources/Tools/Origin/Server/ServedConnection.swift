@@ -1,0 +1,190 @@
+import Glibc
+import Rankings
+
+/// One connection: reads a request after the other (RFC 9112) and sends what the service answers, or what a fault makes of it.
+///
+/// ## Concurrency
+/// Belongs to its thread.
+struct ServedConnection: Sendable {
+    private let service: OriginService
+    private let socket: Int32
+    private let number: Int
+
+    init(_ service: OriginService, socket: Int32, number: Int) {
+        self.service = service
+        self.socket = socket
+        self.number = number
+    }
+
+    /// The longest header, and the largest body: scripts of faults are a few lines.
+    private static let maximumHeader = 64 << 10
+    private static let maximumBody = 1 << 20
+    /// Bytes sent at a time.
+    private static let block = 64 << 10
+
+    /// Serves until one of both sides closes the connection.
+    func serve() {
+        var received: [UInt8] = []
+        while let request = read(&received) {
+            var exchange = Exchange(connection: number, request: request)
+            exchange.completed = respond(&exchange)
+            service.finished(exchange)
+            guard exchange.completed, !exchange.closes else { return }
+        }
+    }
+
+    /// Whether nobody waits for an answer any more.
+    private var isOver: Bool { service.isStopping || Pace.isClosed(socket) }
+
+    // MARK: - Reading
+
+    /// The next request, nil at the end and for what is no HTTP; what was received behind it stays.
+    private func read(_ received: inout [UInt8]) -> Request? {
+        let blank = Array("\r\n\r\n".utf8)
+        while true {
+            if let end = received.firstRange(of: blank) {
+                guard var request = Request(head: received[..<end.lowerBound]) else { return nil }
+                received.removeSubrange(..<end.upperBound)
+                let length = Int(request["content-length"] ?? "0") ?? -1
+                guard (0...Self.maximumBody).contains(length), request["transfer-encoding"] == nil else { return nil }
+                if request["expect"] != nil, !send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) { return nil }
+                while received.count < length { guard receive(&received) else { return nil } }
+                request.body = Array(received[..<length])
+                received.removeSubrange(..<length)
+                return request
+            }
+            guard received.count < Self.maximumHeader, receive(&received) else { return nil }
+        }
+    }
+
+    private func receive(_ received: inout [UInt8]) -> Bool {
+        var part = [UInt8](repeating: 0, count: 8192)
+        let count = unsafe recv(socket, &part, part.count, 0)
+        if count < 0, errno == EINTR { return true }
+        if count > 0 { received += part[..<count] }
+        return count > 0
+    }
+
+    // MARK: - Answering
+
+    /// Sends the answer; false if it did not go out whole.
+    private func respond(_ exchange: inout Exchange) -> Bool {
+        if exchange.request.path.hasPrefix(OriginService.controlPath) {
+            return send(service.control(exchange.request), Delivery(), &exchange)
+        }
+        let latency = Int64(service.configuration.latency)
+        guard Pace.wait(milliseconds: latency, isOver: { isOver }) else { return false }
+        switch service.outcome(&exchange) {
+        case .answer(let answer, let delivery): return send(answer, delivery, &exchange)
+        case .silence(let milliseconds):
+            _ = Pace.wait(milliseconds: milliseconds, isOver: { isOver })
+            return false
+        case .close: return false
+        case .reset:
+            reset()
+            return false
+        }
+    }
+
+    private func send(_ answer: Response, _ delivery: Delivery, _ exchange: inout Exchange) -> Bool {
+        let hasBody = exchange.request.method != "HEAD" && answer.status != 304
+        guard let content = hasBody ? answer.content() : (PictureFile(.jpg, head: []), 0..<0) else { return false }
+        exchange.status = answer.status
+        let isChunked = !answer.tellsLength && exchange.request.isCurrent && delivery.lengths == nil
+        exchange.closes =
+            delivery.writesHeader || !exchange.request.isPersistent || !answer.tellsLength && !isChunked
+        var block = header(answer, delivery, isChunked: isChunked, closes: exchange.closes)
+        let end = !hasBody ? 0 : delivery.isEndless ? Int.max : answer.length
+        var limit = (delivery.rate ?? service.configuration.rate).map(RateLimit.init(bytesPerSecond:))
+        var offset = 0
+        while offset < end {
+            guard offset < delivery.stop else {
+                if send(block) { breakOff(delivery, at: offset) }
+                return false
+            }
+            var count = min(Self.block, min(end, delivery.stop) - offset)
+            while let allowance = limit?.allowance {
+                if allowance > 0 {
+                    count = min(count, allowance)
+                    break
+                }
+                guard Pace.wait(milliseconds: Pace.slice, isOver: { isOver }) else { return false }
+            }
+            if isChunked { block += "\(String(count, radix: 16))\r\n".utf8 }
+            let start = block.count
+            let part = (offset..<offset + count).clamped(to: 0..<content.range.count)
+            let first = content.range.lowerBound
+            content.file.append(first + part.lowerBound..<first + part.upperBound, to: &block)
+            // Behind the end of an endless body there is noise.
+            block += repeatElement(0x55, count: count - part.count)
+            delivery.spoil(&block, from: start, at: offset)
+            if isChunked { block += "\r\n".utf8 }
+            guard send(block) else { return false }
+            block.removeAll(keepingCapacity: true)
+            limit?.spend(count)
+            exchange.sent += count
+            offset += count
+        }
+        if isChunked, hasBody { block += "0\r\n\r\n".utf8 }
+        return send(block)
+    }
+
+    private func header(_ answer: Response, _ delivery: Delivery, isChunked: Bool, closes: Bool) -> [UInt8] {
+        if delivery.isGarbage { return Array("\u{1}\u{2}this is no HTTP\r\n\r\n".utf8) }
+        var lines = ["HTTP/1.1 \(answer.status) \(answer.status == 200 ? "OK" : "")"]
+        lines.append("Date: \(Moment.http(service.configuration.now()))")
+        lines += (answer.headers + delivery.headers).map { "\($0.0): \($0.1)" }
+        if isChunked { lines.append("Transfer-Encoding: chunked") }
+        let lengths = delivery.lengths ?? (answer.tellsLength && answer.status != 304 ? [answer.length] : [])
+        lines += lengths.map { "Content-Length: \($0)" }
+        if closes { lines.append("Connection: close") }
+        return Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
+    }
+
+    private func breakOff(_ delivery: Delivery, at offset: Int) {
+        if offset == delivery.stallAt {
+            _ = Pace.wait(milliseconds: .max / 2, isOver: { isOver })
+        } else if offset == delivery.resetAt {
+            reset()
+        }
+    }
+
+    /// Sends all bytes; false when nobody reads any more.
+    private func send(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+                let count = unsafe Glibc.send(socket, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                done += count
+            }
+            return true
+        }
+    }
+
+    /// Resets the connection at once: connect(2) with AF_UNSPEC dissolves a TCP association, which sends RST.
+    private func reset() {
+        var address = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        _ = unsafe connect(socket, &address, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+}
+
+/// One request and what became of it, until the log entry.
+struct Exchange {
+    let connection: Int
+    let request: Request
+    /// Milliseconds of the monotonic clock.
+    let started = Pace.now
+    var status = 0
+    /// Bytes of the body handed out.
+    var sent = 0
+    var fault: String?
+    /// Whether the request was answered as a signed-in user's.
+    var isSignedIn = false
+    /// Whether the answer went out whole.
+    var completed = false
+    /// Whether the connection ends with this answer.
+    var closes = false
+}

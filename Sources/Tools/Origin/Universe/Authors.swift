@@ -1,0 +1,208 @@
+import Rankings
+
+/// An author of pixiv's with a number of works worth testing with.
+struct SpecialAuthor: Sendable {
+    let id: Int64
+    let name: String
+    let works: Int
+    /// One work in this many is a comic.
+    let mangaEvery: Int
+
+    /// Their place is part of their works' numbers: append only.
+    static let all = [
+        SpecialAuthor(id: 1001, name: "五千枚", works: 5000, mangaEvery: 10),
+        SpecialAuthor(id: 1002, name: "ひとつだけ", works: 1, mangaEvery: 2),
+        SpecialAuthor(id: 1003, name: "まだ何もない", works: 0, mangaEvery: 2),
+        SpecialAuthor(id: 1004, name: "漫画と絵", works: 2000, mangaEvery: 2),
+        SpecialAuthor(id: 1005, name: "絵百枚", works: 100, mangaEvery: 1000),
+        SpecialAuthor(id: 1006, name: "a/b\\c:*?\"<>|", works: 101, mangaEvery: 4),
+        SpecialAuthor(id: 1007, name: "見本", works: 7, mangaEvery: 1000),
+        SpecialAuthor(id: 1000, name: "訪問者", works: 0, mangaEvery: 1000),
+        SpecialAuthor(id: 1008, name: "二千人を追う", works: 0, mangaEvery: 1000),
+    ]
+
+    /// The place of an author among them.
+    static func place(_ id: Int64) -> Int? { all.firstIndex { $0.id == id } }
+}
+
+/// Who drew what on pixiv, in both directions, without storing it.
+///
+/// A multiplication scatters the slots of all rankings; neighbours in the scattered order share an author: of 256 half belong to the
+/// first, a quarter to the second, and so on, of whom about one in five is a work. So the author of a slot and the slots of an
+/// author are both computed, and an author's page lists every ranked work of theirs.
+extension Universe {
+    /// Days to 2052, and the places of a day.
+    private static let bits = 27
+    private static let mask = 1 << bits - 1
+    private static let blockBits = 8
+    /// One undoes the other modulo 2^27; the second is close to the golden ratio's share of it, so that slots lie far apart.
+    private static let scatter = 54_621_957
+    private static let gather = 82_951_629
+    private static let firstAuthor: Int64 = 100_000
+    /// Authors of a block, and bits for them in authors' numbers.
+    private static let parts = 6
+    private static let partBits = 3
+
+    private var key: Int { Int(seed & UInt64(Self.mask)) }
+
+    /// The author of a slot.
+    func author(of slot: Slot) -> Int64 {
+        if let author = slot.author { return SpecialAuthor.all[author].id }
+        let place = ((slot.day * service.stride + slot.number) ^ key) &* Self.scatter & Self.mask
+        let (block, low) = (place >> Self.blockBits, UInt8(place & 255))
+        return Self.firstAuthor + Int64(block << Self.partBits | min((~low).leadingZeroBitCount, Self.parts - 1))
+    }
+
+    /// All slots of an author, also those of days to come; nil if there is no such author.
+    func slots(of author: Int64) -> [Slot]? {
+        if let place = SpecialAuthor.place(author) {
+            return (0..<SpecialAuthor.all[place].works).map { Slot(day: 0, number: $0, author: place) }
+        }
+        let number = author - Self.firstAuthor
+        guard number >= 0, number < 1 << (Self.bits - Self.blockBits + Self.partBits) else { return nil }
+        let (block, part) = (Int(number) >> Self.partBits, Int(number) & (1 << Self.partBits - 1))
+        guard part < Self.parts else { return nil }
+        let end = part == Self.parts - 1 ? 256 : 256 - 128 >> part
+        return (256 - 256 >> part..<end).map { low in
+            let index = ((block << Self.blockBits | low) &* Self.gather & Self.mask) ^ key
+            return Slot(day: index / service.stride, number: index % service.stride)
+        }
+    }
+
+    /// The works of an author that exist and that a viewer is told of, highest number first; nil if there is no such author.
+    func works(of author: Int64, now: Int64, for viewer: Viewer = .anonymous) -> [Slot]? {
+        let newest = newest(at: now)
+        return slots(of: author)?.filter { slot in
+            exists(slot, newest: newest) && (viewer.isSignedIn || Mode.place(slot)?.mode.needsSignIn != true)
+        }.sorted { $0.id(service) > $1.id(service) }
+    }
+
+    /// An author's pen name.
+    func name(of author: Int64) -> String {
+        if let place = SpecialAuthor.place(author) { return SpecialAuthor.all[place].name }
+        var chance = chance(0xa2, author)
+        let name = (0..<chance.within(2...4)).map { _ in chance.pick(Words.list("titles.syllables")) }.joined()
+        return name + chance.pick(Words.list("titles.suffixes"))
+    }
+
+    /// The moment at which an author last changed the portrait; nil for one who never set any.
+    func portraitSeconds(of author: Int64) -> Int64? {
+        var chance = chance(0x13, author)
+        guard !chance.oneIn(12), author != 1003 else { return nil }
+        return service.begin(of: service.firstDay.advanced(by: chance.below(5500))) + Int64(chance.below(86_400))
+    }
+
+    /// The address of an author's portrait, 50 or 170 pixels wide.
+    func portrait(of author: Int64, side: Int) -> String {
+        guard let seconds = portraitSeconds(of: author) else {
+            return "https://s.pximg.net/common/images/no_profile\(side == 50 ? "_s" : "").png"
+        }
+        var chance = chance(0x14, author)
+        return "https://i.pximg.net/user-profile/img/\(Moment.path(seconds))/\(author)_\(chance.digits())_\(side).jpg"
+    }
+}
+
+/// Who looks at pixiv.
+enum Viewer: Hashable, Sendable {
+    case anonymous
+    /// Somebody with a session that does not count, or no longer.
+    case rejected
+    case signedIn(Int64)
+
+    /// The user signed in.
+    var user: Int64? {
+        if case .signedIn(let user) = self { user } else { nil }
+    }
+
+    /// Whether what is for signed-in users may be shown.
+    var isSignedIn: Bool { user != nil }
+
+    /// Whether a work may be known to exist but not be seen.
+    func isKept(from work: Post) -> Bool {
+        !isSignedIn && (work.flags.contains(.masked) || work.rating == .explicit)
+    }
+}
+
+/// Who uploads on Moebooru: the record's `author` is the uploader's name.
+enum Uploaders {
+    private static let each = 8
+    private static let names = ["FormX", "mash", "Reverse", "AltY", "otaku_", "Mr.", "sample_user", "木"]
+
+    /// The name of a number.
+    static func name(of number: Int64) -> String {
+        "\(names[Int(number) % names.count])\(Int(number) / names.count % each)"
+    }
+
+    /// The number that a post shows for one that is drawn by lot.
+    static func settled(_ number: Int64) -> Int64 {
+        number % Int64(names.count * each)
+    }
+
+    /// The number of a name; nil for nobody's.
+    static func number(of name: String) -> Int64? {
+        (0..<Int64(names.count * each)).first { Self.name(of: $0) == name }
+    }
+}
+
+/// What users of pixiv like: the works they bookmarked and the authors they follow, the same at every moment.
+extension Universe {
+    /// One bookmark.
+    struct Bookmark: Sendable {
+        /// The bookmark's own number.
+        let id: Int64
+        let slot: Slot
+        /// Whether the work has been deleted since.
+        let isGone: Bool
+    }
+
+    /// Draws, of which one in five finds no work: some 120 bookmarks, three requests of 48.
+    private static let visitorsBookmarks = 150
+    private static let visitorsAuthors = 40
+    private static let visitorsHidden = 6
+    /// Eighty-eight requests of 24.
+    private static let fansAuthors = 2100
+    /// Days since the first ranking, 2015 to 2023.
+    private static let bookmarkedDays = 2700...5900
+    /// The third row of each sixty is of a deleted work.
+    private static let goneEvery = 60
+    private static let firstGone = 2
+
+    /// The bookmarks of a user, newest first; hidden ones are shown to nobody else.
+    func bookmarks(of user: Int64, hidden: Bool, now: Int64) -> [Bookmark] {
+        var chance = Chance(seed, 0x14, UInt64(bitPattern: user), hidden ? 1 : 0)
+        let isVisitor = user == Landmarks.visitor
+        let count =
+            hidden ? (isVisitor ? Self.visitorsHidden : 0) : isVisitor ? Self.visitorsBookmarks : chance.below(70)
+        let newest = newest(at: now)
+        var (seen, bookmarks): (Set<Slot>, [Bookmark]) = ([], [])
+        for index in 0..<count {
+            let slot =
+                chance.oneIn(4)
+                ? Slot(day: 0, number: chance.below(SpecialAuthor.all[0].works), author: 0)
+                : Mode.all[0].slot(chance.within(Self.bookmarkedDays), chance.within(1...500))
+            guard exists(slot, newest: newest), author(of: slot) != user, seen.insert(slot).inserted else { continue }
+            let isGone = bookmarks.count % Self.goneEvery == Self.firstGone
+            bookmarks.append(Bookmark(id: 15_832_784_479 - Int64(index) * 7_919, slot: slot, isGone: isGone))
+        }
+        return bookmarks
+    }
+
+    /// The authors that a user follows, last followed first; hidden ones are shown to nobody else.
+    func following(of user: Int64, hidden: Bool = false) -> [Int64] {
+        var chance = Chance(seed, 0x15, UInt64(bitPattern: user), hidden ? 1 : 0)
+        let isVisitor = user == Landmarks.visitor
+        var authors = isVisitor && !hidden ? SpecialAuthor.all.map(\.id).filter { $0 != user } : []
+        var seen = Set(authors + [user])
+        let count =
+            hidden
+            ? (isVisitor ? Self.visitorsHidden : 0)
+            : isVisitor ? Self.visitorsAuthors : user == Landmarks.fan ? Self.fansAuthors : chance.below(41)
+        while authors.count < count {
+            // A rank that never is a carried one, of a day long ago: its author has a work at every moment.
+            let slot = Mode.all[0].slot(chance.below(Self.bookmarkedDays.lowerBound), 1 + chance.below(9))
+            let author = author(of: slot)
+            if seen.insert(author).inserted { authors.append(author) }
+        }
+        return authors
+    }
+}

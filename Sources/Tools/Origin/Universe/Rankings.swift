@@ -1,0 +1,135 @@
+import Rankings
+import Synchronization
+
+/// A ranking of pixiv's by its `mode=`, with what it can be limited to by `content=`.
+struct Mode: Sendable {
+    let name: String
+    let contents: [String]
+    /// Its place among the modes, which is a part of works' numbers.
+    fileprivate(set) var index = 0
+
+    /// Whether the mode is for signed-in users only.
+    var needsSignIn: Bool { name.contains("r18") }
+    /// Whether the mode ranks works made with AI, which the service has had since 2022 only.
+    var isAI: Bool { name.hasSuffix("_ai") }
+    /// How many ranks it has.
+    var ranks: Int { name == "r18g" ? 50 : needsSignIn ? 100 : 500 }
+    /// The first day that it ranks; for the AI rankings 2022-10-31.
+    var firstDay: Day { isAI ? Day(ordinal: 19_296) : Service.pixiv.firstDay }
+
+    private static let all3 = ["illust", "manga", "ugoira"]
+    private static let some = ["illust", "manga"]
+
+    /// All modes by the index that is packed into works' numbers: append only.
+    static let all: [Mode] = [
+        ("daily", all3), ("weekly", all3), ("monthly", some), ("male", some), ("female", some), ("rookie", some),
+        ("original", []), ("daily_ai", []), ("daily_r18", all3), ("weekly_r18", all3), ("male_r18", some),
+        ("female_r18", some), ("r18g", []), ("daily_r18_ai", []),
+    ].enumerated().map { Mode(name: $1.0, contents: $1.1, index: $0) }
+
+    /// The mode of a name.
+    static func named(_ name: String) -> Mode? { all.first { $0.name == name } }
+
+    private static let rankBits = 9
+
+    /// The mode and the rank at which a work was first seen; nil for one that never was.
+    static func place(_ slot: Slot) -> (mode: Mode, rank: Int)? {
+        let (index, rank) = (slot.number >> rankBits, slot.number & (1 << rankBits - 1))
+        guard slot.author == nil, index < all.count, (1...all[index].ranks).contains(rank) else { return nil }
+        return (all[index], rank)
+    }
+
+    /// The slot of a rank on a day, counted from the first one.
+    func slot(_ day: Int, _ rank: Int) -> Slot {
+        Slot(day: day, number: index << Self.rankBits | rank)
+    }
+}
+
+/// One entry of a ranking.
+struct RankedWork: Sendable {
+    let rank: Int
+    /// 0 for a new one.
+    let previousRank: Int
+    let work: Post
+}
+
+/// The rankings of pixiv.
+extension Universe {
+    /// The entries of some ranks of a day, gaps left out.
+    func entries(_ mode: Mode, _ day: Day, _ ranks: ClosedRange<Int>) -> [RankedWork] {
+        let offset = day.ordinal - service.firstDay.ordinal
+        return ranks.compactMap { rank in
+            let slot = mode.slot(offset, rank)
+            if isGap(slot) { return nil }
+            let carried = carried(offset, mode, rank)
+            return RankedWork(
+                rank: rank, previousRank: carried?.previousRank ?? 0, work: post(carried?.slot ?? slot))
+        }
+    }
+
+    /// The first ranks show new works, whose pictures bear just that rank.
+    private static let firstCarried = 10
+    /// The first ranks are never missing: people look there first.
+    private static let firstGap = 5
+    /// About five gaps in a day of 500, as in the recorded one.
+    private static let gapEvery = 100
+
+    /// Whether a rank is left out, as when a work was deleted.
+    func isGap(_ slot: Slot) -> Bool {
+        guard let (_, rank) = Mode.place(slot), rank > Self.firstGap else { return false }
+        var chance = chance(0xb1, slot.id(service))
+        return chance.oneIn(Self.gapEvery)
+    }
+
+    /// The slot and previous rank of an entry that shows a work first ranked elsewhere; nil for a work of its own.
+    ///
+    /// Every fourth rank of `daily` shows a work that held a rank of the day before; half as many of `weekly`,
+    /// `monthly`, `male` and `female` show one of `daily`. Sources are slots that are always works of their own, and the
+    /// maps from ranks to sources are injective, so that no work is twice in a listing.
+    func carried(_ day: Int, _ mode: Mode, _ rank: Int) -> (slot: Slot, previousRank: Int)? {
+        let isDaily = mode.index == 0
+        let back: Int
+        if isDaily, rank % 4 == 3, rank > Self.firstCarried {
+            back = 1
+        } else if (1...4).contains(mode.index), rank % 4 == 1 {
+            // Weekly and monthly look back over their span, male and female at the same day.
+            back = mode.index == 1 ? rank / 4 % 7 : mode.index == 2 ? rank / 4 % 30 : 0
+        } else {
+            return nil
+        }
+        let source = isDaily ? rank - 2 : rank
+        guard day >= back, case let slot = Mode.all[0].slot(day - back, source), !isGap(slot) else { return nil }
+        return (slot, isDaily ? source : 0)
+    }
+}
+
+/// A work that searches find, with what they compare.
+struct SearchedWork: Sendable {
+    let work: Post
+    let tags: [Int]
+    /// In lower case.
+    let title: [UInt8]
+}
+
+extension Universe {
+    /// The works that searches find, highest number first: those of the named authors and some rankings of the last week.
+    func searchedWorks(now: Int64) -> [SearchedWork] {
+        let newest = newest(at: now)
+        return searched.withLock { searched in
+            if let searched, searched.day == newest { return searched.hits }
+            let last = newest.ordinal - service.firstDay.ordinal
+            var slots = SpecialAuthor.all.flatMap { self.slots(of: $0.id) ?? [] }
+            for mode in ["daily", "daily_ai", "daily_r18"].compactMap(Mode.named) {
+                for day in max(0, last - service.searchedDays + 1)...max(0, last) {
+                    slots += (1...mode.ranks).map { mode.slot(day, $0) }
+                }
+            }
+            let hits = slots.filter { exists($0, newest: newest) }.map { slot in
+                let work = post(slot)
+                return SearchedWork(work: work, tags: tags(of: work), title: Array(title(of: work).lowercased().utf8))
+            }.sorted { $0.work.id > $1.work.id }
+            searched = (newest, hits)
+            return hits
+        }
+    }
+}

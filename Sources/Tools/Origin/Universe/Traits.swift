@@ -1,0 +1,225 @@
+import Rankings
+
+/// What posts have that is made of words: each from a stream of its own.
+extension Universe {
+    /// Strange titles: every twelfth rank, so that a day of 500 holds some forty of them.
+    private static let strangeEvery = 12
+    /// Titles that break naive file naming; each has turned up somewhere or could.
+    static let strangeTitles = Words.list("titles.strange")
+
+    /// The title of a work.
+    func title(of post: Post) -> String {
+        if let index = Landmarks.work(post.slot) { return "見本\(index + 1)" }
+        let strange = Self.strangeTitles
+        if let (mode, rank) = Mode.place(post.slot) {
+            if rank % Self.strangeEvery == Self.strangeEvery - 2 {
+                return strange[(rank / Self.strangeEvery + post.slot.day * 5 + mode.index) % strange.count]
+            }
+        } else if post.slot.number % Self.strangeEvery == Self.strangeEvery - 1 {
+            return strange[post.slot.number / Self.strangeEvery % strange.count]
+        }
+        var chance = chance(0x71, post.id)
+        return Self.title(&chance)
+    }
+
+    /// An ordinary title.
+    private static func title(_ chance: inout Chance) -> String {
+        func word(_ list: String) -> String { chance.pick(Words.list("titles.\(list)")) }
+        switch chance.below(20) {
+        case 0...9: return word("whens") + word("whats")
+        case 10: return word("whats") + "【\(chance.within(1...180))】"
+        case 11: return "\(chance.within(1...31))日目、" + word("whats")
+        case 12...14: return word("adjectives") + " " + word("nouns")
+        default: return word(["chinese", "korean", "russian", "arabic", "thai"][chance.below(5)])
+        }
+    }
+
+    /// What the author writes under a work, as pixiv hands it out: HTML with line breaks, links and entities; links go through a
+    /// page of the service's own, with the address as its query, or to works and users directly (payloads/ajax-illust).
+    func caption(of post: Post) -> String {
+        let lines = Words.list("captions")
+        if Landmarks.work(post.slot).map({ Landmarks.works[$0]["caption"].flag == true }) == true {
+            return lines.joined(separator: "<br />")
+        }
+        var chance = chance(0x12, post.id)
+        guard !chance.oneIn(4) else { return "" }
+        return (0..<chance.within(1...4)).map { _ in chance.pick(lines) }.joined(separator: "<br />")
+    }
+
+    /// The author's own row of works that a comic belongs to.
+    struct Series: Sendable {
+        let id: Int
+        let title: String
+        let count: Int
+        let order: Int
+        let started: Int64
+    }
+
+    /// The series of a comic that is in one.
+    func series(of post: Post) -> Series? {
+        if post.flags.contains(.series) {
+            return Series(id: 777, title: "三部作", count: 3, order: 2, started: post.seconds)
+        }
+        var chance = chance(0x72, post.id)
+        guard post.kind == .manga, chance.oneIn(2) else { return nil }
+        let count = chance.within(2...180)
+        return Series(
+            id: chance.within(1000...200_000), title: Self.title(&chance), count: count,
+            order: chance.within(1...count), started: service.begin(of: service.firstDay) - Int64(chance.below(86_400)))
+    }
+
+    /// Milliseconds of each frame of an animation: 60 to 120, and some stand still.
+    func delays(of post: Post) -> [Int] {
+        guard !service.isBoard else { return Array(repeating: Model.frameDelay, count: Model.frames) }
+        var chance = chance(0x16, post.id)
+        let drawn = chance.within(8...40)
+        let count = Landmarks.work(post.slot).flatMap { Landmarks.works[$0]["frames"].number }.map { Int($0) } ?? drawn
+        return (0..<count).map { _ in chance.oneIn(9) ? 300 : chance.within(6...12) * 10 }
+    }
+
+    /// The tags of a post, as places in ``tags``; on boards in the order of their names, as both databases sort them.
+    func tags(of post: Post) -> [Int] {
+        guard service.isBoard else { return workTags(post) }
+        var chance = chance(0x7a6, post.id)
+        var found: Set<Int> = []
+        switch chance.below(20) {
+        case 0: break
+        case 1: found.formUnion([chance.pick(tags.artists), chance.pick(tags.artists)])
+        default:
+            let isBusy = chance.oneIn(40)
+            found.insert(isBusy ? tags.place(Landmarks.busyArtist) : chance.pick(tags.artists))
+        }
+        if chance.oneIn(5) {
+            found.insert(tags.place("original"))
+        } else {
+            let series = chance.below(tags.copyrights.count)
+            found.insert(tags.copyrights[series])
+            let people = tags.characters[series]
+            for _ in 0..<min(people.count, [0, 1, 1, 1, 2, 3][chance.below(6)]) { found.insert(chance.pick(people)) }
+        }
+        for _ in 0..<chance.within(4...24) { found.insert(chance.pick(tags.general)) }
+        if chance.oneIn(40) { found.insert(chance.pick(tags.hostile)) }
+        if service == .danbooru {
+            let size = post.pages[0]
+            if max(size.width, size.height) >= 1600 { found.insert(tags.place("highres")) }
+            if !post.format.isStill { found.insert(tags.place("animated")) }
+            if chance.oneIn(2) { found.insert(chance.pick(tags.meta)) }
+        }
+        Landmarks.furnish(&found, post, self)
+        if post.flags.contains(.banned) { found.insert(tags.place("banned_artist")) }
+        return found.sorted { tags.all[$0].name < tags.all[$1].name }
+    }
+
+    private func workTags(_ post: Post) -> [Int] {
+        if let index = Landmarks.work(post.slot) {
+            return Landmarks.works[index]["tags"].elements.compactMap(\.string).map(tags.place)
+        }
+        var chance = chance(0x73, post.id)
+        var names: [String] = post.rating == .explicit ? [post.flags.contains(.grotesque) ? "R-18G" : "R-18"] : []
+        if post.kind != .illustration { names.append(post.kind == .manga ? "漫画" : "うごイラ") }
+        var found = names.map(tags.place)
+        for _ in 0..<chance.within(1...8) {
+            let tag = chance.pick(tags.general)
+            if !found.contains(tag) { found.append(tag) }
+        }
+        if chance.oneIn(3) { found.append(chance.pick(tags.meta)) }
+        return found
+    }
+}
+
+/// A tag and what it names.
+struct Tag: Hashable, Sendable {
+    let name: String
+    let kind: Kind
+
+    /// What a tag names, with Danbooru's numbers (reference, `tags.json`); Moebooru has the same for the first four.
+    enum Kind: Int, CaseIterable, Sendable {
+        case general = 0
+        case artist = 1
+        case copyright = 3
+        case character = 4
+        case meta = 5
+
+        /// The word that lists have; Moebooru's for what lies beyond the first four, which sites configure, is `faults`, number 6.
+        var word: String { "\(self)" }
+    }
+}
+
+/// All tags of a kind of service: a table that is made once, the same for every seed.
+struct TagTable: Sendable {
+    /// Each name once.
+    private(set) var all: [Tag] = []
+    /// Places in ``all`` by name.
+    private var places: [String: Int] = [:]
+    /// Places of the tags of a kind that ordinary posts have.
+    private(set) var general: [Int] = []
+    private(set) var artists: [Int] = []
+    private(set) var meta: [Int] = []
+    /// Places of copyrights, and of the characters of each.
+    private(set) var copyrights: [Int] = []
+    private(set) var characters: [[Int]] = []
+    /// Tags that file names must survive: all are of a kind that the real sites have.
+    private(set) var hostile: [Int] = []
+
+    static let pixiv: TagTable = {
+        var table = TagTable()
+        table.general = Words.list("titles.words").compactMap { table.add($0, .general) }
+        table.meta = [100, 1000, 5000, 10000].compactMap { table.add("オリジナル\($0)users入り", .meta) }
+        for name in ["うごイラ", "R-18", "R-18G", "見本", Landmarks.rareTag] { _ = table.add(name, .general) }
+        return table
+    }()
+
+    static let boards: TagTable = {
+        var table = TagTable()
+        var chance = Chance(0x7a95)
+        func pen() -> String {
+            (0..<chance.within(2...4)).map { _ in chance.pick(Words.list("tags.syllables")) }.joined()
+        }
+        let words = Words.list("tags.words")
+        table.general = words.compactMap { table.add($0, .general) }
+        table.meta = Words.list("tags.metaWords").compactMap { table.add($0, .meta) }
+        for _ in 0..<700 {
+            var name = pen()
+            switch chance.below(6) {
+            case 0: name += "_(\(pen()))"
+            case 1: name += "\(chance.below(9999))"
+            default: break
+            }
+            if let place = table.add(name, .artist) { table.artists.append(place) }
+        }
+        for _ in 0..<70 {
+            let title = "\(chance.pick(words))_\(pen())" + ["!", "_(series)", "", "", "", "", "", ""][chance.below(8)]
+            guard let place = table.add(title, .copyright) else { continue }
+            table.copyrights.append(place)
+            table.characters.append(
+                (0..<5).compactMap { index in
+                    let name = "\(pen())_\(pen())"
+                    return table.add(index % 2 == 0 ? name : "\(pen())_(\(title))", .character)
+                })
+        }
+        table.hostile = Words.all["tags.hostile"].elements.compactMap { pair in
+            guard let name = pair.elements.first?.string, let number = pair.elements.last?.number,
+                let kind = Tag.Kind(rawValue: Int(number))
+            else { return nil }
+            return table.add(name, kind)
+        }
+        _ = table.add("original", .copyright)
+        for name in ["banned_artist", Landmarks.busyArtist] { _ = table.add(name, .artist) }
+        _ = table.add(Landmarks.slowTag, .general)
+        return table
+    }()
+
+    /// The place of a name that is in the table.
+    func place(_ name: String) -> Int { places[name] ?? 0 }
+
+    /// The place of a name; nil for an unknown one.
+    func find(_ name: some StringProtocol) -> Int? { places[name.lowercased()] ?? places[String(name)] }
+
+    /// The place of a new tag; nil for a name that is there.
+    private mutating func add(_ name: String, _ kind: Tag.Kind) -> Int? {
+        guard places[name] == nil else { return nil }
+        places[name] = all.count
+        all.append(Tag(name: name, kind: kind))
+        return all.count - 1
+    }
+}
