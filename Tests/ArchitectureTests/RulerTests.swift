@@ -11,7 +11,9 @@ import Testing
     /// ```swift
     /// (120, "tier: a picture comes from a machine in the same network, without the object store"),
     /// ```
-    static let product: [Allowance] = [(40_690, "all that there was when lines were first counted")]
+    static let product: [Allowance] = [
+        (40_587, "all that there was when lines were first counted, less what was taken out")
+    ]
 
     /// The same for what is no part of the product.
     static let tools: [Allowance] = [
@@ -30,7 +32,6 @@ import Testing
         "Origin": 9,
         "Fuse": 6,
         "rankfs-bench": 5,
-        "HTTP": 4,
         "Media": 3,
         "ObjectStore": 3,
         "Pixiv": 2,
