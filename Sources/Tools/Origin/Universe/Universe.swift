@@ -161,7 +161,7 @@ final class Universe: Sendable {
 
     private func work(_ slot: Slot, _ id: Int64, _ chance: inout Chance) -> Post {
         let place = Mode.place(slot)
-        let draw = chance.below(100)
+        let (draw, second) = (chance.below(100), Int64(chance.below(86_400)))
         var kind: WorkKind = draw < 80 ? .illustration : draw < 96 ? .manga : .animation
         // A ranking shows works of the day before.
         var day = slot.day - 1
@@ -173,7 +173,7 @@ final class Universe: Sendable {
         let format: Format = kind == .animation || !chance.oneIn(3) ? .jpg : .png
         let likes = place.map { 200 + (500 - $0.rank) * chance.within(6...9) } ?? chance.within(10...3000)
         var work = Post(
-            slot: slot, id: id, created: (service.begin(of: uploaded) + Int64(chance.below(86_400))) * 1000, kind: kind,
+            slot: slot, id: id, created: (service.begin(of: uploaded) + second) * 1000, kind: kind,
             format: format, pages: pages(kind, format, &chance), upScore: likes, views: likes * chance.within(8...40),
             account: author(of: slot))
         if chance.oneIn(Self.hashedEvery) { work.hash = chance.digits() }
