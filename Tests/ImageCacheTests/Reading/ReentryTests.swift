@@ -58,7 +58,7 @@ import Testing
     @Test func everythingOutsideMayCallTheCacheAgain() async throws {
         let (scratch, held, door, clock) = (Scratch(), HeldTransport(), Door(), ManualClock())
         var configuration = CacheConfiguration(
-            directory: scratch.cache, budget: 150_000, freeFloor: 0, preload: 2, timeout: .seconds(30),
+            directory: scratch.cache, budget: 1 << 20, freeFloor: 0, preload: 2, timeout: .seconds(30),
             networkTimeout: .seconds(15), now: { 1_700_000_000 })
         configuration.hasTimer = false
         configuration.monotonicNow = { clock.now }
@@ -79,7 +79,7 @@ import Testing
         await held.waitForRequest(to: "1_p0.jpg").answer(Sample.jpeg(100_000))
         #expect(try await bytes.content.count == 100_000)
         open.close()
-        // One takes the place of the first, and the other does not come.
+        // Of those that are preloaded one does not come.
         await held.waitForRequest(to: "2_p0.jpg").answer(Sample.jpeg(100_000))
         await held.waitForRequest(to: "3_p0.jpg").respond(status: 404)
         await cache.close()
