@@ -317,12 +317,10 @@ enum DownloadLimits {
     /// What one request brings at most of a picture that is read, 0.3 s at 4 MiB/s: so long may whoever comes then wait for a slot, and
     /// so much is left to a request that was made before there was a reader.
     static let largestRead: Int64 = 1280 << 10
-    /// Pictures that nobody reads come in parts of about this size, one after the other: 0.5 s at 4 MiB/s.
-    ///
-    /// Most pictures are smaller and cost one request. Whoever comes to read one has idle slots take over the end of a part.
-    static let unreadPart: Int64 = 2 << 20
-    /// The largest picture that nobody reads and that comes in one request.
-    static let longestUnread = unreadPart * 3 / 2
+    /// The largest picture that nobody reads and that comes in one request: 0.5 s at 4 MiB/s, which a person looks at two pictures.
+    static let longestUnread: Int64 = 2 << 20
+    /// Larger ones come in parts of about this size, one after the other, as many at once as there are connections.
+    static let unreadPart: Int64 = 1 << 20
     /// Ranges begin at pages, as the kernel's reads do.
     static let page: Int64 = 4096
     /// Assumed for a picture whose length is not known yet, in bytes: what is counted for it of slots and of the budget until then.

@@ -111,7 +111,7 @@ struct DownloadScheduler: Sendable {
         guard idle > 0 else { return nil }
         for download in order where !download.isRead {
             guard let piece = download.wanted ?? (idle > wishes ? download.spare : nil) else { continue }
-            return .request(download.key, part(of: piece))
+            return .request(download.key, part(of: piece, in: download))
         }
         return wishes > 0 ? .begin : nil
     }
@@ -163,8 +163,8 @@ struct DownloadScheduler: Sendable {
     }
 
     /// The next part of what nobody reads yet.
-    private func part(of piece: Piece) -> Piece {
-        guard piece.isDivisible else { return piece }
+    private func part(of piece: Piece, in download: Demand) -> Piece {
+        guard piece.isDivisible, download.total ?? .max > DownloadLimits.longestUnread else { return piece }
         return piece.prefix(
             Self.part(of: piece.length, (piece.length + DownloadLimits.unreadPart / 2) / DownloadLimits.unreadPart))
     }

@@ -193,12 +193,14 @@ import Testing
             let downloads = totals.enumerated().map { Self.download(UInt64($0.offset), total: $0.element) }
             return Self.run(slots: slots, downloads, wishes: wishes).pieces
         }
+        let longest = DownloadLimits.longestUnread
         #expect(plan(slots: 16, [part]).map(\.piece) == [0..<part])
-        #expect(plan(slots: 16, [part * 3 / 2 - 1]).count == 1)
-        #expect(plan(slots: 16, [part * 3 / 2]).map(\.piece.count) == [Int(part * 3 / 4), Int(part * 3 / 4)])
+        #expect(plan(slots: 16, [longest]).map(\.piece) == [0..<longest])
+        #expect(plan(slots: 16, [part * 5 / 2 - 1]).count == 2)
+        #expect(plan(slots: 16, [part * 5 / 2]).count == 3)
         #expect(plan(slots: 16, [part * 4]).map(\.piece.count) == Array(repeating: Int(part), count: 4))
         #expect(plan(slots: 3, wishes: 9, [part * 4]).map(\.piece.lowerBound) == [0, part])
-        let numbers = plan(slots: 16, wishes: 9, [part * 3, part * 2, part]).map(\.number)
+        let numbers = plan(slots: 16, wishes: 9, [part * 3, longest + 32768, part]).map(\.number)
         #expect(numbers.filter { $0 < 1000 } == [0, 0, 0, 1, 1, 2] && numbers.count == 12)
     }
 
