@@ -91,7 +91,9 @@ package final class OpenPicture: Sendable {
                 return bytes
             case .failed(let error): throw error
             case .wait: return nil
-            case .stored(nil, _): core.bring(OlderName(FileKey(picture)))
+            case .stored(nil, _):
+                guard let refusal = core.bring(OlderName(FileKey(picture))) else { continue }
+                if let error = core.run({ core in core.cannotOpen(id, refusal) }) { throw error }
             case .stored(let stored?, let verify):
                 let opened = core.store.open(stored, verify: verify)
                 let error = core.run { core in core.opened(id, stored, opened) }

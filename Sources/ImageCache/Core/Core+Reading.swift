@@ -263,12 +263,16 @@ extension Core {
         case .broken(let reason):
             forgetStored(picture)
             report(.removedBroken(handle.picture.id, reason: reason))
-        case .failed(let error):
-            if let lack = error.lackOfDescriptors { return .exhausted(lack) }
-            // It may be good.
-            pictures[id]?.avoidsStore = true
-            refused("a stored picture cannot be opened (\(error.text))")
+        case .failed(let error): return cannotOpen(id, error)
         }
+        return nil
+    }
+
+    /// The disk does not give a stored picture out, which may be good: it comes from the network then.
+    mutating func cannotOpen(_ id: UInt64, _ error: FileError) -> ImageCacheError? {
+        if let lack = error.lackOfDescriptors { return .exhausted(lack) }
+        pictures[id]?.avoidsStore = true
+        refused("a stored picture cannot be opened (\(error.text))")
         return nil
     }
 

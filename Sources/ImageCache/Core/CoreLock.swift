@@ -242,20 +242,22 @@ final class CoreLock: Sendable {
     // MARK: - Pictures of an older format
 
     /// Converts a picture that is still to be converted; another one is nothing.
-    func bring(_ name: OlderName) {
+    ///
+    /// - Returns: Why the disk refuses; the picture is then as it was, and the next who asks for it, or the next start, tries again.
+    @discardableResult
+    func bring(_ name: OlderName) -> FileError? {
         converting.withLock { _ in
-            guard let row = withLock({ $0.isClosed ? nil : $0.index.older[name] }) else { return }
+            guard let row = withLock({ $0.isClosed ? nil : $0.index.older[name] }) else { return nil }
             do throws(FileError) {
                 let picture = try OlderFormat.convert(name, isPinned: row.isPinned, store)
-                let isNew = withLock { core in
+                let isNew = run { core in
                     core.noteUse()
                     return core.index.convert(name, to: picture)
                 }
                 // It has been downloaded meanwhile.
                 if !isNew, let picture { remove([picture]) }
-            } catch {
-                // The disk refuses; the next one who asks for it, or the next start, tries again.
-            }
+                return nil
+            } catch { return error }
         }
     }
 

@@ -115,16 +115,9 @@ extension ImageCache {
     /// Brings the cache to its budget and its floor of free disk.
     package func prune() async {
         // Which pictures of an older format there are must be known before they can go.
-        core.disk.async { [core] in
-            for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
-        }
-        await settleDisk()
+        for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
         core.run { core in core.trim() }
         core.checkDisk()
-        await settleDisk()
-    }
-
-    private func settleDisk() async {
         await withCheckedContinuation { continuation in core.disk.async { continuation.resume() } }
     }
 

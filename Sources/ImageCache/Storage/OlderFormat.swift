@@ -8,11 +8,11 @@ struct OlderName: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    var name: String { XXH3.hex(high) + XXH3.hex(low) }
+    var path: String { "\(name.prefix(2))/\(name)" }
+}
 
+extension OlderName {
     init(_ key: FileKey) {
         let hash = XXH3.hash128(key.name)
         self.init(high: hash.high, low: hash.low)
@@ -24,9 +24,6 @@ struct OlderName: Hashable, Sendable {
         guard let high = reader.hash(), let low = reader.hash(), reader.isAtEnd else { return nil }
         self.init(high: high, low: low)
     }
-
-    var name: String { XXH3.hex(high) + XXH3.hex(low) }
-    var path: String { "\(name.prefix(2))/\(name)" }
 }
 
 /// What followed the picture's bytes in a file of the first format.

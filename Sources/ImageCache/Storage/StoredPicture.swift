@@ -39,12 +39,14 @@ struct StoredPicture: Hashable, Sendable {
     /// Their XXH3, 64 bits.
     let hash: UInt64
 
-    init(key: FileKey, length: Int64, hash: UInt64) {
-        self.key = key
-        self.length = length
-        self.hash = hash
-    }
+    /// Key, length in bytes and hash, `97973029_p0_original_1651244415.1482301.00c7f2d0a8b1e394`: at most 103 bytes.
+    var name: String { "\(key.name).\(length).\(XXH3.hex(hash))" }
 
+    /// Where its file lies below the directory of pictures.
+    var path: String { "\(key.fan)/\(name)" }
+}
+
+extension StoredPicture {
     /// Reads `name` back; nil for any other text.
     init?(name: some Sequence<UInt8>) {
         var reader = NameReader(name)
@@ -53,12 +55,6 @@ struct StoredPicture: Hashable, Sendable {
         else { return nil }
         self.init(key: key, length: length, hash: hash)
     }
-
-    /// Key, length in bytes and hash, `97973029_p0_original_1651244415.1482301.00c7f2d0a8b1e394`: at most 103 bytes.
-    var name: String { "\(key.name).\(length).\(XXH3.hex(hash))" }
-
-    /// Where its file lies below the directory of pictures.
-    var path: String { "\(key.fan)/\(name)" }
 }
 
 /// Reads a file's name from its front; each thing in the one spelling that is written.

@@ -203,6 +203,28 @@ struct RecordedCache {
         #expect(!FileManager.default.fileExists(atPath: scratch.cache + "/index.sqlite"))
     }
 
+    /// What the disk refuses to convert comes from the network, and is converted once the disk takes it.
+    @Test func aDiskThatRefusesCostsARequestAndNoPicture() async throws {
+        let scratch = Scratch()
+        try RecordedCache.unpack("v1", into: scratch.cache)
+        // A file where the folder of pins would be: the fourth picture is pinned.
+        try Data().write(to: URL(filePath: scratch.cache + "/v1/pinned"))
+        let first = try Bench(scratch)
+        await first.settle()
+        #expect(first.cache.status().storedPictures == 5 && first.cache.isPinned(RecordedCache.picture(4).id))
+        #expect(FileManager.default.fileExists(atPath: scratch.cache + "/index.sqlite"))
+        let open = try first.open(RecordedCache.picture(4))
+        #expect(try open.availableBytes(offset: 0, count: 4000) == nil)
+        open.close()
+        #expect(first.events.texts.count { $0.contains("notStoring") } == 1)
+        await first.cache.close()
+        try FileManager.default.removeItem(atPath: scratch.cache + "/v2/pinned")
+        let second = try Bench(scratch)
+        try await RecordedCache.check(second)
+        #expect(second.cache.isPinned(RecordedCache.picture(4).id))
+        #expect(!FileManager.default.fileExists(atPath: scratch.cache + "/index.sqlite"))
+    }
+
     /// Without its database the pictures are there, and only pins and the order of use are lost.
     @Test func aLostDatabaseCostsNoPicture() async throws {
         let scratch = Scratch()
