@@ -320,7 +320,6 @@ extension Core {
         guard let download = downloads[key]?.download, download.phase == .running,
             let answered = download.segments[segment]
         else { return Written(goesOn: isWanted(segment, of: key)) }
-        receivedBytes += Int64(bytes.count)
         if range.lowerBound == answered.asked?.lowerBound,
             unsafe download.beginsAgain(bytes, at: range.lowerBound)
         {

@@ -1,6 +1,7 @@
 internal import HTTP
 internal import ImageHost
 internal import Rankings
+internal import Synchronization
 
 /// What is done once the lock is free, in the order in which it was decided.
 typealias Work = @Sendable (CoreLock) -> Void
@@ -32,7 +33,6 @@ struct Core: Sendable {
     var isClosed = false
     /// Uses of stored pictures that have not been written down.
     var touches = 0
-    var receivedBytes: Int64 = 0
     var preloadedCount = 0
     private var nextID: UInt64 = 1
     private var work: [Work] = []
@@ -268,7 +268,8 @@ struct Core: Sendable {
                     isRead: $0.download.isRead, isQueued: $0.download.isQueued)
             },
             queued: scheduler.wishes.map { .init(picture: $0.picture.id) },
-            receivedBytes: receivedBytes, preloaded: preloadedCount, evicted: budget.evicted,
+            receivedBytes: lock?.received.load(ordering: .relaxed) ?? 0, preloaded: preloadedCount,
+            evicted: budget.evicted,
             isStoring: budget.isStoring)
         return (status, Paths(downloads: running.map(\.picture.path), queued: scheduler.wishes.map(\.picture.path)))
     }

@@ -28,6 +28,8 @@ final class CoreLock: Sendable {
     private let core: Mutex<Core>
     private let isTicking = Mutex(false)
     private let lastWaiter = Atomic<UInt64>(0)
+    /// Bytes of bodies since the start, those at seams and those for which there was no use any more included.
+    let received = Atomic<Int64>(0)
     /// Held while a picture is converted from an older format: others find it in the one state or the other.
     private let converting = Mutex(())
     #if DEBUG

@@ -35,6 +35,7 @@ final class SegmentSink: ResponseSink {
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        core.received.add(Int64(bytes.count), ordering: .relaxed)
         guard let file = state.withLock({ $0.file }) else { return false }
         let (own, seams) = state.withLock { unsafe $0.frame?.take(bytes) } ?? (0..<bytes.count, [])
         if !seams.isEmpty { compare(core.run { core in core.met(seams, of: key) }, in: file) }

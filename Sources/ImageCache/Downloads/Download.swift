@@ -202,12 +202,12 @@ struct Download: Sendable {
 
     /// Where the next bytes of a request's body go; nil if it is to bring no more.
     ///
-    /// It holds until `wrote` is told. Another request may be let begin in there before those bytes come, seldom so near; then
-    /// both bring the same ones, which are written twice and counted once.
+    /// It holds until `wrote` is told. Another request may be let begin in there while bytes are being written; then both bring the
+    /// same ones, which are written twice and counted once.
     func plan(of id: UInt64) -> BodyPlan? {
         guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
         let room = total ?? DownloadLimits.largestUnknown
-        let range = segment.next..<max(segment.next, min(segment.end, room, segment.next + DownloadLimits.near))
+        let range = segment.next..<max(segment.next, min(segment.end, room))
         return range.isEmpty ? nil : BodyPlan(range: range, gaps: present.gaps(in: range), room: room)
     }
 
