@@ -94,6 +94,8 @@ struct AnswerCheck {
     mutating func body(_ count: Int) throws(HTTPError) -> Bool {
         received += Int64(count)
         if isError { return received <= Self.errorBodyLimit }
+        // libcurl holds a body to its Content-Length; a part may be told without one, and come without an end.
+        guard isEncoded || received <= promised ?? .max else { throw invalid("the body is longer than it was told") }
         guard received <= bodyLimit else { throw .tooLarge }
         return true
     }

@@ -100,6 +100,9 @@ private let faults: [Fault] = [
     Fault(
         "range shorter than told", part + "Content-Range: bytes 2-3/5\r\n\r\nl", then: [.close], .broken, status: 206,
         body: "l", range: (2, 3)),
+    Fault(
+        "range without end", part + "Content-Range: bytes 2-3/5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        then: [.repeatForEver(Array("4\r\nllll\r\n".utf8))], .invalidAnswer, status: 206, range: (2, 3)),
     Fault("s404", answer("gone", status: "404 Not Found"), .success, status: 404, body: "gone"),
     Fault("304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", .success, status: 304),
 ]

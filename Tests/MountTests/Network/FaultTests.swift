@@ -10,8 +10,6 @@ extension MountSuite {
         /// A reader that has no answer after this many seconds hangs; several reads of one reader may each take `timeout`.
         static let patience = 20.0
         static let options = ["prefetch=0", "timeout=\(timeout)", "connections=32"]
-        /// Bytes from which on a picture that is read comes in parts.
-        static let divided = 384 << 10
 
         /// A picture that one reader reads while it is spoilt in one way.
         struct Case: Sendable {
@@ -185,13 +183,11 @@ extension MountSuite {
         ) throws -> [Case] {
             let pairs = kinds.flatMap { kind in orders.map { (kind, $0) } }
             let day = day ?? mount.day(origin.service.long.mode, origin.service.long.day)
-            let candidates = try zip(mount.names(day), pictures)
-                .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(3 * pairs.count)
-            let bytes = try origin.fetch(candidates.map(\.picture), in: workplace)
-            // Each comes in one request, and no other makes good what is wrong with it.
-            let chosen = zip(candidates, bytes).filter { $0.1.count < Self.divided }.prefix(pairs.count)
+            let chosen = try zip(mount.names(day), pictures)
+                .compactMap { name, picture in picture.map { (name: name, picture: $0) } }.prefix(pairs.count)
             try #require(chosen.count == pairs.count)
-            return zip(pairs, chosen).map { pair, picture in
+            let bytes = try origin.fetch(chosen.map(\.picture), in: workplace)
+            return zip(pairs, zip(chosen, bytes)).map { pair, picture in
                 Case(
                     kind: pair.0, order: pair.1, path: "\(day)/\(picture.0.name)", source: picture.0.picture,
                     bytes: picture.1)
