@@ -72,10 +72,12 @@ extension Core {
     private mutating func askTier(_ picture: PictureRequest, of key: FileKey) {
         guard configuration.tier != nil, !picture.isPrivate, let entry = downloads[key] else { return }
         let question = TierQuestion()
-        if entry.priority == .reader { question.urgency.raise() }
         downloads[key]?.question = question
         downloads[key]?.download.phase = .asking
-        later { $0.askTier(key, entry.file, picture, question) }
+        later { core in
+            if entry.priority == .reader { question.urgency.raise() }
+            core.askTier(key, entry.file, picture, question)
+        }
     }
 
     /// The tier has brought a picture of so many bytes, or nothing.

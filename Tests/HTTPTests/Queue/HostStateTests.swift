@@ -343,7 +343,7 @@ struct HostSlotTests {
 
     /// Every sequence of a few events keeps the bounds; no slot is idle while a request waits, and readers go first.
     @Test func boundsHoldForAnyOrderOfEvents() {
-        var random = SplitMix(state: 7)
+        var random = Random(seed: 7)
         for _ in 0..<300 {
             let slots = Int.random(in: 1...5, using: &random)
             var host = host(bodies: slots)

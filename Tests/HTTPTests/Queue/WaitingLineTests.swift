@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -19,7 +20,7 @@ struct WaitingLineTests {
 
     /// Held against a list that is sorted anew each time.
     @Test(arguments: 0..<20) func whateverComesAndGoesTheOrderHolds(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = Random(seed: UInt64(seed))
         var line = WaitingLine<Int>()
         var known: [Int: Int] = [:]
         for step in 0..<2000 {
@@ -43,18 +44,5 @@ struct WaitingLineTests {
             }
             #expect(line.count == known.count)
         }
-    }
-}
-
-/// A small generator with a known seed, so that a failure can be repeated.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -1,21 +1,11 @@
 import HTTP
+import TestSupport
 import Testing
 
 @testable import ImageCache
 
 /// The state machine by itself: no network, no files, no clock.
 @Suite struct DownloadStateTests {
-    struct Dice: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var value = state
-            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-            return value ^ (value >> 31)
-        }
-    }
-
     static let now = ContinuousClock.now
     static let version = "Sun, 23 Apr 2023 04:23:16 GMT"
 
@@ -53,7 +43,7 @@ import Testing
 
     /// Random readers, orders of arrival and broken connections: every waiter is answered, every byte written once.
     @Test(arguments: 0..<60) func everyByteOnceAndEveryWaiterAnswered(_ seed: Int) {
-        var dice = Dice(state: UInt64(seed))
+        var dice = Random(seed: UInt64(seed))
         let total = Int64.random(in: 100_000...(14 << 20), using: &dice)
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.handles = [1]

@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @testable import ImageCache
@@ -223,7 +224,7 @@ import Testing
 
     /// Any downloads, any number of slots: it ends, keeps to the slots, and leaves none idle that could do something.
     @Test(arguments: 0..<40) func itEndsAndKeepsToTheSlots(seed: Int) {
-        var dice = DownloadStateTests.Dice(state: UInt64(seed))
+        var dice = Random(seed: UInt64(seed))
         let slots = Int.random(in: 1...20, using: &dice)
         let downloads = (1...12 as ClosedRange<UInt64>).map { number -> Demand in
             let isRead = Bool.random(using: &dice)

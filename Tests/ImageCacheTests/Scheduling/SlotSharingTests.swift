@@ -1,4 +1,5 @@
 import HTTP
+import TestSupport
 import Testing
 
 @testable import ImageCache
@@ -121,7 +122,7 @@ import Testing
 
     /// Whatever happens in whatever order: it ends, no reader waits while somebody else has a slot, and the slots are kept to.
     @Test(arguments: 0..<60) func boundsHoldForAnyOrderOfEvents(seed: Int) {
-        var dice = DownloadStateTests.Dice(state: UInt64(seed))
+        var dice = Random(seed: UInt64(seed))
         var model = Model(slots: Int.random(in: 1...9, using: &dice))
         for number in 1...60 as ClosedRange<UInt64> {
             let chosen = model.downloads.keys.sorted().randomElement(using: &dice)
