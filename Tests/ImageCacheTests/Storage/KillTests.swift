@@ -42,8 +42,8 @@ import Testing
         let open = try bench.open(picture)
         defer { open.close() }
         if let found = try open.availableBytes(offset: 0, count: bytes.count) { return found.content }
-        async let whole = open.bytes(offset: 0, count: bytes.count)
         let asked = bench.transport.requests.count
+        async let whole = open.bytes(offset: 0, count: bytes.count)
         await bench.transport.waitForRequest(at: asked).answer(bytes)
         return try await whole.content
     }
