@@ -21,12 +21,12 @@ struct BooruAPI: Sendable {
     ///   - page: The page that is asked for; further ones wait behind what somebody opens.
     ///   - deadline: When to give up.
     /// - Returns: The answer, and when the service gave it by its own clock, in Unix seconds, if it tells.
-    /// - Throws: `SourceError`; a limit has closed the gate before.
+    /// - Throws: `SourceError`; after a limit the service is left alone.
     func answer(
         _ path: String, page: Int = 1, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> (json: JSON, moment: Int64?) {
         var api = api
-        api.priority = page > 1 ? .continuation : .opening
+        api.priority = page > 1 ? .shown : .reader
         api.finalStatuses = engine.finalStatuses
         let (response, _) = try await api.ask(base + path, headers: Self.headers, deadline: deadline) {
             verdict(on: $0.head)
@@ -46,7 +46,7 @@ struct BooruAPI: Sendable {
         return (json, response.head.sent)
     }
 
-    private func verdict(on answer: HTTPAnswer) -> GateVerdict {
+    private func verdict(on answer: HTTPAnswer) -> AnswerVerdict {
         switch answer.status {
         case let status where engine.description.access.tooOften.contains(status): api.limit(answer)
         // Maintenance, with or without a time.

@@ -5,7 +5,7 @@ package import Sourcing
 
 /// Asks a board for what this program takes for granted of it: pages of a day, one post's record, and that post's files.
 ///
-/// By the rules of a mount (the gate, the mildest rating), eight requests, one after the other. The original is the smallest of
+/// By the rules of a mount (the rate, the mildest rating), eight requests, one after the other. The original is the smallest of
 /// the day's page, asked for whole to hold its bytes against the listed digest; where a host does not answer, it is not asked again.
 package struct BooruExaminer: Sendable {
     private let source: BooruSource
@@ -20,8 +20,8 @@ package struct BooruExaminer: Sendable {
     package init(_ engine: any BooruEngine, _ means: ExaminationMeans) {
         send = means.send
         source = BooruSource(
-            engine, send: means.send, gate: means.gate, apiURL: means.apiURL, imageURL: means.imageReplacement,
-            choices: [:], time: means.time, wallClock: { means.now })
+            engine, send: means.send, apiURL: means.apiURL, imageURL: means.imageReplacement, choices: [:],
+            wallClock: { means.now })
         now = means.now
         patience = means.patience
         time = means.time

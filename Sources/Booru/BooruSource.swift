@@ -20,24 +20,21 @@ package struct BooruSource: RankingSource {
     package init(_ engine: any BooruEngine, _ means: SourceMeans) {
         let client = means.client
         self.init(
-            engine, send: { request throws(HTTPError) in try await client.send(request) }, gate: means.gate,
-            apiURL: means.apiURL, imageURL: means.imageURL, choices: means.choices, time: means.time,
-            wallClock: means.wallClock)
+            engine, send: { request throws(HTTPError) in try await client.send(request) },
+            apiURL: means.apiURL, imageURL: means.imageURL, choices: means.choices, wallClock: means.wallClock)
     }
 
     /// The same with anything that sends requests.
     package init(
         _ engine: any BooruEngine, send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse,
-        gate: any RequestGate, apiURL: String?, imageURL: String?, choices: [String: String], time: TimeSource,
-        wallClock: @escaping @Sendable () -> Int64
+        apiURL: String?, imageURL: String?, choices: [String: String], wallClock: @escaping @Sendable () -> Int64
     ) {
         self.engine = engine
         let access = engine.description.access
         step = engine.scale.step(choices[RatingScale.option])
         api = BooruAPI(
             engine: engine, base: apiURL ?? engine.apiURL(upTo: step),
-            api: PacedAPI(
-                send: send, gate: gate, service: engine.description.title, time: time, wallClock: wallClock))
+            api: PacedAPI(send: send, service: engine.description.title, wallClock: wallClock))
         hosts = PictureHosts(
             access.hosts, home: String(access.apiURL.drop { $0 != ":" }.dropFirst(3)), replacement: imageURL)
     }

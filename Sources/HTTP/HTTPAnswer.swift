@@ -280,178 +280,103 @@ package enum HTTPDate {
     }
 }
 
-// MARK: - As it comes
+// MARK: - Verdicts
 
-/// Takes the lines of one answer's head, and holds head and body against what was asked for.
-///
-/// libcurl reports success for several answers that contradict themselves (two lengths, an unasked encoding, a range that
-/// was not asked for), so every answer passes here before a sink sees a byte. Pure: lines and counts in, events out.
-struct AnswerCheck {
-    /// All header lines of one answer together, in bytes: many times what a server sends, and a bound on memory.
-    static let headerBytesLimit = 64 * 1024
-    /// Header lines of one answer, interim answers and trailers included.
-    static let headerLinesLimit = 200
-    /// Bytes that are read of the body of an error: more than any service has to say about one.
-    static let errorBodyLimit: Int64 = 64 * 1024
-
-    /// What a header line completed.
-    enum Event {
-        case none
-        /// The final head, checked; the body follows.
-        case head(HTTPAnswer)
-        /// A redirect; its body is of no interest.
-        case redirect(location: String)
-    }
-
-    private enum Phase {
-        case status
-        case headers(status: Int)
-        case body
-    }
-
-    private let method: HTTPRequest.Method
-    private let range: (first: Int64, last: Int64?)?
-    private let bodyLimit: Int64
-    private let acceptsCompression: Bool
-    private let host: String
-    private let followsRedirects: Bool
-
-    private var phase = Phase.status
-    /// Of the protocol, as the last status line has it.
-    private var version = ""
-    private var headers: [(name: String, value: String)] = []
-    private var headerBytes = 0
-    private var headerLines = 0
-    /// Bytes that the headers promise, before any decoding; nil if they do not tell.
-    private var promised: Int64?
-    private var isEncoded = false
-    private var received: Int64 = 0
-    private var isError = false
-
-    init(_ request: HTTPRequest, host: String) {
-        method = request.method
-        range = request.range
-        bodyLimit = request.bodyLimit
-        acceptsCompression = request.acceptsCompression
-        followsRedirects = request.followsRedirects
-        self.host = host
-    }
-
-    /// Whether the head is complete.
-    var headSeen: Bool {
-        if case .body = phase { true } else { false }
-    }
-
-    /// Takes one header line as received, line end included.
-    mutating func line(_ raw: some BidirectionalCollection<UInt8>) throws(HTTPError) -> Event {
-        headerBytes += raw.count
-        headerLines += 1
-        guard headerBytes <= Self.headerBytesLimit, headerLines <= Self.headerLinesLimit else {
-            throw invalid("the headers are longer than any real answer's")
-        }
-        // What libcurl had when the connection ended is no line.
-        guard raw.last == UInt8(ascii: "\n") else { throw cutOff }
-        let line = raw.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
-        switch phase {
-        case .status:
-            phase = .headers(status: try status(line))
-            headers = []
-            return .none
-        case .headers(let status):
-            if !line.isEmpty {
-                headers.append(try header(line))
-                return .none
-            }
-            if (100..<200).contains(status) {
-                guard status != 101 else { throw invalid("the server switches protocols unasked") }
-                phase = .status
-                return .none
-            }
-            return try headEnded(status)
-        case .body:
-            // Trailers of a chunked body: counted above, of no use.
-            return .none
-        }
-    }
-
-    /// Counts bytes of the body, after decoding; false for those that are not worth reading, behind the beginning of an error's.
-    mutating func body(_ count: Int) throws(HTTPError) -> Bool {
-        received += Int64(count)
-        if isError { return received <= Self.errorBodyLimit }
-        // libcurl holds a body to its Content-Length; a part may be told without one, and come without an end.
-        guard isEncoded || received <= promised ?? .max else { throw invalid("the body is longer than it was told") }
-        guard received <= bodyLimit else { throw .tooLarge }
-        return true
-    }
-
-    /// Judges an answer that libcurl takes for complete.
+/// What a request's end tells of the service's patience.
+package enum AnswerVerdict: Hashable, Sendable {
+    /// The service answered as it does to anybody who is welcome.
+    case fine
+    /// The service wants to be left alone for so many seconds.
     ///
-    /// - Parameter transferred: Bytes of the body on the wire, before decoding.
-    /// - Throws: `.broken` if bytes are missing or too many, or there was no whole head.
-    func end(transferred: Int64) throws(HTTPError) {
-        guard headSeen else { throw cutOff }
-        guard method != .head, let promised else { return }
-        let count = isEncoded ? transferred : received
-        guard count == promised else {
-            throw .broken("\(host): the answer ended after \(count) of \(promised) bytes.")
+    /// - Parameter told: Whether the service named the time; a usual one doubles each time that it was not long enough.
+    case limited(seconds: Int64, told: Bool)
+    /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
+    case unknown
+
+    /// The verdict on an answer that asks for a pause.
+    ///
+    /// - Parameters:
+    ///   - answer: The answer.
+    ///   - usual: Seconds of the pause if it names none that can be understood.
+    ///   - now: Wall clock in Unix seconds, for a date in an answer without one.
+    /// - Returns: A pause of a second at least.
+    package static func limited(by answer: HTTPAnswer, usual: Int64, now: Int64) -> AnswerVerdict {
+        let pause = answer.pause(now: now).map { max($0, 1) }
+        return .limited(seconds: pause ?? usual, told: pause != nil)
+    }
+}
+
+/// The two families of addresses by which a host may be reached: what turns one away may let the other in.
+package enum AddressFamily: Hashable, Sendable {
+    case ipv4, ipv6
+
+    /// The one of a numeric address.
+    init(of address: String) { self = address.contains(":") ? .ipv6 : .ipv4 }
+
+    var other: AddressFamily { self == .ipv4 ? .ipv6 : .ipv4 }
+}
+
+// MARK: - Fronts
+
+/// How what stands in front of a service turns programs away.
+package enum FrontRefusal: String, Hashable, Sendable {
+    /// With a check that only a browser passes; it may come and go, and go for another User-Agent.
+    case challenge = "challenged"
+    /// For good: by its address, as a rule, so that no cookie helps.
+    case block = "blocked"
+}
+
+/// Recognises answers that come from what stands in front of a service.
+///
+/// They are looked for before the status counts: a check comes with 403, 503 or 429, and who takes it for a limit and comes again
+/// is blocked. The header is Cloudflare's ("Detect a Challenge Page response"), the marks of older pages are those that
+/// gallery-dl's `detect_challenge` looks for; the pages of a block carry Cloudflare's own style sheet and numbers from 1000 to 1099.
+package enum FrontPage {
+    enum Look: Equatable {
+        /// The service's own answer.
+        case none
+        case refusal(FrontRefusal)
+        /// The text tells.
+        case needsText
+    }
+
+    private static let challengeMarks = [
+        "_cf_chl_opt", "jschl-answer", "captcha-bypass", "/ddos-guard/js-challenge/",
+    ]
+    private static let blockMarks = [
+        "cf-error-details", "cf.errors.css", "error code: 10", "you have been blocked", "access denied",
+        "access blocked",
+    ]
+
+    /// Which of the marks a text has.
+    package static func marks(in text: String) -> [String] {
+        let text = text.lowercased()
+        return (challengeMarks + blockMarks).filter { text.contains($0) }
+    }
+
+    static func look(_ head: HTTPAnswer) -> Look {
+        if head["cf-mitigated"]?.lowercased().contains("challenge") == true { return .refusal(.challenge) }
+        guard [403, 429, 503].contains(head.status), head.isText, let server = head["server"]?.lowercased()
+        else { return .none }
+        if server.contains("ddos-guard") { return head.status == 403 ? .refusal(.challenge) : .needsText }
+        return server.contains("cloudflare") ? .needsText : .none
+    }
+
+    /// What the text says of an answer whose head did not tell.
+    static func refusal(_ head: HTTPAnswer, text: [UInt8]) -> FrontRefusal? {
+        let text = String(decoding: text, as: UTF8.self).lowercased()
+        if challengeMarks.contains(where: text.contains) { return .challenge }
+        return head.status == 403 && blockMarks.contains(where: text.contains) ? .block : nil
+    }
+}
+
+extension HTTPResponse {
+    /// How this turns programs away, if it is no answer of the service itself.
+    package var frontRefusal: FrontRefusal? {
+        switch FrontPage.look(head) {
+        case .none: nil
+        case .refusal(let refusal): refusal
+        case .needsText: FrontPage.refusal(head, text: body)
         }
-    }
-
-    private var cutOff: HTTPError {
-        .broken("\(host): the connection ended within the headers.")
-    }
-
-    private func invalid(_ reason: String) -> HTTPError {
-        .invalidAnswer("\(host): \(reason).")
-    }
-
-    private mutating func status(_ line: some Collection<UInt8>) throws(HTTPError) -> Int {
-        let words = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3,
-            let status = Int(String(decoding: words[1], as: UTF8.self)), status >= 100
-        else { throw invalid("the answer does not begin with a status line") }
-        version = String(decoding: words[0].dropFirst(5).prefix(3), as: UTF8.self)
-        return status
-    }
-
-    private func header(_ line: some Collection<UInt8>) throws(HTTPError) -> (name: String, value: String) {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw invalid("a header has no name") }
-        let name = line[..<colon]
-        guard !name.isEmpty, name.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw invalid("a header has no proper name")
-        }
-        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        var value = Array(line[line.index(after: colon)...].drop(while: isBlank))
-        while let last = value.last, isBlank(last) { value.removeLast() }
-        let lowered = name.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
-        return (String(decoding: lowered, as: UTF8.self), String(decoding: value, as: UTF8.self))
-    }
-
-    private mutating func headEnded(_ status: Int) throws(HTTPError) -> Event {
-        phase = .body
-        let answer = HTTPAnswer(status: status, headers: headers, version: version)
-        if case .contradiction(let reason) = answer.length { throw invalid(reason) }
-        if followsRedirects, let location = answer.redirect { return .redirect(location: location) }
-        isEncoded = !answer.codings.isEmpty
-        guard !isEncoded || (acceptsCompression && answer.codings == ["gzip"]) else {
-            throw invalid("the body is encoded unasked")
-        }
-        promised = status == 204 || status == 304 ? nil : answer.length.value
-        isError = status >= 400
-        if answer.outcome == .part { promised = try part(of: answer) }
-        if method != .head, !isError, let promised, promised > bodyLimit { throw .tooLarge }
-        return .head(answer)
-    }
-
-    /// Bytes of a part, which must be what was asked for, shortened only by the end of the whole.
-    private func part(of answer: HTTPAnswer) throws(HTTPError) -> Int64 {
-        guard let range else { throw invalid("a part came where the whole was asked") }
-        guard let part = answer.part.value else { throw invalid("a part came without telling which") }
-        let (last, end) = (part.upperBound - 1, answer.total ?? part.upperBound)
-        guard part.lowerBound == range.first,
-            last == range.last || (last < range.last ?? .max && part.upperBound == end)
-        else { throw invalid("another part came than the one asked") }
-        guard !isEncoded else { throw invalid("a part is encoded") }
-        return Int64(part.count)
     }
 }

@@ -37,14 +37,16 @@ package struct HTTPClient: Sendable {
     /// Cancelling the task cancels the transfer.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - urgency: Decides the priority in the request's place, also while it is under way.
+    ///   - request: What to send; a patient one has its time from when it has its turn.
+    ///   - urgency: Tells when somebody waits for it: until then it is a preload, also while it is under way. If none is given, a patient
+    ///     request has that of the present task.
     /// - Returns: The answer, of whatever status, also the last one when the tries are used up.
     /// - Throws: What the last try failed with.
     package func send(_ request: HTTPRequest, urgency: Urgency? = nil) async throws(HTTPError) -> HTTPResponse {
-        var triesMade = 0
+        var (request, triesMade) = (request, 0)
+        let urgency = urgency ?? (request.patience > .zero ? Urgency.current : nil)
         while true {
-            let result = await once(request, urgency)
+            let result = await once(&request, urgency)
             triesMade += 1
             let remaining = request.deadline - time.now()
             guard !request.isFinal(result),
@@ -60,11 +62,12 @@ package struct HTTPClient: Sendable {
         }
     }
 
-    private func once(_ request: HTTPRequest, _ urgency: Urgency?) async -> Result<HTTPResponse, HTTPError> {
-        var request = request
-        if let urgency { request.priority = urgency.priority }
-        let collector = Collector()
-        let transfer = Transfer(request, sink: collector)
+    private func once(_ request: inout HTTPRequest, _ urgency: Urgency?) async -> Result<HTTPResponse, HTTPError> {
+        let (collector, sent, priority) = (Collector(time.now), time.now(), request.priority)
+        var first = request
+        if urgency.map({ $0.priority != .reader }) ?? (request.patience > .zero) { first.priority = .preload }
+        let transfer = Transfer(first, sink: collector)
+        defer { if request.patience > .zero, let begun = collector.begunAt { request.deadline += begun - sent } }
         let answer = { @Sendable [transport] in
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -76,7 +79,7 @@ package struct HTTPClient: Sendable {
             }
         }
         guard let urgency else { return await answer() }
-        return await urgency.whileFollowed(by: { transfer.setPriority(.reader) }, answer)
+        return await urgency.whileFollowed(by: { transfer.setPriority(priority) }, answer)
     }
 }
 
@@ -97,9 +100,21 @@ final class Collector: ResponseSink {
         var head: HTTPAnswer?
         var body: [UInt8] = []
         var receiver: (@Sendable (Result<HTTPResponse, HTTPError>) -> Void)?
+        var begunAt: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    init(_ now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
+
+    /// When the request last went to the network.
+    var begunAt: ContinuousClock.Instant? { state.withLock { $0.begunAt } }
+
+    func begun() {
+        let now = now()
+        state.withLock { $0.begunAt = now }
+    }
 
     /// Names the receiver of the answer, before the transfer begins; without one the answer is of no interest.
     func then(_ receiver: @escaping @Sendable (Result<HTTPResponse, HTTPError>) -> Void) {
@@ -120,7 +135,7 @@ final class Collector: ResponseSink {
 
     func finish(_ result: Result<Void, HTTPError>) {
         let answer = state.withLock { state in
-            defer { state = State() }
+            defer { (state.body, state.receiver) = ([], nil) }
             return state
         }
         answer.receiver?(
@@ -243,7 +258,7 @@ package final class WarmConnections: Sendable {
             _ = transport.start(
                 HTTPRequest(
                     method: .head, url: url, headers: headers, priority: .preload, transferClass: .bulk,
-                    deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: Collector())
+                    deadline: now + Self.patience, bodyLimit: 0, purpose: .connection), sink: Collector(self.now))
         }
     }
 }

@@ -37,6 +37,14 @@ package struct HTTPRequest: Sendable {
     package var followsRedirects = true
     /// The only addresses that may be connected to; nil for all.
     package var family: AddressFamily?
+    /// How much longer than until its deadline it may wait for its turn while nobody waits for it (`Urgency.current`).
+    ///
+    /// Its own time begins when it has its turn. Only for requests to a service's interface.
+    package var patience = Duration.zero
+    /// What an answer tells of the service's patience; nil for nothing.
+    ///
+    /// Of an error it gets the first 64 KB, of another answer the head alone. Only for requests to a service's interface.
+    package var judge: (@Sendable (HTTPResponse) -> AnswerVerdict)?
 
     package init(
         method: Method = .get, url: String, headers: [String] = [], range: (first: Int64, last: Int64?)? = nil,
@@ -99,16 +107,6 @@ package enum RequestPurpose: String, Sendable, CaseIterable {
     case connection
     /// What goes to the shared tier and comes from there.
     case tier
-}
-
-/// The two families of addresses by which a host may be reached: what turns one away may let the other in.
-package enum AddressFamily: Hashable, Sendable {
-    case ipv4, ipv6
-
-    /// The one of a numeric address.
-    init(of address: String) { self = address.contains(":") ? .ipv6 : .ipv4 }
-
-    var other: AddressFamily { self == .ipv4 ? .ipv6 : .ipv4 }
 }
 
 /// What a request sends: so many bytes, read as they go.
@@ -272,21 +270,5 @@ package final class Urgency: Sendable {
         }
         defer { state.withLock { _ = $0.followers.removeValue(forKey: follower) } }
         return await body()
-    }
-
-    /// Waits for something until somebody waits for this: then it is cancelled, and throws that unless it is over.
-    package func untilRaised<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws(HTTPError) -> Value
-    ) async throws(HTTPError) -> Value {
-        let task = Task { () async -> Result<Value, HTTPError> in
-            do throws(HTTPError) { return .success(try await body()) } catch { return .failure(error) }
-        }
-        return try await whileFollowed(by: { task.cancel() }) {
-            await withTaskCancellationHandler {
-                await task.value
-            } onCancel: {
-                task.cancel()
-            }
-        }.get()
     }
 }

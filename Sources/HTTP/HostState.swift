@@ -1,9 +1,12 @@
-/// What the requests to one host may do now: its cool-downs, the allowance of a burst, and its slots; told the time, never
-/// reading a clock.
+/// What the requests to one host may do now: its cool-downs, the allowance of a burst, the rate of a service's interface, and its slots;
+/// told the time, never reading a clock.
 ///
 /// A request waits for the end of a cool-down if it can still be answered before its deadline, readers first; the others are
 /// refused at once. A burst of requests begins with a few, and each good answer lets two more be under way: a host that wants
 /// none says so to those few. Of what is allowed, bodies and small answers go as far as each has slots.
+///
+/// Requests to a service's interface go first, for the others follow from what they bring, and by rules of their own (`ServiceLine`): what
+/// stands in front of the host is all that stops both.
 struct HostState {
     /// What the caller has to do, in order.
     enum Action: Equatable {
@@ -21,20 +24,19 @@ struct HostState {
         var priority: TransferPriority
         var transferClass: TransferClass
         var deadline: ContinuousClock.Instant
-        /// Whether it is paced elsewhere: then it waits for a slot and for a front, and for nothing else.
-        var isExempt = false
+        /// Whether it goes to a service's interface.
+        var isPaced = false
 
-        fileprivate var lane: Int { isExempt ? 0 : transferClass == .metadata ? 1 : 2 }
+        fileprivate var lane: Int { transferClass == .metadata ? 0 : 1 }
 
-        /// Exempt ones go first, for the others follow from what they bring; of what is ahead of readers, bodies go before small
-        /// answers: they are few, while the sizes of a whole listing come by the hundred.
+        /// Of what is ahead of readers, bodies go before small answers: they are few, while the sizes of a whole listing come by the
+        /// hundred.
         fileprivate var rank: Int {
-            if isExempt { return 0 }
-            return 1 + (priority == .preload && transferClass == .bulk ? TransferPriority.shown : priority).rank
+            (priority == .preload && transferClass == .bulk ? TransferPriority.shown : priority).rank
         }
     }
 
-    /// Waiting requests that are blocked by the same things: exempt ones, small answers, or bodies.
+    /// Waiting requests that are blocked by the same things: small answers, or bodies.
     private struct Lane {
         /// By rank; ids grow with each request.
         var places = WaitingLine<Int>()
@@ -44,9 +46,11 @@ struct HostState {
     private struct Running {
         var entry: Entry
         /// Nil once the outcome was taken in.
-        var ticket: GateTicket?
-        /// Whether it went without leave, so that its outcome says nothing of others.
+        var ticket: CoolDown.Ticket?
+        /// Whether it went without the host's leave, so that its outcome says nothing of others.
         let isExempt: Bool
+        /// That of the service's interface; nil once what the answer tells of it was taken in.
+        var turn: CoolDown.Ticket?
     }
 
     /// Slots that are taken, and those of them by requests without a reader.
@@ -77,8 +81,11 @@ struct HostState {
     private let limits: HostLimits
     private let isSecure: Bool
     private let burst: Int
+    private let rate: RequestRate
     private var coolDown: CoolDown
-    private var lanes = Array(repeating: Lane(), count: 3)
+    /// The requests to a service's interface, once there was one.
+    private(set) var service: ServiceLine?
+    private var lanes = [Lane(), Lane()]
     private var waiting: [Int: Entry] = [:]
     private var running: [Int: Running] = [:]
     private var small = Taken()
@@ -98,10 +105,15 @@ struct HostState {
     ///   - isSecure: Whether it speaks TLS.
     ///   - burst: Requests under way at the beginning of a burst.
     ///   - pause: What is left over from earlier.
-    init(_ limits: HostLimits, isSecure: Bool = true, burst: Int = few, pause: HostPause? = nil) {
+    ///   - rate: The rate of a service's interface, if it is there.
+    init(
+        _ limits: HostLimits, isSecure: Bool = true, burst: Int = few, pause: HostPause? = nil,
+        rate: RequestRate = RequestRate(burst: most, perSecond: Double(most))
+    ) {
         self.limits = limits
         self.isSecure = isSecure
         self.burst = burst
+        self.rate = rate
         allowance = burst
         coolDown = CoolDown(until: pause?.end, front: pause?.front)
     }
@@ -126,7 +138,9 @@ struct HostState {
     }
 
     /// Whether nothing would be lost with it but how it shares connections.
-    var isIdle: Bool { waiting.isEmpty && running.isEmpty && coolDown.trust == .everybody && way == nil }
+    var isIdle: Bool {
+        waiting.isEmpty && running.isEmpty && coolDown.trust == .everybody && way == nil && service == nil
+    }
 
     /// Requests that have a slot, and those that wait.
     var counts: (active: Int, queued: Int) { (running.count, waiting.count) }
@@ -136,14 +150,21 @@ struct HostState {
     /// Lets a request wait for its turn, by its id among its equals.
     mutating func join(_ id: Int, _ entry: Entry) {
         waiting[id] = entry
+        guard !entry.isPaced else {
+            service = service ?? ServiceLine(rate)
+            service?.join(id, priority: entry.priority, deadline: entry.deadline)
+            return
+        }
         lanes[entry.lane].places.insert(id, entry.rank)
         lanes[entry.lane].deadlines.insert(id, entry.deadline)
     }
 
-    /// Changes the priority of a request that waits or is under way.
-    mutating func setPriority(_ id: Int, _ priority: TransferPriority) {
+    /// Changes the priority of a request that waits or is under way, and the deadline of one that waits.
+    mutating func setPriority(_ id: Int, _ priority: TransferPriority, deadline: ContinuousClock.Instant? = nil) {
         if var entry = waiting[id] {
+            leave(id)
             entry.priority = priority
+            entry.deadline = deadline ?? entry.deadline
             join(id, entry)
         } else if let entry = running[id]?.entry {
             occupy(entry, by: -1)
@@ -156,6 +177,10 @@ struct HostState {
     @discardableResult
     mutating func leave(_ id: Int) -> Bool {
         guard let entry = waiting.removeValue(forKey: id) else { return false }
+        guard !entry.isPaced else {
+            service?.leave(id)
+            return true
+        }
         lanes[entry.lane].places.remove(id)
         lanes[entry.lane].deadlines.remove(id)
         return true
@@ -169,16 +194,32 @@ struct HostState {
     /// Takes in the outcome of a request under way; a second time is without effect.
     ///
     /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
-    mutating func settle(_ id: Int, _ verdict: GateVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
+    mutating func settle(_ id: Int, _ verdict: AnswerVerdict, now: ContinuousClock.Instant, wall: Int64) -> Int64? {
         guard let (ticket, isExempt) = takeTicket(id), !isExempt else { return nil }
         switch verdict {
         case .fine:
             allowance = min(allowance(now) + Self.growth, Self.most)
             welcomed = now
         case .limited: allowance = burst
-        case .unknown, .unsent: break
+        case .unknown: break
         }
         return coolDown.settle(ticket, verdict, wall: wall)
+    }
+
+    /// Takes in what an answer of a service's interface tells of it; a second time is without effect.
+    ///
+    /// - Returns: The end of a cool-down of the service that this began or made longer, in Unix seconds.
+    mutating func judge(_ id: Int, _ verdict: AnswerVerdict, wall: Int64) -> Int64? {
+        guard let turn = running[id]?.turn else { return nil }
+        running[id]?.turn = nil
+        return service?.settle(turn, verdict, wall: wall)
+    }
+
+    /// Takes in that a request did not get to the service's interface.
+    mutating func giveBack(_ id: Int, wall: Int64) {
+        guard let turn = running[id]?.turn else { return }
+        running[id]?.turn = nil
+        service?.giveBack(turn, wall: wall)
     }
 
     /// Takes in that a request under way was turned away by what stands in front; a second time is without effect.
@@ -192,7 +233,7 @@ struct HostState {
         return coolDown.turnAway(ticket, refusal, mark: mark, hasOtherWay: hasOtherWay, wall: wall)
     }
 
-    private mutating func takeTicket(_ id: Int) -> (GateTicket, isExempt: Bool)? {
+    private mutating func takeTicket(_ id: Int) -> (CoolDown.Ticket, isExempt: Bool)? {
         guard let request = running[id], let ticket = request.ticket else { return nil }
         running[id]?.ticket = nil
         counted.remove(id)
@@ -202,6 +243,7 @@ struct HostState {
     /// Frees the slot of a request that has ended.
     mutating func end(_ id: Int, now: ContinuousClock.Instant, wall: Int64) {
         _ = settle(id, .unknown, now: now, wall: wall)
+        _ = judge(id, .unknown, wall: wall)
         if let request = running.removeValue(forKey: id) { occupy(request.entry, by: -1) }
     }
 
@@ -213,14 +255,16 @@ struct HostState {
     /// What may go, or must end, now.
     mutating func next(now: ContinuousClock.Instant, wall: Int64) -> [Action] {
         let left = coolDown.secondsLeft(wall)
-        var actions = expire(now, left)
+        var actions = expire(now, wall, left)
         while let place = counted.first(), place.key <= now { counted.remove(place.id) }
-        while let id = first(now, isOpen: left == 0) {
+        while let id = first(now, wall, isOpen: left == 0) {
             guard let entry = waiting[id] else { break }
+            let turn = entry.isPaced ? service?.go(id) : nil
             leave(id)
-            let isExempt = entry.isExempt && coolDown.front == nil
+            let isExempt = entry.isPaced && coolDown.front == nil
             running[id] = Running(
-                entry: entry, ticket: isExempt ? coolDown.ticket(id) : coolDown.letGo(id), isExempt: isExempt)
+                entry: entry, ticket: isExempt ? coolDown.ticket(id) : coolDown.letGo(id), isExempt: isExempt,
+                turn: turn)
             if !isExempt { counted.insert(id, now + Self.patience) }
             occupy(entry, by: 1)
             actions.append(.send(id))
@@ -229,11 +273,14 @@ struct HostState {
     }
 
     /// Ends what cannot be answered in time, by deadlines up to the first that is late enough.
-    private mutating func expire(_ now: ContinuousClock.Instant, _ left: Int64) -> [Action] {
-        var actions: [Action] = []
+    private mutating func expire(_ now: ContinuousClock.Instant, _ wall: Int64, _ left: Int64) -> [Action] {
+        // The interface waits for the pause of a front only.
+        let hold = left > 0 && coolDown.front != nil ? .seconds(left) + Self.answerTime : Duration.zero
+        var actions = (service?.late(hold: hold, now: now, wall: wall) ?? []).map { id -> Action in
+            leave(id)
+            return coolDown.front == nil ? .late(id) : .turnAway(id)
+        }
         for lane in lanes.indices {
-            // Exempt ones wait for the pause of a front only.
-            let left = lane == 0 && coolDown.front == nil ? 0 : left
             while let (id, deadline) = lanes[lane].deadlines.first().map({ ($0.id, $0.key) }) {
                 if deadline <= now {
                     actions.append(coolDown.front == nil ? .late(id) : .turnAway(id))
@@ -249,15 +296,21 @@ struct HostState {
     }
 
     /// The next request that may go.
-    private mutating func first(_ now: ContinuousClock.Instant, isOpen: Bool) -> Int? {
+    private mutating func first(_ now: ContinuousClock.Instant, _ wall: Int64, isOpen: Bool) -> Int? {
         let hasLeave: Bool =
             switch coolDown.trust {
             case .probing: false
             case .nobodyYet: isOpen
             case .everybody: isOpen && counted.count < allowance(now)
             }
+        if hasLeave || coolDown.front == nil, let id = service?.first(now: now, wall: wall),
+            waiting[id].map(hasSlot) == true
+        {
+            return id
+        }
+        guard hasLeave else { return nil }
         var best: WaitingLine<Int>.Place?
-        for lane in lanes.indices where hasLeave || (lane == 0 && coolDown.front == nil) {
+        for lane in lanes.indices {
             guard let place = lanes[lane].places.first(), waiting[place.id].map(hasSlot) == true else { continue }
             best = min(best ?? place, place)
         }
@@ -287,195 +340,13 @@ struct HostState {
 
     /// When to call `next` again if nothing else happens; nil if nothing waits.
     mutating func wake(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
-        guard let earliest = lanes.indices.compactMap({ lanes[$0].deadlines.first()?.key }).min() else { return nil }
+        var moments = lanes.indices.compactMap { lanes[$0].deadlines.first()?.key }
+        if let moment = service?.wake(now: now, wall: wall) { moments.append(moment) }
+        guard let earliest = moments.min() else { return nil }
         let left = coolDown.secondsLeft(wall)
         if left > 0 { return min(earliest, now + .seconds(left)) }
         // What waits for leave has it as soon as one of those under way no longer counts.
         return min(earliest, counted.first()?.key ?? earliest)
-    }
-}
-
-// MARK: - Cool-downs
-
-/// The cool-downs of one service: until when it wants to be left alone, and who may ask then; told the time, never asking it.
-///
-/// After a cool-down one request goes as a probe, and the others wait for what comes of it: however many want to ask, a service
-/// that still says no is asked once per cool-down.
-struct CoolDown {
-    /// Whether everybody may go.
-    enum Trust: Equatable {
-        case everybody
-        /// The next to go is the probe.
-        case nobodyYet
-        /// The probe with this ticket is under way.
-        case probing(Int)
-    }
-
-    /// The longest, in seconds: a larger one is more often a mistake than a wish.
-    static let longest = RetryAfter.longest
-    /// Twelve doublings of a second are more than the longest.
-    private static let mostDoublings = 12
-
-    private(set) var until: Int64?
-    private(set) var trust: Trust {
-        didSet { if trust != oldValue { changes += 1 } }
-    }
-    /// Goes up when those who wait should ask again at once.
-    private(set) var changes = 0
-    /// Cool-downs that have begun.
-    private var closings = 0
-    /// Those in a row after which the service still said no, and the ones of them for which it named no time.
-    private var refusals = 0
-    private var untoldRefusals = 0
-
-    /// Set while what stands in front of the service was not seen to let anybody in again.
-    private(set) var front: FrontStop?
-
-    /// - Parameters:
-    ///   - until: The end of one left over from earlier, in Unix seconds.
-    ///   - front: Why it began, if it was not the service itself that asked for it.
-    init(until: Int64?, front: FrontStop? = nil) {
-        self.until = until
-        self.front = front
-        trust = until == nil ? .everybody : .nobodyYet
-    }
-
-    /// Seconds until the end of the present one; a clock set back must not make it longer than any lasts.
-    func secondsLeft(_ wall: Int64) -> Int64 {
-        // Both numbers come from outside: from a file and from a clock that anybody may set.
-        guard let until, until > wall else { return 0 }
-        let (left, overflows) = until.subtractingReportingOverflow(wall)
-        let longest = front == nil ? Self.longest : FrontStop.longest
-        return overflows ? longest : min(left, longest)
-    }
-
-    /// Lets a request go: as the probe, if one is due.
-    mutating func letGo(_ id: Int) -> GateTicket {
-        if trust == .nobodyYet { trust = .probing(id) }
-        return ticket(id)
-    }
-
-    /// The ticket of a request that goes whoever is trusted, and is no probe.
-    func ticket(_ id: Int) -> GateTicket { GateTicket(id: id, closings: closings) }
-
-    /// Ends the pause of a front: one request goes as a probe, by other means than before.
-    mutating func probeAgain() {
-        guard front != nil else { return }
-        until = nil
-        closings += 1
-        changes += 1
-        trust = .nobodyYet
-    }
-
-    /// Stops everybody for what stands in front of the service: for its pause, or until another way was tried.
-    ///
-    /// - Parameters:
-    ///   - ticket: Of the request that was turned away.
-    ///   - refusal: How.
-    ///   - mark: Of what it was asked with.
-    ///   - hasOtherWay: Whether the next one goes another way, at once.
-    ///   - wall: Unix seconds.
-    /// - Returns: The end of the pause, in Unix seconds; nil if the ticket is from before the last one.
-    mutating func turnAway(
-        _ ticket: GateTicket, _ refusal: FrontRefusal, mark: String, hasOtherWay: Bool, wall: Int64
-    ) -> Int64? {
-        // Many requests that were under way together are turned away together.
-        guard ticket.closings == closings else { return nil }
-        let step = front.map { $0.step + 1 } ?? 0
-        front = FrontStop(refusal: refusal, step: hasOtherWay ? step - 1 : step, mark: mark)
-        guard !hasOtherWay, let stop = front else {
-            probeAgain()
-            return wall
-        }
-        let end = wall.addingReportingOverflow(stop.seconds)
-        until = end.overflow ? .max : end.partialValue
-        closings += 1
-        changes += 1
-        trust = .nobodyYet
-        return until
-    }
-
-    /// Takes in what came of a request.
-    ///
-    /// - Returns: The end of a cool-down that this began or made longer, in Unix seconds.
-    mutating func settle(_ ticket: GateTicket, _ verdict: GateVerdict, wall: Int64) -> Int64? {
-        // A request from before the last cool-down tells nothing of the time after it.
-        let isRecent = ticket.closings == closings
-        switch verdict {
-        case .fine:
-            guard isRecent else { return nil }
-            trust = .everybody
-            front = nil
-            (refusals, untoldRefusals) = (0, 0)
-        case .unknown, .unsent:
-            if trust == .probing(ticket.id) { trust = .nobodyYet }
-        case .limited(let seconds, told: true):
-            // A service that names too short a time again and again is asked more and more seldom.
-            let least = Int64(1) << Int64(min(refusals, Self.mostDoublings))
-            if isRecent {
-                refusals += 1
-                front = nil
-            }
-            return close(forSeconds: seconds > 0 ? max(seconds, least) : 0, wall: wall)
-        case .limited(let seconds, told: false):
-            // Many requests that were under way together are refused together: that is one refusal.
-            guard isRecent else { return nil }
-            let factor = Int64(1) << Int64(min(untoldRefusals, Self.mostDoublings))
-            untoldRefusals += 1
-            front = nil
-            return close(forSeconds: min(max(0, seconds), Self.longest) * factor, wall: wall)
-        }
-        return nil
-    }
-
-    /// Closes until so many seconds from now, never for less than what is left; returns the new end, nil if nothing changed.
-    private mutating func close(forSeconds seconds: Int64, wall: Int64) -> Int64? {
-        let pause = min(seconds, Self.longest)
-        let (end, overflows) = wall.addingReportingOverflow(pause)
-        guard pause > 0, !overflows, pause > secondsLeft(wall) else { return nil }
-        until = end
-        closings += 1
-        changes += 1
-        trust = .nobodyYet
-        return end
-    }
-}
-
-/// The right to one request.
-package struct GateTicket: Hashable, Sendable {
-    let id: Int
-    /// How many cool-downs had begun when it was given.
-    let closings: Int
-
-    package init(id: Int, closings: Int) {
-        self.id = id
-        self.closings = closings
-    }
-}
-
-/// What a request's end tells the gate.
-package enum GateVerdict: Hashable, Sendable {
-    /// The service answered as it does to anybody who is welcome.
-    case fine
-    /// The service wants to be left alone for so many seconds.
-    ///
-    /// - Parameter told: Whether the service named the time; a usual one doubles each time that it was not long enough.
-    case limited(seconds: Int64, told: Bool)
-    /// The request was not sent after all.
-    case unsent
-    /// No answer that tells: cancelled, timed out, unreachable, a server in trouble.
-    case unknown
-
-    /// The verdict on an answer that asks for a pause.
-    ///
-    /// - Parameters:
-    ///   - answer: The answer.
-    ///   - usual: Seconds of the pause if it names none that can be understood.
-    ///   - now: Wall clock in Unix seconds, for a date in an answer without one.
-    /// - Returns: A pause of a second at least.
-    package static func limited(by answer: HTTPAnswer, usual: Int64, now: Int64) -> GateVerdict {
-        let pause = answer.pause(now: now).map { max($0, 1) }
-        return .limited(seconds: pause ?? usual, told: pause != nil)
     }
 }
 

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// A state for each host says which requests may go (`HostState`). A status that asks for a pause (429), or a 503 with
 /// `Retry-After`, begins a cool-down of its host: a request that has time waits and is sent (or sent again) afterwards, unseen by
-/// its sink; the others end with `.limited`. Requests to the service's interface (`.api`) wait for a slot only: they have a rate
-/// limit of their own.
+/// its sink; the others end with `.limited`. Requests to the service's interface (`.api`) have a rate and cool-downs of their own: what
+/// cannot have its turn in time ends with `.timedOut`, and each answer goes to its sink, once it is judged (`HTTPRequest.judge`).
 ///
 /// What stands in front of a host and turns programs away (`FrontPage`) closes it for every request: what is under way is
 /// cancelled, and what has no time to wait for the probe ends with `.turnedAway`.
@@ -20,6 +20,8 @@ package final class RequestQueue: Transport {
     package enum News: Hashable, Sendable {
         /// The host asked to be left alone for so many seconds.
         case limited(host: String, seconds: Int64)
+        /// The service wants no questions until then, in Unix seconds.
+        case serviceClosed(until: Int64)
         /// What stands in front of it turned a request away: as a sentence.
         case turnedAway(String)
         /// It lets requests in again.
@@ -28,6 +30,8 @@ package final class RequestQueue: Transport {
 
     /// What a queue obeys besides its slots.
     package struct Rules: Sendable {
+        /// That of the service's interface.
+        package var rate = RequestRate(burst: HostState.most, perSecond: Double(HostState.most))
         /// Statuses that ask for a pause, with or without `Retry-After`.
         package var tooOften: Set<Int> = [429]
         /// Pauses left over from before a restart, by hosts with their ports.
@@ -80,6 +84,7 @@ package final class RequestQueue: Transport {
     private let transport: any Transport
     /// Nil for slots alone.
     private let rules: Rules?
+    private let rate: RequestRate
     private let time: TimeSource
     private let wallClock: @Sendable () -> Int64
     private let state: Mutex<State>
@@ -95,9 +100,9 @@ package final class RequestQueue: Transport {
         self.limits = limits
         self.rules = rules
         let clocks = rules ?? Rules()
-        (time, wallClock) = (clocks.time, clocks.wallClock)
+        (time, wallClock, rate) = (clocks.time, clocks.wallClock, clocks.rate)
         var first = State(
-            hosts: clocks.pauses.mapValues { HostState(limits, pause: $0) }, explain: clocks.explain)
+            hosts: clocks.pauses.mapValues { HostState(limits, pause: $0, rate: clocks.rate) }, explain: clocks.explain)
         first.take(clocks.means())
         state = Mutex(first)
     }
@@ -112,6 +117,13 @@ package final class RequestQueue: Transport {
         return state.withLock { $0.pauses(wall) }.filter { $0.value.end > wall }
     }
 
+    /// Questions to the service that may go at once, and until when it wants none, in Unix seconds, for status displays.
+    package var service: (tokens: Double, closedUntil: Int64?) {
+        let (now, wall) = (time.now(), wallClock())
+        var service = state.withLock { $0.hosts.values.lazy.compactMap(\.service).first } ?? ServiceLine(rate)
+        return service.state(now: now, wall: wall)
+    }
+
     /// Requests under way and waiting, for status displays.
     package var counts: (active: Int, queued: Int) {
         state.withLock { state in
@@ -123,18 +135,18 @@ package final class RequestQueue: Transport {
         let host = Self.host(of: transfer.request.url)
         let isFollowed = transfer.request.purpose == .api || state.withLock { $0.hosts[host]?.front } != nil
         let means = isFollowed ? rules?.means() : nil
-        let request = change(host) { state, _, _ in
+        let request = change(host) { state, now, _ in
             if let means { state.take(means) }
             if state.hosts.count >= Self.hostsLimit { state.hosts = state.hosts.filter { !$0.value.isIdle } }
             if state.hosts[host] == nil {
                 state.hosts[host] = HostState(
                     limits, isSecure: transfer.request.url.hasPrefix("https:"),
-                    burst: rules == nil ? HostState.most : HostState.few)
+                    burst: rules == nil ? HostState.most : HostState.few, rate: rate)
             }
             state.nextID += 1
-            let request = QueuedRequest(state.nextID, host: host, transfer, in: self)
+            let request = QueuedRequest(state.nextID, host: host, transfer, since: now, in: self)
             state.requests[request.id] = request
-            state.join(request)
+            state.join(request, now)
             return request
         }
         transfer.carry { [self] _ in ownerChanged(request) }
@@ -150,9 +162,10 @@ package final class RequestQueue: Transport {
     /// The owner has cancelled a request or changed its priority.
     private func ownerChanged(_ request: QueuedRequest) {
         let transfer = request.transfer
-        let sent = change(request.host) { state, _, _ in
+        let sent = change(request.host) { state, now, _ in
             guard transfer.isCancelled else {
-                state.hosts[request.host]?.setPriority(request.id, transfer.priority)
+                state.hosts[request.host]?.setPriority(
+                    request.id, transfer.priority, deadline: request.waitsUntil(now))
                 return Transfer?.none
             }
             if state.hosts[request.host]?.leave(request.id) == true { state.end(request, .cancelled) }
@@ -183,7 +196,15 @@ package final class RequestQueue: Transport {
         return !isRefused
     }
 
-    private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> GateVerdict {
+    /// An answer of the service's interface tells of it.
+    fileprivate func judged(_ request: QueuedRequest, _ verdict: AnswerVerdict) {
+        let end = change(request.host) { state, _, wall in
+            state.hosts[request.host]?.judge(request.id, verdict, wall: wall)
+        }
+        if let end { report(.serviceClosed(until: end)) }
+    }
+
+    private func verdict(on head: HTTPAnswer, _ request: HTTPRequest) -> AnswerVerdict {
         // Whatever the interface says: the front has let it through.
         guard let rules, request.purpose != .api else { return .fine }
         let isAsked = head.status == 503 && head.retryAfter.value != nil
@@ -231,6 +252,7 @@ package final class RequestQueue: Transport {
     /// A request was refused, and that answer has ended: it waits with the others, or ends as they do.
     fileprivate func refused(_ request: QueuedRequest) {
         change(request.host) { state, now, wall in
+            state.hosts[request.host]?.giveBack(request.id, wall: wall)
             state.hosts[request.host]?.end(request.id, now: now, wall: wall)
             let attempt = request.takeAttempt()
             guard !request.transfer.isCancelled else { return state.end(request, .cancelled) }
@@ -238,7 +260,7 @@ package final class RequestQueue: Transport {
             guard !attempt.isStopped || attempt.mark == state.means.mark else {
                 return state.end(request, .turnedAway(state.sentence(on: request.host, wall)))
             }
-            state.join(request)
+            state.join(request, now)
         }
     }
 
@@ -340,13 +362,13 @@ extension RequestQueue.State {
     func pauses(_ wall: Int64) -> [String: HostPause] { hosts.compactMapValues { $0.pause(wall: wall) } }
 
     /// Lets a request wait for its turn.
-    mutating func join(_ request: QueuedRequest) {
+    mutating func join(_ request: QueuedRequest, _ now: ContinuousClock.Instant) {
         let (transfer, asked) = (request.transfer, request.transfer.request)
         hosts[request.host]?.join(
             request.id,
             HostState.Entry(
-                priority: transfer.priority, transferClass: asked.transferClass, deadline: asked.deadline,
-                isExempt: asked.purpose == .api))
+                priority: transfer.priority, transferClass: asked.transferClass, deadline: request.waitsUntil(now),
+                isPaced: asked.purpose == .api))
     }
 
     /// Ends a request that is not under way.
@@ -371,7 +393,7 @@ extension RequestQueue.State {
     mutating func advance(now: ContinuousClock.Instant, wall: Int64) -> ContinuousClock.Instant? {
         var earliest: ContinuousClock.Instant?
         for host in changed {
-            for action in hosts[host]?.next(now: now, wall: wall) ?? [] { follow(action, host, wall) }
+            for action in hosts[host]?.next(now: now, wall: wall) ?? [] { follow(action, host, now, wall) }
             if let wake = hosts[host]?.wake(now: now, wall: wall) { earliest = min(earliest ?? wake, wake) }
         }
         changed.removeAll(keepingCapacity: true)
@@ -380,14 +402,16 @@ extension RequestQueue.State {
         return earliest
     }
 
-    private mutating func follow(_ action: HostState.Action, _ host: String, _ wall: Int64) {
+    private mutating func follow(
+        _ action: HostState.Action, _ host: String, _ now: ContinuousClock.Instant, _ wall: Int64
+    ) {
         switch action {
         case .refuse(let id, let seconds): end(id, .limited(retryAfter: seconds))
         case .turnAway(let id): end(id, .turnedAway(sentence(on: host, wall)))
         case .late(let id): end(id, .timedOut)
         case .send(let id):
             guard let request = requests[id] else { return }
-            let sent = Transfer(outgoing(request), sink: request)
+            let sent = Transfer(outgoing(request, now), sink: request)
             request.attempt.withLock { ($0.sent, $0.mark) = (sent, means.mark) }
             steps.append(.begin(sent))
         }
@@ -410,9 +434,11 @@ extension RequestQueue.State {
         explain(host, hosts[host]?.pause(wall: wall) ?? HostPause(end: wall))
     }
 
-    /// What is sent for a request: by another way, or with another name, than it was made with.
-    private func outgoing(_ request: QueuedRequest) -> HTTPRequest {
+    /// What is sent for a request: by another way, or with another name, than it was made with; what waited patiently has its time
+    /// from now on.
+    private func outgoing(_ request: QueuedRequest, _ now: ContinuousClock.Instant) -> HTTPRequest {
         var sent = request.transfer.request
+        if sent.patience > .zero { sent.deadline = now + request.time }
         sent.family = hosts[request.host]?.way?.family
         if let agent = means.userAgent { sent.headers.append("User-Agent: \(agent)") }
         if let clearance = clearance(for: request.host) {
@@ -449,7 +475,7 @@ private final class QueuedRequest: ResponseSink {
         /// Whether its owner's sink has seen an answer, after which it cannot be sent again unseen.
         var isAnswered = false
         var isRefused = false
-        /// Of what may be a front's: what came so far, before the owner's sink sees it.
+        /// Of what may be a front's, or tells of the service's patience: what came so far, before the owner's sink sees it.
         var head: HTTPAnswer?
         var text: [UInt8] = []
     }
@@ -459,13 +485,23 @@ private final class QueuedRequest: ResponseSink {
     /// The owner's.
     let transfer: Transfer
     let attempt = Mutex(Attempt())
+    /// From when it came until its deadline.
+    let time: Duration
     private let queue: RequestQueue
 
-    init(_ id: Int, host: String, _ transfer: Transfer, in queue: RequestQueue) {
+    init(_ id: Int, host: String, _ transfer: Transfer, since now: ContinuousClock.Instant, in queue: RequestQueue) {
         self.id = id
         self.host = host
         self.transfer = transfer
         self.queue = queue
+        time = transfer.request.deadline - now
+    }
+
+    /// When it is of no use any more to let it go, as seen now.
+    func waitsUntil(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        let request = transfer.request
+        guard request.patience > .zero else { return request.deadline }
+        return transfer.priority == .preload ? request.deadline + request.patience : now + time
     }
 
     /// Stops it if it is under way; returns what is to be cancelled.
@@ -488,14 +524,22 @@ private final class QueuedRequest: ResponseSink {
 
     func head(_ head: HTTPAnswer) -> Bool {
         switch queue.look(head) {
-        case .none: return pass(head)
-        case .needsText:
-            attempt.withLock { $0.head = head }
-            return true
+        case .none:
+            guard let judge = transfer.request.judge else { return pass(head) }
+            if head.status >= 400 { return hold(head) }
+            queue.judged(self, judge(HTTPResponse(head: head, body: [])))
+            return pass(head)
+        case .needsText: return hold(head)
         case .refusal(let refusal):
             refuse(refusal, head)
             return false
         }
+    }
+
+    /// Keeps an answer from the owner's sink until its text has come.
+    private func hold(_ head: HTTPAnswer) -> Bool {
+        attempt.withLock { $0.head = head }
+        return true
     }
 
     private func refuse(_ refusal: FrontRefusal, _ head: HTTPAnswer) {
@@ -526,11 +570,14 @@ private final class QueuedRequest: ResponseSink {
             return (attempt.head, attempt.text)
         }
         var result = result
-        if let head {
-            if let refusal = FrontPage.refusal(head, text: text) {
-                refuse(refusal, head)
-            } else if !pass(head) || !(unsafe text.withUnsafeBytes { unsafe body($0) }) {
-                result = .failure(.cancelled)
+        if let response = head.map({ HTTPResponse(head: $0, body: text) }) {
+            if let refusal = response.frontRefusal {
+                refuse(refusal, response.head)
+            } else {
+                if case .success = result, let judge = transfer.request.judge { queue.judged(self, judge(response)) }
+                if !pass(response.head) || !(unsafe text.withUnsafeBytes { unsafe body($0) }) {
+                    result = .failure(.cancelled)
+                }
             }
         }
         if attempt.withLock({ $0.isRefused }) {

@@ -203,6 +203,20 @@ package struct TransferSlots: Hashable, Sendable {
     private static let usefulAhead = 7
 }
 
+/// The network of a mount that asks nobody: every request fails at once.
+///
+/// ## Concurrency
+///
+/// Any thread may call; sinks hear of the end before `begin` returns.
+package struct OfflineNetwork: Transport {
+    package init() {}
+
+    /// Of no consequence: nothing is ever under way.
+    package var limits: HostLimits { HostLimits(connections: 1) }
+
+    package func begin(_ transfer: Transfer) { transfer.end(.failure(.offline)) }
+}
+
 // MARK: - Time
 
 /// The monotonic clock as deadlines use it, replaceable in tests.
@@ -223,6 +237,50 @@ package struct TimeSource: Sendable {
     package init<C: Clock>(_ clock: C) where C.Instant == ContinuousClock.Instant {
         now = { clock.now }
         sleep = { try await clock.sleep(until: clock.now.advanced(by: $0), tolerance: nil) }
+    }
+}
+
+/// A bound on how much goes: so much at once, then a steady rate; told the time, never reading a clock.
+package struct SteadyPace: Sendable {
+    let burst: Double
+    let perSecond: Double
+    /// What may go at once; below zero after too much.
+    private(set) var left: Double
+    private var refilled: ContinuousClock.Instant?
+
+    /// - Parameters:
+    ///   - burst: How much may go at once.
+    ///   - perSecond: How much a second once that is spent; above zero.
+    package init(burst: Double, perSecond: Double) {
+        self.burst = burst
+        self.perSecond = perSecond
+        left = burst
+    }
+
+    /// Takes so much, whether it is there or not; less than nothing gives it back.
+    package mutating func take(_ amount: Double, now: ContinuousClock.Instant? = nil) {
+        if let now { refill(now) }
+        left = min(burst, left - amount)
+    }
+
+    /// How long until what was taken has come back.
+    package mutating func wait(now: ContinuousClock.Instant) -> Duration {
+        refill(now)
+        return time(until: 0)
+    }
+
+    /// Adds what has come back, and returns it.
+    @discardableResult
+    mutating func refill(_ now: ContinuousClock.Instant) -> Double {
+        let seconds = max(0, (now - (refilled ?? now)) / .seconds(1))
+        refilled = max(refilled ?? now, now)
+        left = min(burst, left + seconds * perSecond)
+        return seconds * perSecond
+    }
+
+    /// Time until so much may go; more than the burst comes too, since what is ahead takes its share as it comes.
+    func time(until amount: Double) -> Duration {
+        left >= amount ? .zero : .seconds((amount - left) / perSecond)
     }
 }
 

@@ -17,19 +17,17 @@ package struct PixivSource: RankingSource {
     package init(_ means: SourceMeans, session: SessionKeeper = SessionKeeper(nil)) {
         let client = means.client
         self.init(
-            send: { request throws(HTTPError) in try await client.send(request) }, gate: means.gate,
-            apiURL: means.apiURL, imageURL: means.imageURL, time: means.time, wallClock: means.wallClock,
-            session: session)
+            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: means.apiURL,
+            imageURL: means.imageURL, wallClock: means.wallClock, session: session)
     }
 
     /// The same with anything that sends requests.
     init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String?, imageURL: String?, time: TimeSource, wallClock: @escaping @Sendable () -> Int64,
+        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String?,
+        imageURL: String?, wallClock: @escaping @Sendable () -> Int64,
         session: SessionKeeper = SessionKeeper(nil)
     ) {
-        api = WebAPI(
-            send: send, gate: gate, base: apiURL ?? Self.apiURL, session: session, time: time, wallClock: wallClock)
+        api = WebAPI(send: send, base: apiURL ?? Self.apiURL, session: session, wallClock: wallClock)
         images = imageURL ?? Self.imageURL
     }
 
@@ -41,7 +39,7 @@ package struct PixivSource: RankingSource {
     /// end (Semantics, "Folder manners").
     func api(forPage page: Int) -> WebAPI {
         var api = api
-        api.priority = page > 1 ? .continuation : .opening
+        api.priority = page > 1 ? .shown : .reader
         return api
     }
 

@@ -2,7 +2,7 @@ import HTTP
 import Rankings
 import Sourcing
 
-/// Asks pixiv's web API: every request passes the gate, every refusal gets its meaning.
+/// Asks pixiv's web API: every request is paced, every refusal gets its meaning.
 ///
 /// ## Concurrency
 ///
@@ -10,16 +10,13 @@ import Sourcing
 struct WebAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
     let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
-    let gate: any RequestGate
     /// Scheme and host, without a trailing slash.
     let base: String
     let session: SessionKeeper
-    /// The clock of deadlines.
-    let time: TimeSource
     /// Unix seconds, for answers that name a date.
     let wallClock: @Sendable () -> Int64
-    /// Its place among those who wait for the gate.
-    var priority = GatePriority.opening
+    /// Its place among those who wait for their turn.
+    var priority = TransferPriority.reader
 
     /// What the image host and the API expect of a browser on the service's own pages.
     static let referer = "Referer: https://www.pixiv.net/"
@@ -61,7 +58,7 @@ struct WebAPI: Sendable {
     ///   - forMembers: Whether only accounts that chose to see such things get what is asked for.
     ///   - deadline: When to give up.
     /// - Returns: The answer, of status 200 or an error of the 400s with JSON or without any body in it.
-    /// - Throws: `SourceError`; a limit has closed the gate before.
+    /// - Throws: `SourceError`; after a limit the service is left alone.
     func ask(
         _ path: String, forMembers: Bool = false, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Answer {
@@ -80,7 +77,7 @@ struct WebAPI: Sendable {
     ///   - forMembers: Whether strangers are refused what is asked for; a 403 is then no sign of a limit.
     ///   - deadline: When to give up.
     /// - Returns: The answer, whatever it says.
-    /// - Throws: `SourceError`; a limit has closed the gate before.
+    /// - Throws: `SourceError`; after a limit the service is left alone.
     func askTwice(
         _ path: String, _ cookie: SessionCookie?, forMembers: Bool = false, _ deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> Answer {
@@ -120,7 +117,7 @@ struct WebAPI: Sendable {
         }
     }
 
-    /// Sends a request when the gate lets it; a server in trouble is an error.
+    /// Sends a request when it has its turn; a server in trouble is an error.
     private func sendPaced(
         _ path: String, _ cookie: SessionCookie?, _ deadline: ContinuousClock.Instant, forMembers: Bool
     ) async throws(SourceError) -> HTTPResponse {
@@ -128,7 +125,7 @@ struct WebAPI: Sendable {
         let language = cookie == nil || !path.hasPrefix("/ajax/") ? "" : "\(path.contains("?") ? "&" : "?")lang=en"
         // To the API only: pictures are asked for elsewhere, and a redirect to another host drops it (RequestRule).
         let headers = [Self.referer] + (cookie.map { [$0.header] } ?? [])
-        var api = PacedAPI(send: send, gate: gate, service: "pixiv", time: time, wallClock: wallClock)
+        var api = PacedAPI(send: send, service: "pixiv", wallClock: wallClock)
         api.priority = priority
         let (response, verdict) = try await api.ask(base + path + language, headers: headers, deadline: deadline) {
             self.verdict(on: $0, forMembers: forMembers)
@@ -140,7 +137,7 @@ struct WebAPI: Sendable {
     }
 
     /// Too many requests, a server in trouble, and a 403 that is a page of the front server, which is the same as 429.
-    private func verdict(on response: HTTPResponse, forMembers: Bool) -> GateVerdict {
+    private func verdict(on response: HTTPResponse, forMembers: Bool) -> AnswerVerdict {
         switch response.head.status {
         case 429: break
         // A stranger's 403 may look like that too: neither a limit nor a welcome.

@@ -1,7 +1,7 @@
 package import HTTP
 package import Rankings
 
-/// Asks a service's API: every request passes the gate, has a deadline, and tells the gate what came of it.
+/// Asks a service's API: every request says how it is paced, and what its answer tells of the service's patience.
 ///
 /// What an answer means is for the source's module to say.
 ///
@@ -11,15 +11,12 @@ package import Rankings
 package struct PacedAPI: Sendable {
     /// Sends one request, with the retries of `HTTPClient`.
     package let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
-    package let gate: any RequestGate
     /// The service's name, as sentences about it begin.
     package let service: String
-    /// The clock of deadlines.
-    package let time: TimeSource
     /// Unix seconds, for answers that name a date.
     package let wallClock: @Sendable () -> Int64
-    /// Its place among those who wait for the gate.
-    package var priority = GatePriority.opening
+    /// Its place among those who wait for their turn: the further pages of what somebody opened are `.shown`.
+    package var priority = TransferPriority.reader
     /// Statuses of the server's troubles with which this service refuses, so that asking again at once would be rude.
     package var finalStatuses: Set<Int> = []
 
@@ -33,85 +30,49 @@ package struct PacedAPI: Sendable {
 
     /// - Parameters:
     ///   - send: Sends one request.
-    ///   - gate: Paces them.
     ///   - service: The service's name.
-    ///   - time: The clock of deadlines.
     ///   - wallClock: Unix seconds.
     package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        service: String, time: TimeSource, wallClock: @escaping @Sendable () -> Int64
+        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, service: String,
+        wallClock: @escaping @Sendable () -> Int64
     ) {
         self.send = send
-        self.gate = gate
         self.service = service
-        self.time = time
         self.wallClock = wallClock
     }
 
-    /// Sends a request when the gate lets it, and tells the gate what came of it.
+    /// Sends a request when it has its turn: last of all with what nobody waits for, until somebody does.
     ///
     /// - Parameters:
     ///   - url: The whole address.
     ///   - headers: Complete header lines.
     ///   - deadline: When to give up.
-    ///   - judge: What an answer tells the gate.
+    ///   - judge: What an answer tells of the service's patience.
     /// - Returns: The answer, of whatever status, unless it is a limit.
-    /// - Throws: `SourceError`; `.limited` has closed the gate before.
+    /// - Throws: `SourceError`; after `.limited` the service is left alone.
     package func ask(
         _ url: String, headers: [String], deadline: ContinuousClock.Instant,
-        judge: (HTTPResponse) -> GateVerdict
-    ) async throws(SourceError) -> (response: HTTPResponse, verdict: GateVerdict) {
+        judge: @escaping @Sendable (HTTPResponse) -> AnswerVerdict
+    ) async throws(SourceError) -> (response: HTTPResponse, verdict: AnswerVerdict) {
+        var request = HTTPRequest(
+            url: url, headers: headers, priority: priority, transferClass: .metadata, deadline: deadline,
+            bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api)
+        request.finalStatuses = finalStatuses
+        request.judge = judge
+        if RequestUrgency.isBackground { request.patience = Self.unaskedPatience }
         let response: HTTPResponse
-        let verdict: GateVerdict
         do throws(HTTPError) {
-            let asked = time.now()
-            let ticket = try await passGate(by: deadline)
-            var outcome = GateVerdict.unknown
-            defer { gate.settle(ticket, outcome) }
-            // What waited for others to go first has its time from now on.
-            let deadline =
-                RequestUrgency.isBackground
-                ? max(deadline, time.now().advanced(by: asked.duration(to: deadline))) : deadline
-            var request = HTTPRequest(
-                url: url, headers: headers, priority: .reader, transferClass: .metadata, deadline: deadline,
-                bodyLimit: Self.answerBytes, acceptsCompression: true, purpose: .api)
-            request.finalStatuses = finalStatuses
-            do throws(HTTPError) {
-                response = try await send(request)
-            } catch {
-                if case .turnedAway = error { outcome = .unsent }
-                throw error
-            }
-            outcome = judge(response)
-            verdict = outcome
+            response = try await send(request)
         } catch {
             throw SourceError(error, of: service)
         }
+        let verdict = judge(response)
         if case .limited(let seconds, let told) = verdict { throw .limited(retryAfter: told ? seconds : nil) }
         return (response, verdict)
     }
 
-    /// Waits for the gate: last of all with what nobody waits for, until somebody does.
-    private func passGate(by deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
-        let urgency = Urgency.current
-        guard RequestUrgency.isBackground, urgency?.priority != .reader else {
-            return try await gate.pass(priority, deadline: deadline)
-        }
-        let asked = time.now()
-        let pass = { @Sendable [gate] () async throws(HTTPError) in
-            try await gate.pass(.unasked, deadline: deadline.advanced(by: Self.unaskedPatience))
-        }
-        guard let urgency else { return try await pass() }
-        do throws(HTTPError) {
-            return try await urgency.untilRaised(pass)
-        } catch {
-            guard error == .cancelled, urgency.priority == .reader, !Task.isCancelled else { throw error }
-            return try await gate.pass(priority, deadline: time.now().advanced(by: asked.duration(to: deadline)))
-        }
-    }
-
     /// The pause that an answer asks for, or the usual one.
-    package func limit(_ head: HTTPAnswer) -> GateVerdict {
+    package func limit(_ head: HTTPAnswer) -> AnswerVerdict {
         .limited(by: head, usual: Self.usualPause, now: wallClock())
     }
 }

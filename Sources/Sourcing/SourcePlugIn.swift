@@ -41,10 +41,8 @@ extension SourcePlugIn {
 
 /// What a mount gives a source to work with.
 package struct SourceMeans: Sendable {
-    /// Sends the API requests, with retries.
+    /// Sends the API requests, with retries, at the rate that the service allows.
     package var client: HTTPClient
-    /// Paces them.
-    package var gate: any RequestGate
     /// Replaces the API's scheme and host; no trailing slash.
     package var apiURL: String?
     /// Replaces the image hosts' scheme and host; no trailing slash.
@@ -53,32 +51,26 @@ package struct SourceMeans: Sendable {
     package var sessions: SessionMeans?
     /// Values of the source's own options by name; one that is missing has its first word.
     package var choices: [String: String]
-    /// The clock of deadlines.
-    package var time: TimeSource
     /// Unix seconds.
     package var wallClock: @Sendable () -> Int64
 
     package init(
-        client: HTTPClient, gate: any RequestGate, apiURL: String?, imageURL: String?, sessions: SessionMeans? = nil,
-        choices: [String: String] = [:], time: TimeSource = .system, wallClock: @escaping @Sendable () -> Int64
+        client: HTTPClient, apiURL: String?, imageURL: String?, sessions: SessionMeans? = nil,
+        choices: [String: String] = [:], wallClock: @escaping @Sendable () -> Int64
     ) {
         self.client = client
-        self.gate = gate
         self.apiURL = apiURL
         self.imageURL = imageURL
         self.sessions = sessions
         self.choices = choices
-        self.time = time
         self.wallClock = wallClock
     }
 }
 
 /// What an examination of the service works with.
 package struct ExaminationMeans: Sendable {
-    /// Sends one request, once.
+    /// Sends one request, once; to the API at the rate that the service allows.
     package var send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
-    /// Paces those to the API.
-    package var gate: any RequestGate
     /// Without a trailing slash, as is the next.
     package var apiURL: String
     package var imageURL: String
@@ -92,11 +84,10 @@ package struct ExaminationMeans: Sendable {
     package var time = TimeSource.system
 
     package init(
-        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, gate: any RequestGate,
-        apiURL: String, imageURL: String, now: Int64, patience: Duration
+        send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse, apiURL: String,
+        imageURL: String, now: Int64, patience: Duration
     ) {
         self.send = send
-        self.gate = gate
         self.apiURL = apiURL
         self.imageURL = imageURL
         self.now = now

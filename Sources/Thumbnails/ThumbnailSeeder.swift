@@ -50,6 +50,12 @@ package actor ThumbnailSeeder {
     static let noteTime: Duration = .seconds(10)
     /// Failures in a directory that are taken for a network in trouble.
     static let mostFailures = 3
+    /// Bytes of previews that may come at once: those of two whole days of 500 pictures.
+    ///
+    /// A preview has a tenth of the bytes of the picture that some file managers read without it.
+    static let burst = 64.0 * 1_048_576
+    /// Bytes a second afterwards: eighty previews, more than KDE's worker reads pictures.
+    static let bytesPerSecond = 4.0 * 1_048_576
 
     private let maker: ThumbnailMaker
     private let time: TimeSource
@@ -69,7 +75,7 @@ package actor ThumbnailSeeder {
     /// Pictures of which file managers are told that their thumbnailers failed, and note it.
     private var refused: [ThumbnailJob] = []
     private var sweeper: Task<Void, Never>?
-    private var pace: BytePace
+    private var pace = SteadyPace(burst: ThumbnailSeeder.burst, perSecond: ThumbnailSeeder.bytesPerSecond)
     private var isClosed = false
 
     /// - Parameters:
@@ -85,7 +91,6 @@ package actor ThumbnailSeeder {
         self.time = time
         self.mayAsk = mayAsk
         self.report = report
-        pace = BytePace(now: time.now())
     }
 
     /// Whose looks count: thumbnails go to this user's home; nil if there is none.
@@ -232,7 +237,8 @@ package actor ThumbnailSeeder {
         if let task = shared[job.preview.url] { return await task.value }
         guard !isClosed, mayAsk() else { return }
         let task = Task {
-            if let wait = pace.wait(now: time.now()) { _ = try? await time.sleep(wait) }
+            let wait = pace.wait(now: time.now())
+            if wait > .zero { _ = try? await time.sleep(wait) }
             if case .made(let files, let bytes) = await maker.makeShared(job) { count(files, bytes) }
         }
         shared[job.preview.url] = task
@@ -268,7 +274,8 @@ package actor ThumbnailSeeder {
             // The sizes of a directory, which its window waits for as well, go in between.
             if works[place].begun == Self.screenful, works[place].underWay.count > Self.stragglers { return }
             if !isShown, pause != nil { return }
-            if !isShown, let wait = pace.wait(now: time.now()) { return rest(wait) }
+            let wait = isShown ? .zero : pace.wait(now: time.now())
+            if wait > .zero { return rest(wait) }
             let (directory, job) = (works[place].directory, works[place].jobs[works[place].begun])
             works[place].begun += 1
             works[place].underWay.insert(job.preview.url)
@@ -328,7 +335,7 @@ package actor ThumbnailSeeder {
     }
 
     private func count(_ files: Int, _ bytes: Int) {
-        pace.took(bytes, now: time.now())
+        pace.take(Double(bytes), now: time.now())
         counted.withLock { figures in
             figures.files += files
             figures.bytes += Int64(bytes)
@@ -421,43 +428,5 @@ final class ThumbnailTurns: Sendable {
             }
             if isOver { continuation.resume() }
         }
-    }
-}
-
-// MARK: - Pace
-
-/// A bound on bytes: a burst, then a steady rate.
-struct BytePace: Sendable {
-    /// Bytes that may go at once: the previews of two whole days of 500 pictures.
-    ///
-    /// A preview has a tenth of the bytes of the picture that some file managers read without it.
-    static let burst = 64.0 * 1_048_576
-    /// Bytes a second afterwards: eighty previews, more than KDE's worker reads pictures.
-    static let perSecond = 4.0 * 1_048_576
-
-    /// Bytes that may go now; negative after too many.
-    private var allowed = BytePace.burst
-    private var last: ContinuousClock.Instant
-
-    init(now: ContinuousClock.Instant) {
-        last = now
-    }
-
-    /// So many bytes were received.
-    mutating func took(_ bytes: Int, now: ContinuousClock.Instant) {
-        refill(now)
-        allowed -= Double(bytes)
-    }
-
-    /// How long the next request has to wait; nil if it need not.
-    mutating func wait(now: ContinuousClock.Instant) -> Duration? {
-        refill(now)
-        return allowed >= 0 ? nil : .seconds(-allowed / Self.perSecond)
-    }
-
-    private mutating func refill(_ now: ContinuousClock.Instant) {
-        let seconds = max(0, last.duration(to: now) / .seconds(1))
-        allowed = min(Self.burst, allowed + seconds * Self.perSecond)
-        last = now
     }
 }

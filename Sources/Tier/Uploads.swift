@@ -39,8 +39,8 @@ final class Uploads: Sendable {
         var nap: Task<Void, Never>?
         /// What is to be done once an upload is over, by key.
         var followUps: [ObjectKey: @Sendable () async -> Void] = [:]
-        /// When the next upload may begin.
-        var next: ContinuousClock.Instant
+        /// What the next upload waits for.
+        var pace = SteadyPace(burst: 0, perSecond: Uploads.pace)
         var waiting = 0
         var isClosed = false
         /// Grows with each one that is added.
@@ -61,7 +61,7 @@ final class Uploads: Sendable {
         self.list = list
         self.maySpend = maySpend
         began = store.time.now()
-        state = Mutex(State(next: began))
+        state = Mutex(State())
     }
 
     /// How many wait, for status displays.
@@ -233,12 +233,11 @@ final class Uploads: Sendable {
 
     private func waitForTurn(_ length: Int64) async {
         let now = store.time.now()
-        let turn = state.withLock { state in
-            let turn = max(state.next, now)
-            state.next = turn + .seconds(Double(length) / Self.pace)
-            return turn
+        let wait = state.withLock { state in
+            defer { state.pace.take(Double(length)) }
+            return state.pace.wait(now: now)
         }
-        if turn > now { try? await store.time.sleep(turn - now) }
+        if wait > .zero { try? await store.time.sleep(wait) }
     }
 
     /// The bytes of a picture that is still stored as it was; nil if it has gone or is damaged.

@@ -43,11 +43,12 @@ import Testing
         let request = try #require(board.requests.first)
         #expect(request.headers == ["Accept: application/json"] && request.method == .get && request.range == nil)
         #expect(request.transferClass == .metadata && request.purpose == .api && request.deadline == deadline)
-        #expect(board.turns == [.opening, .continuation] && board.verdicts == [.fine, .fine])
+        #expect(
+            board.turns == [.reader, .shown] && board.patiences == [.zero, .zero] && board.verdicts == [.fine, .fine])
         _ = try? await RequestUrgency.$isBackground.withValue(true) {
             try await source.searchPage("a", page: 1, deadline: deadline)
         }
-        #expect(board.turns.last == .unasked && board.verdicts.last == .unknown)
+        #expect(board.patiences.last == .seconds(120) && board.verdicts.last == .unknown)
     }
 
     /// The service's own today begins before its day is over, and it answers nothing for none.

@@ -47,4 +47,18 @@ struct DateAndPaceTests {
         let later = [stalling.crawls(at: start.advanced(by: .seconds(9))), crawling.crawls(at: eighth)]
         #expect(later == [true, false])
     }
+
+    @Test func whatGoesIsBoundAfterABurst() {
+        let start = ContinuousClock.now
+        var pace = SteadyPace(burst: 100, perSecond: 4)
+        pace.take(100, now: start)
+        #expect(pace.wait(now: start) == .zero)
+        pace.take(12, now: start)
+        #expect(pace.wait(now: start) == .seconds(3))
+        #expect(pace.wait(now: start - .seconds(9)) == .seconds(3), "a clock does not run backwards")
+        #expect(pace.wait(now: start + .seconds(3)) == .zero)
+        pace.take(-500)
+        pace.take(101)
+        #expect(pace.wait(now: start + .seconds(3)) == .milliseconds(250))
+    }
 }

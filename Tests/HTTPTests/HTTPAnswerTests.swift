@@ -143,14 +143,14 @@ struct HTTPAnswerTests {
     func pausesAreSecondsOrADate(_ text: String, _ seconds: Int64?) {
         let pause = answer(503, ("retry-after", text)).retryAfter
         #expect(pause != .absent && pause.value?.wait(from: 784_111_700) == seconds)
-        let verdict = GateVerdict.limited(
+        let verdict = AnswerVerdict.limited(
             by: answer(503, ("retry-after", text)), usual: 9, now: 784_111_700)
         #expect(verdict == .limited(seconds: seconds.map { max($0, 1) } ?? 9, told: seconds != nil))
     }
 
     @Test func aPauseUntilADateIsCountedByTheServersClock() {
         let answer = answer(429, ("date", "Sun, 06 Nov 1994 08:48:37 GMT"), ("retry-after", Self.day))
-        #expect(GateVerdict.limited(by: answer, usual: 9, now: 0) == .limited(seconds: 60, told: true))
+        #expect(AnswerVerdict.limited(by: answer, usual: 9, now: 0) == .limited(seconds: 60, told: true))
     }
 
     /// RFC 9111 section 5.1.

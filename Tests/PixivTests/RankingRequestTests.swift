@@ -8,14 +8,14 @@ import Testing
 
 @Suite("Asking for rankings")
 struct RankingRequestTests {
-    @Test("the gate is passed first, then one request of the right shape goes")
+    @Test("one request of the right shape goes")
     func shape() async throws {
         let service = FakeService(ranking())
         let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
         #expect(page.entries.map(\.work.id.rawValue) == [97_973_029])
         #expect(page.day == day && page.hasNext && page.total == 500)
         let url = "https://www.pixiv.net/ranking.php?format=json&mode=daily&date=20220501&p=1"
-        #expect(service.events == [.passed(.opening, deadline), .asked(url)])
+        #expect(service.events == [.asked(url, .reader, deadline)])
         let request = try #require(service.requests.first)
         #expect(request.method == .get && request.headers == [referer] && request.range == nil)
         #expect(request.priority == .reader && request.transferClass == .metadata && request.deadline == deadline)
@@ -29,17 +29,24 @@ struct RankingRequestTests {
         _ = try await RequestUrgency.$isBackground.withValue(true) {
             try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
         }
-        let turns = service.events.filter { if case .passed = $0 { true } else { false } }
-        #expect(turns == [.passed(.continuation, deadline), .passed(.unasked, deadline.advanced(by: .seconds(120)))])
-        #expect(service.requests.allSatisfy { $0.deadline >= deadline })
+        #expect(
+            service.events == [
+                .asked(service.urls[0], .shown, deadline),
+                .asked(service.urls[1], .reader, deadline.advanced(by: .seconds(120))),
+            ])
+        #expect(service.requests.map(\.patience) == [.zero, .seconds(120)])
     }
 
     @Test("what a person comes to wait for does not wait for its turn any more")
     func raised() async throws {
-        let (clock, urgency) = (ManualClock(), Urgency())
-        let gate = TokenBucketGate(
-            burst: 2, perSecond: 1, closedUntil: nil, now: { 0 }, onClose: { _ in }, time: TimeSource(clock))
-        let source = FakeService(ranking(), ranking()).source(gate: gate)
+        let (clock, urgency, transport) = (ManualClock(), Urgency(), HeldTransport())
+        var rules = RequestQueue.Rules(wallClock: { 0 })
+        rules.rate = RequestRate(burst: 2, perSecond: 1)
+        rules.time = TimeSource(clock)
+        let client = HTTPClient(transport: RequestQueue(transport, rules: rules), time: TimeSource(clock))
+        let source = PixivSource(
+            send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+            wallClock: { 0 })
         let pages = Task {
             try await RequestUrgency.$isBackground.withValue(true) {
                 try await Urgency.$current.withValue(urgency) {
@@ -47,8 +54,10 @@ struct RankingRequestTests {
                 }
             }
         }
+        await transport.waitForRequest(at: 0).respond(status: 200, body: Array(ranking().utf8))
         await clock.waitForSleepers(1)
         urgency.raise()
+        await transport.waitForRequest(at: 1).respond(status: 200, body: Array(ranking().utf8))
         try await pages.value
     }
 
@@ -149,8 +158,8 @@ struct RankingRequestTests {
             let service = FakeService(nonsense, ranking())
             let page = try await service.source().rankingPage(.daily, day: day, page: 1, deadline: deadline)
             #expect(page.entries.count == 1)
-            let asked = FakeService.Event.asked(service.urls[0])
-            #expect(service.events == [.passed(.opening, deadline), asked, .passed(.opening, deadline), asked])
+            let asked = FakeService.Event.asked(service.urls[0], .reader, deadline)
+            #expect(service.events == [asked, asked])
 
             let hopeless = FakeService(nonsense, nonsense, ranking())
             let source = hopeless.source()

@@ -14,15 +14,6 @@ import Testing
     private static let now: Int64 = 1_714_707_000
     private static let newest = Day(ordinal: 19_844)
 
-    /// Lets every request pass.
-    private struct Open: RequestGate {
-        func pass(_ priority: GatePriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
-            GateTicket(id: 0, closings: 0)
-        }
-
-        func settle(_ ticket: GateTicket, _ verdict: GateVerdict) {}
-    }
-
     private func with(
         _ view: ListingView = ListingView(rendition: .regular),
         _ body: (Workbench, SampleService) async throws -> Void
@@ -30,7 +21,7 @@ import Testing
         let service = SampleService(newest: Self.newest)
         let source = SamplePlugIn().source(
             SourceMeans(
-                client: HTTPClient(transport: service), gate: Open(), apiURL: nil, imageURL: nil,
+                client: HTTPClient(transport: service), apiURL: nil, imageURL: nil,
                 wallClock: { Self.now }))
         var wishes = Workbench.Wishes(view: view)
         wishes.other = (source, service)

@@ -37,10 +37,7 @@ enum SampleMount {
         let host = ImageHost(service)
         let source = plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: service),
-                gate: TokenBucketGate(burst: 100, perSecond: 100, closedUntil: nil, now: now) { _ in }, apiURL: nil,
-                imageURL: nil,
-                wallClock: now))
+                client: HTTPClient(transport: service), apiURL: nil, imageURL: nil, wallClock: now))
         let catalog = try Catalog(
             Catalog.Configuration(
                 directory: directory, days: 7, view: ListingView(rendition: plugIn.description.standardRendition),

@@ -5,13 +5,11 @@ import Sourcing
 /// Asks the sample's service, which answers in lines: number, title, extension, upload, and bytes, between tabs.
 package struct SampleSource: RankingSource {
     private let client: HTTPClient
-    private let gate: any RequestGate
     private let api: String
     private let images: String
 
     init(_ means: SourceMeans) {
         client = means.client
-        gate = means.gate
         let access = SamplePlugIn().description.access
         api = means.apiURL ?? access.apiURL
         images = means.imageURL ?? access.imageURL
@@ -74,14 +72,10 @@ package struct SampleSource: RankingSource {
 
     private func lines(at path: String, deadline: ContinuousClock.Instant) async throws(SourceError) -> [String] {
         do throws(HTTPError) {
-            let ticket = try await gate.pass(.opening, deadline: deadline)
-            var verdict = GateVerdict.unknown
-            defer { gate.settle(ticket, verdict) }
             let response = try await client.send(
                 HTTPRequest(
                     url: api + path, headers: [], priority: .reader, transferClass: .metadata, deadline: deadline,
                     bodyLimit: 1 << 20, purpose: .api))
-            verdict = .fine
             guard response.head.status == 200 else { return [] }
             return String(decoding: response.body, as: UTF8.self).split(separator: "\n").map(String.init)
         } catch .timedOut {

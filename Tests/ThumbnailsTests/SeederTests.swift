@@ -402,14 +402,4 @@ import Testing
         #expect(transport.urls.count == shown + 5)
         await seeder.close()
     }
-
-    @Test func bytesAreBoundAfterABurst() {
-        let start = ContinuousClock.now
-        var pace = BytePace(now: start)
-        pace.took(Int(BytePace.burst), now: start)
-        #expect(pace.wait(now: start) == nil)
-        pace.took(Int(BytePace.perSecond) * 3, now: start)
-        #expect(pace.wait(now: start) == .seconds(3))
-        #expect(pace.wait(now: start.advanced(by: .seconds(3))) == nil)
-    }
 }

@@ -13,7 +13,7 @@ package final class Sizes: Sendable {
     /// Sizes that what only counts or previews is given without waiting: a long day, or a window of short ones.
     ///
     /// Nautilus begins the properties of a directory only when it has counted those before it: fewer would keep a person waiting.
-    static let glanceBurst = 600
+    static let glanceBurst = 600.0
     /// How many a second after that.
     static let glanceRate = 2.0
     /// Doubted sizes remembered at most; a host that lies about more pictures is believed about some of them again.
@@ -27,7 +27,7 @@ package final class Sizes: Sendable {
     private let memory: LoadedListings
     private let flights = SharedTasks<PictureID, Int64>()
     /// What sizes of what is only counted or previewed wait for.
-    private let glances: TokenBucketGate
+    private let glances = Mutex(SteadyPace(burst: glanceBurst, perSecond: glanceRate))
     /// Pictures whose told size a download contradicted: headers may tell it again.
     private let doubted = Mutex<Set<PictureID>>([])
 
@@ -36,9 +36,6 @@ package final class Sizes: Sendable {
         self.host = host
         self.shared = shared
         self.memory = memory
-        glances = TokenBucketGate(
-            burst: Self.glanceBurst, perSecond: Self.glanceRate, closedUntil: nil, now: context.configuration.now,
-            onClose: { _ in }, time: context.configuration.time)
     }
 
     /// Keeps a size that was learnt by downloading.
@@ -196,15 +193,27 @@ package final class Sizes: Sendable {
         }
     }
 
-    /// Waits until the budget of what is only counted or previewed lets a size be asked for, until a person waits for it, or as long
-    /// as leaves time to answer.
+    /// Waits until the budget of what is only counted or previewed lets a size be asked for, or until a person waits for it; not at all
+    /// if that would leave no time to answer.
     private func waitForTurn(_ glance: Urgency) async {
-        let time = context.configuration.time
-        let patience = context.configuration.timeout / 2
-        let pass = { @Sendable [glances] () async throws(HTTPError) in
-            glances.settle(try await glances.pass(.opening, deadline: time.now().advanced(by: patience)), .fine)
+        let (time, patience) = (context.configuration.time, context.configuration.timeout / 2)
+        let now = time.now()
+        let wait = glances.withLock { pace -> Duration in
+            pace.take(1, now: now)
+            let wait = pace.wait(now: now)
+            guard wait > patience else { return wait }
+            pace.take(-1)
+            return .zero
         }
-        do throws(HTTPError) { try await glance.untilRaised(pass) } catch {}
+        guard wait > .zero else { return }
+        let turn = Task { _ = try? await time.sleep(wait) }
+        await glance.whileFollowed(by: { turn.cancel() }) {
+            await withTaskCancellationHandler {
+                await turn.value
+            } onCancel: {
+                turn.cancel()
+            }
+        }
     }
 
     private func probe(

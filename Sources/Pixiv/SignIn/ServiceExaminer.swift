@@ -25,8 +25,7 @@ package struct ServiceExaminer: Sendable {
                 let response = try await send(request)
                 seen.head.withLock { $0 = response.head }
                 return response
-            }, gate: means.gate, base: means.apiURL, session: SessionKeeper(nil),
-            time: means.time, wallClock: { means.now })
+            }, base: means.apiURL, session: SessionKeeper(nil), wallClock: { means.now })
         images = means.imageURL
         isSecure = (means.apiURL.hasPrefix("https://"), means.imageURL.hasPrefix("https://"))
         now = means.now

@@ -117,16 +117,13 @@ enum LoginCommand {
         let place = try CachePlace(settings, source: source, home: home)
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: patience)
         defer { transport.shutdown() }
-        let gate = Parts.makeGate(settings, source: source, isDemo: false, place: place)
         let asking = AskingMeans(
             mark: "login", clearance: clearance?.header,
             site: RequestQueue.host(of: settings.apiURL?.text ?? source.description.access.apiURL))
+        let queue = Parts.makeQueue(transport, settings, source: source, place: place, means: { asking })
         let means = SourceMeans(
-            client: HTTPClient(
-                transport: Parts.makeQueue(transport, settings, source: source, means: { asking })),
-            gate: settings.isOffline ? OfflineNetwork() : gate,
-            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text,
-            wallClock: WallClock.now)
+            client: HTTPClient(transport: settings.isOffline ? OfflineNetwork() : queue),
+            apiURL: settings.apiURL?.text, imageURL: settings.imageURL?.text, wallClock: WallClock.now)
         let result = Mutex<Result<SessionCheck, SourceError>>(.failure(.timedOut))
         BlockingCall.wait {
             let deadline = MonotonicClock.now.advanced(by: patience)
@@ -145,7 +142,7 @@ enum LoginCommand {
                 "the service refuses the session of user \(session.user.rawValue), nothing was stored; sign in with a "
                     + "browser again and take its new cookie.")
         case .failure(let error):
-            throw ProgramError(.unavailable, sentence(on: error, closedUntil: gate.state.closedUntil))
+            throw ProgramError(.unavailable, sentence(on: error, closedUntil: queue.service.closedUntil))
         }
     }
 

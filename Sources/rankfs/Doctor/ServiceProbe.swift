@@ -36,7 +36,8 @@ struct ServiceProbe {
         }
         let transport = try Parts.makeTransport(settings, source: source, origin: nil, network: Self.patience)
         defer { transport.shutdown() }
-        let client = HTTPClient(transport: Parts.makeQueue(transport, settings, source: source), policy: .once)
+        let client = HTTPClient(
+            transport: Parts.makeQueue(transport, settings, source: source, place: place), policy: .once)
         let found = Found()
         let sent: @Sendable () -> Int = { transport.requestCounts.reduce(0) { $0 + $1.counts.sent } }
         var means = ExaminationMeans(
@@ -52,9 +53,7 @@ struct ServiceProbe {
                     throw error
                 }
             },
-            gate: Parts.makeGate(settings, source: source, isDemo: false, place: place), apiURL: apiURL,
-            imageURL: imageURL,
-            now: WallClock.now(), patience: Self.patience)
+            apiURL: apiURL, imageURL: imageURL, now: WallClock.now(), patience: Self.patience)
         means.imageReplacement = settings.imageURL?.text
         BlockingCall.wait { [plugIn = source.plugIn, means] in
             let assumptions = await plugIn.examine(means)

@@ -30,7 +30,6 @@ final class Parts: Sendable {
     /// Whether what nobody asked for may be downloaded now: not on a metered network, nor offline.
     let maySpend: @Sendable () -> Bool
     let meter: MeteredNetwork
-    let gate: TokenBucketGate
     let source: any RankingSource
     /// What is shared with other machines; nil for nothing.
     let tier: TierParts?
@@ -83,7 +82,8 @@ final class Parts: Sendable {
             agent: settings.userAgent, standard: name.description.access.userAgent, path: home.configurationFile,
             sessions: sessions, site: settings.apiURL?.text ?? name.description.access.apiURL)
         queue = Self.makeQueue(
-            transport, settings, source: name, pauses: place.storedHostPauses(), means: { means.look() },
+            transport, settings, source: name, isDemo: origin != nil, place: place, pauses: place.storedHostPauses(),
+            means: { means.look() },
             report: { news, pauses in
                 place.store(hostPauses: pauses)
                 log.record(news)
@@ -93,13 +93,10 @@ final class Parts: Sendable {
             })
         network = isOffline ? OfflineNetwork() : queue
         rate = Self.rate(settings, source: name, isDemo: origin != nil)
-        gate = Self.makeGate(settings, source: name, isDemo: origin != nil, place: place) {
-            log.serviceClosed(until: $0)
-        }
         let service = name.plugIn.source(
             SourceMeans(
-                client: HTTPClient(transport: network), gate: isOffline ? OfflineNetwork() : gate,
-                apiURL: settings.apiURL?.text ?? origin?.url, imageURL: settings.imageURL?.text ?? origin?.url,
+                client: HTTPClient(transport: network), apiURL: settings.apiURL?.text ?? origin?.url,
+                imageURL: settings.imageURL?.text ?? origin?.url,
                 sessions: sessions, choices: choices, wallClock: WallClock.now))
         tier = try TierParts.make(
             settings, source: name, choices: choices, place: place, home: home, maySpend: maySpend, log: log)
@@ -162,18 +159,26 @@ final class Parts: Sendable {
         }
     }
 
-    /// The queue of requests to the hosts of a source; what it says has that source's remedies.
+    /// The queue of requests to the hosts of a source, with the cool-down of the service that an earlier run left; what it says has that
+    /// source's remedies.
     static func makeQueue(
-        _ transport: any Transport, _ settings: Settings, source: SourceName, pauses: [String: HostPause] = [:],
+        _ transport: any Transport, _ settings: Settings, source: SourceName, isDemo: Bool = false, place: CachePlace,
+        pauses: [String: HostPause] = [:],
         means: @escaping @Sendable () -> AskingMeans = { AskingMeans() },
         report: @escaping @Sendable (RequestQueue.News, [String: HostPause]) -> Void = { _, _ in }
     ) -> RequestQueue {
         var rules = RequestQueue.Rules(wallClock: WallClock.now)
+        rules.rate = RequestRate(
+            burst: source.description.access.burst, perSecond: rate(settings, source: source, isDemo: isDemo),
+            closedUntil: place.storedCoolDown())
         rules.tooOften = source.description.access.tooOften
         rules.pauses = pauses
         rules.means = means
         rules.explain = { frontSentence($0, $1, settings, source: source) }
-        rules.report = report
+        rules.report = { news, pauses in
+            if case .serviceClosed(let end) = news { place.store(coolDown: end) }
+            report(news, pauses)
+        }
         return RequestQueue(transport, rules: rules)
     }
 
@@ -182,20 +187,6 @@ final class Parts: Sendable {
         FrontTexts.sentence(
             host, pause, source: source, page: settings.apiURL?.text ?? source.description.access.apiURL,
             now: WallClock.now())
-    }
-
-    /// The gate of API requests, with the cool-down that an earlier run left.
-    static func makeGate(
-        _ settings: Settings, source: SourceName, isDemo: Bool, place: CachePlace,
-        report: @escaping @Sendable (Int64) -> Void = { _ in }
-    ) -> TokenBucketGate {
-        TokenBucketGate(
-            burst: source.description.access.burst, perSecond: rate(settings, source: source, isDemo: isDemo),
-            closedUntil: place.storedCoolDown(), now: WallClock.now,
-            onClose: { end in
-                place.store(coolDown: end)
-                report(end)
-            })
     }
 
     /// Where the user's session and clearance may be; nil for a source that takes neither.

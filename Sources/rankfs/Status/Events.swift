@@ -31,13 +31,6 @@ extension Log {
         }
     }
 
-    /// The service wants no requests until a moment in Unix seconds.
-    func serviceClosed(until end: Int64) {
-        warning(
-            "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be read"
-        )
-    }
-
     /// A host is left alone, or need not be any longer.
     func record(_ news: RequestQueue.News) {
         switch news {
@@ -45,6 +38,10 @@ extension Log {
             warning(
                 "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
                     + "pictures can be read")
+        case .serviceClosed(let end):
+            warning(
+                "the service asks to be left alone until \(LogOutput.timestamp(end)); until then only stored listings can be "
+                    + "read")
         case .turnedAway(let sentence): warning(sentence)
         case .letIn(let host): info("\(LogText.escaped(host)) lets this program in again")
         }

@@ -8,17 +8,16 @@ import Sourcing
 import Synchronization
 import TestSupport
 
-/// A board that answers from a script, and a gate that lets everybody pass; both write down what happened.
+/// A board that answers from a script, and writes down what happened.
 ///
 /// ## Concurrency
 ///
 /// All state is behind one lock.
-final class FakeBoard: RequestGate {
+final class FakeBoard: Sendable {
     private struct State {
         var script: [Result<HTTPResponse, HTTPError>]
         var requests: [HTTPRequest] = []
-        var turns: [GatePriority] = []
-        var verdicts: [GateVerdict] = []
+        var verdicts: [AnswerVerdict] = []
     }
 
     private let state: Mutex<State>
@@ -36,9 +35,11 @@ final class FakeBoard: RequestGate {
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
     var urls: [String] { requests.map(\.url) }
-    var turns: [GatePriority] { state.withLock { $0.turns } }
-    /// What the gate was told of each request, oldest first.
-    var verdicts: [GateVerdict] { state.withLock { $0.verdicts } }
+    /// The places in line of the requests, oldest first, and for how long they may wait there.
+    var turns: [TransferPriority] { requests.map(\.priority) }
+    var patiences: [Duration] { requests.map(\.patience) }
+    /// What each request told of the service's patience, oldest first.
+    var verdicts: [AnswerVerdict] { state.withLock { $0.verdicts } }
 
     /// A source that asks this board, on 2024-05-15 at noon in UTC if no other moment is told.
     func source(
@@ -46,14 +47,14 @@ final class FakeBoard: RequestGate {
         imageURL: String? = nil, now: Int64 = 1_715_774_400
     ) -> BooruSource {
         BooruSource(
-            engine, send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
-            imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], time: .system, wallClock: { now })
+            engine, send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL,
+            imageURL: imageURL, choices: rating.map { ["rating": $0] } ?? [:], wallClock: { now })
     }
 
     /// Means of an examination that asks this board, at the same moment.
     func means(apiURL: String, imageReplacement: String? = nil, now: Int64 = 1_715_774_400) -> ExaminationMeans {
         var means = ExaminationMeans(
-            send: { request throws(HTTPError) in try self.answered(request) }, gate: self, apiURL: apiURL,
+            send: { request throws(HTTPError) in try self.answered(request) }, apiURL: apiURL,
             imageURL: imageReplacement ?? "https://cdn.donmai.us", now: now, patience: .seconds(600))
         means.imageReplacement = imageReplacement
         return means
@@ -62,18 +63,11 @@ final class FakeBoard: RequestGate {
     private func answered(_ request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
         let next = state.withLock { state -> Result<HTTPResponse, HTTPError> in
             state.requests.append(request)
-            return state.script.isEmpty ? .failure(.refused("not in the script")) : state.script.removeFirst()
+            let next = state.script.isEmpty ? .failure(.refused("not in the script")) : state.script.removeFirst()
+            state.verdicts.append((try? next.get()).flatMap { request.judge?($0) } ?? .unknown)
+            return next
         }
         return try next.get()
-    }
-
-    func pass(_ priority: GatePriority, deadline: ContinuousClock.Instant) async throws(HTTPError) -> GateTicket {
-        state.withLock { $0.turns.append(priority) }
-        return GateTicket(id: 0, closings: 0)
-    }
-
-    func settle(_ ticket: GateTicket, _ verdict: GateVerdict) {
-        state.withLock { $0.verdicts.append(verdict) }
     }
 }
 

@@ -244,6 +244,7 @@ struct FrontStopTests {
         #expect(held.isCancelled)
         held.fail(.cancelled)
         #expect(await isTurnedAway(picture) != nil)
+        #expect(queue.service.tokens == Double(HostState.most), "no question has reached the service")
         #expect(inner.requests.count == 2)
     }
 }

@@ -25,7 +25,7 @@ struct HostStateTests {
         host.next(now: after(seconds).now, wall: after(seconds).wall)
     }
 
-    private func settle(_ host: inout HostState, _ id: Int, _ verdict: GateVerdict, _ seconds: Int64 = 0) -> Int64? {
+    private func settle(_ host: inout HostState, _ id: Int, _ verdict: AnswerVerdict, _ seconds: Int64 = 0) -> Int64? {
         host.settle(id, verdict, now: after(seconds).now, wall: after(seconds).wall)
     }
 
@@ -307,12 +307,12 @@ struct HostSlotTests {
         #expect(order == [4, 5, 2, 3])
     }
 
-    /// The interface has a rate limit of its own: it waits for a slot only, before what its answers lead to.
-    @Test func exemptOnesGoFirstAndWaitForASlotOnly() {
+    /// The interface has a rate and cool-downs of its own, and goes before what its answers lead to.
+    @Test func theInterfaceGoesFirstWhateverTheHostAskedFor() {
         var host = HostState(HostLimits(connections: 1, smallAnswers: 3), pause: HostPause(end: 100))
         for id in 1...5 {
             host.join(
-                id, priority: .reader, deadline: start + .seconds(600), isExempt: id > 1)
+                id, priority: .reader, deadline: start + .seconds(600), isPaced: id > 1)
         }
         #expect(next(&host) == [2, 3, 4])
         end(&host, 2)
@@ -384,8 +384,8 @@ extension HostState {
 
     fileprivate mutating func join(
         _ id: Int, priority: TransferPriority, transferClass: TransferClass = .metadata,
-        deadline: ContinuousClock.Instant, isExempt: Bool = false
+        deadline: ContinuousClock.Instant, isPaced: Bool = false
     ) {
-        join(id, Entry(priority: priority, transferClass: transferClass, deadline: deadline, isExempt: isExempt))
+        join(id, Entry(priority: priority, transferClass: transferClass, deadline: deadline, isPaced: isPaced))
     }
 }

@@ -13,16 +13,23 @@ struct RequestQueueTests {
 
     private final class Closings: Sendable {
         let all = Mutex<[[String: Int64]]>([])
+        let ofService = Mutex<[Int64]>([])
     }
 
     /// Wall time starts at 1000 and follows the clock.
-    private func queue(tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:]) -> RequestQueue {
+    private func queue(
+        tooOften: Set<Int> = [429], closedUntil: [String: Int64] = [:], rate: RequestRate? = nil
+    ) -> RequestQueue {
         let (clock, start, closings) = (clock, clock.now, closings)
         var rules = RequestQueue.Rules(wallClock: { 1000 + (clock.now - start).components.seconds })
         rules.tooOften = tooOften
         rules.pauses = closedUntil.mapValues { HostPause(end: $0) }
         rules.time = TimeSource(clock)
-        rules.report = { _, all in closings.all.withLock { $0.append(all.mapValues(\.end)) } }
+        if let rate { rules.rate = rate }
+        rules.report = { news, all in
+            if case .serviceClosed(let end) = news { return closings.ofService.withLock { $0.append(end) } }
+            closings.all.withLock { $0.append(all.mapValues(\.end)) }
+        }
         return RequestQueue(inner, rules: rules)
     }
 
@@ -107,6 +114,54 @@ struct RequestQueueTests {
         let fifth = await inner.waitForRequest(at: 4)
         #expect(fifth.request.url.hasSuffix("/4"))
         #expect(inner.requests.count == 5)
+    }
+
+    @Test func questionsGoAtTheRateOfTheService() async {
+        let queue = queue(rate: RequestRate(burst: 1, perSecond: 1))
+        #expect(queue.service.tokens == 1)
+        for path in ["a", "b"] { _ = queue.start(request(path, purpose: .api), sink: Recorder()) }
+        _ = queue.start(request("picture"), sink: Recorder())
+        #expect(await inner.waitForRequest(at: 1).request.url.hasSuffix("/picture"))
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(1001))
+        #expect(await inner.waitForRequest(at: 2).request.url.hasSuffix("/b"))
+        #expect(queue.service.tokens < 1)
+    }
+
+    /// The text may tell what the status does not.
+    @Test func aRefusalOfTheServiceIsJudgedAndPassedOn() async {
+        let queue = queue(rate: RequestRate(burst: 5, perSecond: 1))
+        var question = request("a", purpose: .api)
+        question.method = .get
+        question.judge = { $0.body == [1, 2] ? .limited(seconds: 9, told: true) : .fine }
+        for (index, (body, end)) in ([([1], nil), ([1, 2], 1009)] as [([UInt8], Int64?)]).enumerated() {
+            let recorder = Recorder()
+            _ = queue.start(question, sink: recorder)
+            await inner.waitForRequest(at: index).respond(status: 403, body: body)
+            let record = await recorder.end()
+            #expect(record.head?.status == 403 && record.body == body && queue.service.closedUntil == end)
+        }
+        #expect(closings.ofService.withLock { $0 } == [1009] && queue.closedUntil.isEmpty)
+        let late = Recorder()
+        _ = queue.start(request("b", seconds: 8, purpose: .api), sink: late)
+        #expect(Kind(await late.end().result) == .timedOut)
+        #expect(inner.requests.count == 2)
+    }
+
+    @Test func whatWaitsPatientlyHasItsTimeFromItsTurn() async {
+        let queue = queue(rate: RequestRate(burst: 2, perSecond: 1))
+        var patient = request("a", seconds: 10, purpose: .api)
+        (patient.priority, patient.patience) = (.preload, .seconds(120))
+        let transfers = (0..<100).map { _ in queue.start(patient, sink: Recorder()) }
+        #expect(await inner.waitForRequest(at: 0).request.deadline == clock.now + .seconds(10))
+        for index in 1...20 {
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(2))
+            _ = await inner.waitForRequest(at: index)
+        }
+        #expect(inner.requests[20].request.deadline == clock.now + .seconds(10), "long after its own")
+        transfers[99].setPriority(.reader)
+        #expect(await inner.waitForRequest(at: 21).request.deadline == clock.now + .seconds(10))
     }
 
     /// Services have statuses of their own that mean it, with a time or without.

@@ -74,12 +74,4 @@ struct RefusalTests {
         }
         #expect(isUnreadable(await ask(FakeService([.failure(.tooLarge)]))))
     }
-
-    @Test("nothing is sent that the gate does not let pass", arguments: [HTTPError.timedOut, .cancelled])
-    func gate(error: HTTPError) async {
-        let service = FakeService(ranking())
-        service.refuseAtGate(error)
-        #expect(await ask(service) == (error == .timedOut ? .timedOut : .cancelled))
-        #expect(service.requests.isEmpty)
-    }
 }

@@ -213,7 +213,7 @@ private final class ScriptedService: Sendable {
         let noon = Int64(Day(compact: "20220502")?.ordinal ?? 0) * 86_400 + 4 * 3600
         return await ServiceExaminer(
             ExaminationMeans(
-                send: { request throws(HTTPError) in try self.answer(request) }, gate: FakeService([]),
+                send: { request throws(HTTPError) in try self.answer(request) },
                 apiURL: "https://api.test", imageURL: "https://images.test", now: noon, patience: .seconds(5))
         ).examine()
     }

@@ -43,8 +43,8 @@ struct SessionRuleTests {
 
     private func askAccount(_ service: FakeService) async -> SourceError? {
         let api = WebAPI(
-            send: { request throws(HTTPError) in try service.answered(request) }, gate: service,
-            base: "https://www.pixiv.net", session: keeper, time: .system, wallClock: { 0 })
+            send: { request throws(HTTPError) in try service.answered(request) },
+            base: "https://www.pixiv.net", session: keeper, wallClock: { 0 })
         return await failure { () async throws(SourceError) in
             try await api.body(bookmarks, deadline: deadline)
         }
@@ -151,8 +151,8 @@ struct SessionRuleTests {
             let keeper = SessionKeeper(SessionCookie("123_" + secret))
             let service = script((status, body))
             let api = WebAPI(
-                send: { request throws(HTTPError) in try service.answered(request) }, gate: service, base: "b",
-                session: keeper, time: .system, wallClock: { 0 })
+                send: { request throws(HTTPError) in try service.answered(request) }, base: "b",
+                session: keeper, wallClock: { 0 })
             #expect(
                 await failure { () async throws(SourceError) in try await api.body(bookmarks, deadline: deadline) }
                     == .needsSignIn)

@@ -1,13 +1,14 @@
 import HTTP
 import Rankings
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Pixiv
 
-@Suite("What the gate hears of each answer")
+@Suite("What each answer tells of the patience of the service")
 struct VerdictTests {
-    private func verdicts(_ service: FakeService) async -> [GateVerdict] {
+    private func verdicts(_ service: FakeService) async -> [AnswerVerdict] {
         let source = service.source()
         _ = await failure { () async throws(SourceError) in
             try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
@@ -42,26 +43,32 @@ struct VerdictTests {
     @Test("a ban is kept over a restart", arguments: [403, 429])
     func ban(status: Int) async throws {
         let stored = Mutex<Int64?>(nil)
-        let open = TokenBucketGate(
-            burst: 40, perSecond: 1, closedUntil: nil, now: { 1000 }, onClose: { end in stored.withLock { $0 = end } })
-        let service = FakeService(status: status, "<html>banned</html>")
-        let source = service.source(gate: open)
-        #expect(
+        let transport = HeldTransport()
+        func source(closedUntil: Int64?, now: Int64) -> PixivSource {
+            var rules = RequestQueue.Rules(wallClock: { now })
+            rules.rate = RequestRate(burst: 40, perSecond: 1, closedUntil: closedUntil)
+            rules.report = { news, _ in
+                if case .serviceClosed(let end) = news { stored.withLock { $0 = end } }
+            }
+            let client = HTTPClient(transport: RequestQueue(transport, rules: rules))
+            return PixivSource(
+                send: { request throws(HTTPError) in try await client.send(request) }, apiURL: nil, imageURL: nil,
+                wallClock: { now })
+        }
+        func ask(_ source: PixivSource, _ deadline: ContinuousClock.Instant) async -> SourceError? {
             await failure { () async throws(SourceError) in
                 try await source.rankingPage(.daily, day: day, page: 1, deadline: deadline)
-            } == .limited(retryAfter: nil))
+            }
+        }
+        let banned = source(closedUntil: nil, now: 1000)
+        async let refusal = ask(banned, deadline)
+        await transport.waitForRequest(at: 0).respond(status: status, body: Array("<html>banned</html>".utf8))
+        #expect(await refusal == .limited(retryAfter: nil))
         let end = stored.withLock { $0 }
         #expect(end == 1120)
 
-        let restarted = TokenBucketGate(
-            burst: 40, perSecond: 1, closedUntil: end, now: { 1001 }, onClose: { _ in })
-        let after = FakeService(ranking())
-        let later = after.source(gate: restarted)
-        let soon = ContinuousClock.now.advanced(by: .seconds(15))
-        #expect(
-            await failure { () async throws(SourceError) in
-                try await later.rankingPage(.daily, day: day, page: 1, deadline: soon)
-            } == .timedOut)
-        #expect(after.requests.isEmpty)
+        let restarted = source(closedUntil: end, now: 1001)
+        #expect(await ask(restarted, ContinuousClock.now.advanced(by: .seconds(15))) == .timedOut)
+        #expect(transport.requests.count == 1)
     }
 }

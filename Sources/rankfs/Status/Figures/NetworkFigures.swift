@@ -36,7 +36,7 @@ extension StatusDocument {
 extension StatusDocument.NetworkFigures {
     init(_ parts: Parts) {
         let transfers = parts.queue.counts
-        let gate = parts.gate.state
+        let service = parts.queue.service
         let pauses = parts.queue.pauses
         let fronts = pauses.filter { $0.value.front != nil }
         var troubles = parts.health.troubles.map {
@@ -47,7 +47,7 @@ extension StatusDocument.NetworkFigures {
         }
         self.init(
             activeTransfers: transfers.active, queuedTransfers: transfers.queued,
-            tokens: (gate.tokens * 100).rounded() / 100, closedUntil: gate.closedUntil,
+            tokens: (service.tokens * 100).rounded() / 100, closedUntil: service.closedUntil,
             imageHostClosedUntil: pauses.values.filter { $0.front == nil }.map(\.end).max(),
             turnedAwayUntil: fronts.values.map(\.end).max(), rate: parts.rate,
             requests: StatusDocument.Requests(parts.transport.requestCounts), offline: parts.isOffline,
