@@ -40,13 +40,16 @@ package struct HTTPClient: Sendable {
     ///   - request: What to send; a patient one has its time from when it has its turn.
     ///   - urgency: Tells when somebody waits for it: until then it is a preload, also while it is under way. If none is given, a patient
     ///     request has that of the present task.
+    ///   - receiver: Gets the body of an answer below 300 in place of memory.
     /// - Returns: The answer, of whatever status, also the last one when the tries are used up.
     /// - Throws: What the last try failed with.
-    package func send(_ request: HTTPRequest, urgency: Urgency? = nil) async throws(HTTPError) -> HTTPResponse {
+    package func send(
+        _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
+    ) async throws(HTTPError) -> HTTPResponse {
         var (request, triesMade) = (request, 0)
         let urgency = urgency ?? (request.patience > .zero ? Urgency.current : nil)
         while true {
-            let result = await once(&request, urgency)
+            let result = await once(&request, urgency, receiver)
             triesMade += 1
             let remaining = request.deadline - time.now()
             guard !request.isFinal(result),
@@ -62,8 +65,10 @@ package struct HTTPClient: Sendable {
         }
     }
 
-    private func once(_ request: inout HTTPRequest, _ urgency: Urgency?) async -> Result<HTTPResponse, HTTPError> {
-        let (collector, sent, priority) = (Collector(time.now), time.now(), request.priority)
+    private func once(
+        _ request: inout HTTPRequest, _ urgency: Urgency?, _ receiver: (any BodyReceiver)?
+    ) async -> Result<HTTPResponse, HTTPError> {
+        let (collector, sent, priority) = (Collector(time.now, receiver), time.now(), request.priority)
         var first = request
         if urgency.map({ $0.priority != .reader }) ?? (request.patience > .zero) { first.priority = .preload }
         let transfer = Transfer(first, sink: collector)
@@ -90,7 +95,19 @@ extension HTTPRequest {
     }
 }
 
-/// The sink that collects a whole answer.
+/// The place of a body that is not kept in memory; called by one thread at a time.
+package protocol BodyReceiver: AnyObject, Sendable {
+    /// The request goes to the network, where its time begins; more than once if it goes another way.
+    func begun()
+
+    /// The head of an answer below 300; false ends the request with `.cancelled`.
+    func head(_ head: HTTPAnswer) -> Bool
+
+    /// The next bytes of its body; false ends the request with `.cancelled`.
+    func body(_ bytes: UnsafeRawBufferPointer) -> Bool
+}
+
+/// The sink that collects a whole answer, or hands its body on.
 ///
 /// ## Concurrency
 ///
@@ -106,7 +123,12 @@ final class Collector: ResponseSink {
     private let state = Mutex(State())
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    init(_ now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
+    private let receiver: (any BodyReceiver)?
+
+    init(_ now: @escaping @Sendable () -> ContinuousClock.Instant, _ receiver: (any BodyReceiver)? = nil) {
+        self.now = now
+        self.receiver = receiver
+    }
 
     /// When the request last went to the network.
     var begunAt: ContinuousClock.Instant? { state.withLock { $0.begunAt } }
@@ -114,6 +136,7 @@ final class Collector: ResponseSink {
     func begun() {
         let now = now()
         state.withLock { $0.begunAt = now }
+        receiver?.begun()
     }
 
     /// Names the receiver of the answer, before the transfer begins; without one the answer is of no interest.
@@ -123,10 +146,13 @@ final class Collector: ResponseSink {
 
     func head(_ head: HTTPAnswer) -> Bool {
         state.withLock { $0.head = head }
-        return true
+        return head.status < 300 ? receiver?.head(head) ?? true : true
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if let receiver, state.withLock({ $0.head.map { $0.status < 300 } ?? false }) {
+            return unsafe receiver.body(bytes)
+        }
         // Copied outside the lock's closure, which must not hold what is borrowed for the call.
         let copy = unsafe Array(bytes)
         state.withLock { $0.body += copy }

@@ -240,6 +240,30 @@ package struct TimeSource: Sendable {
     }
 }
 
+extension Task where Failure == Never {
+    /// What the task returns, or nil once a moment has come or the caller is cancelled; the task goes on.
+    ///
+    /// - Parameters:
+    ///   - moment: When to wait no longer.
+    ///   - time: Its clock.
+    /// - Returns: The task's value.
+    package func value(until moment: ContinuousClock.Instant, _ time: TimeSource) async -> Success? {
+        let (values, end) = AsyncStream<Success>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        let timer = Task<Void, Never> {
+            try? await time.sleep(moment - time.now())
+            end.finish()
+        }
+        // Not a part of the caller: nobody waits for it who has given up.
+        _ = Task<Void, Never> {
+            end.yield(await value)
+            end.finish()
+        }
+        defer { timer.cancel() }
+        var iterator = values.makeAsyncIterator()
+        return await iterator.next()
+    }
+}
+
 /// A bound on how much goes: so much at once, then a steady rate; told the time, never reading a clock.
 package struct SteadyPace: Sendable {
     let burst: Double

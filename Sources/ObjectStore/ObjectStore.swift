@@ -78,6 +78,30 @@ package struct ObjectStore: Sendable {
         }
     }
 
+    /// Fetches an object whose bytes go elsewhere than into memory.
+    ///
+    /// - Parameters:
+    ///   - key: Its key.
+    ///   - receiver: Gets the bytes.
+    ///   - limit: The largest one that is taken, in bytes.
+    ///   - urgency: Tells when somebody waits for it; nil if somebody does.
+    ///   - deadline: When to give up.
+    /// - Returns: False if there is none.
+    /// - Throws: Why it did not come.
+    package func get(
+        _ key: ObjectKey, into receiver: any BodyReceiver, limit: Int64, urgency: Urgency?,
+        deadline: ContinuousClock.Instant
+    ) async throws(StoreError) -> Bool {
+        var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
+        request.transferClass = .bulk
+        let answer = try await send(request, urgency: urgency, into: receiver)
+        switch answer.head.status {
+        case 200: return true
+        case 404 where !answer.namesBucket: return false
+        default: throw StoreError(status: answer.head.status, body: answer.body)
+        }
+    }
+
     /// Writes an object, all of it or nothing.
     ///
     /// - Parameters:
@@ -127,30 +151,6 @@ package struct ObjectStore: Sendable {
         }
     }
 
-    /// A request for a whole object whose bytes are to go elsewhere than into memory.
-    ///
-    /// Who sends it reports the head of its answer with `heard`.
-    ///
-    /// - Returns: The request, signed, and the time that its signature names.
-    package func request(
-        for key: ObjectKey, limit: Int64, priority: TransferPriority, deadline: ContinuousClock.Instant
-    ) -> (request: HTTPRequest, signed: Int64) {
-        var request = request(.get, place.url(of: key), limit: limit, deadline: deadline)
-        request.transferClass = .bulk
-        request.priority = priority
-        return signed(request)
-    }
-
-    /// Takes the store's date from an answer.
-    package func heard(_ head: HTTPAnswer) { clock.heard(head) }
-
-    /// Whether an answer refuses a request for the time of its signature, so that another one would be taken.
-    ///
-    /// Stores have several words for it, and some have none: what counts is that the store has told another time.
-    package func refusesTime(status: Int, signed: Int64) -> Bool {
-        (400...403).contains(status) && !StoreClock.agree(clock.signing.seconds, signed)
-    }
-
     /// Bytes that are read of an answer that tells an error.
     static let longestError: Int64 = 64 << 10
 
@@ -174,13 +174,19 @@ package struct ObjectStore: Sendable {
     private static let hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
     /// Sends a request, and once more with the store's time if this machine's was refused.
-    func send(_ request: HTTPRequest) async throws(StoreError) -> HTTPResponse {
+    ///
+    /// Stores have several words for that, and some have none: what counts is that the store has told another time.
+    func send(
+        _ request: HTTPRequest, urgency: Urgency? = nil, into receiver: (any BodyReceiver)? = nil
+    ) async throws(StoreError) -> HTTPResponse {
         let (first, time) = signed(request)
         do throws(HTTPError) {
-            let answer = try await client.send(first)
+            let answer = try await client.send(first, urgency: urgency, into: receiver)
             clock.heard(answer.head)
-            guard refusesTime(status: answer.head.status, signed: time) else { return answer }
-            return try await client.send(signed(request).request)
+            guard (400...403).contains(answer.head.status), !StoreClock.agree(clock.signing.seconds, time) else {
+                return answer
+            }
+            return try await client.send(signed(request).request, urgency: urgency, into: receiver)
         } catch { throw StoreError(error) }
     }
 

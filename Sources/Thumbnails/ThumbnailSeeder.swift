@@ -106,17 +106,7 @@ package actor ThumbnailSeeder {
     package nonisolated func wait(
         atMost longest: Duration = patience, for work: @escaping @Sendable () async -> Void
     ) async {
-        let time = time
-        let patience = Task { _ = try? await time.sleep(longest) }
-        Task {
-            await work()
-            patience.cancel()
-        }
-        await withTaskCancellationHandler {
-            await patience.value
-        } onCancel: {
-            patience.cancel()
-        }
+        _ = await Task { await work() }.value(until: time.now() + longest, time)
     }
 
     /// Seeds pictures of a directory, behind those that it was seeded with before; returns when all of them were tried.

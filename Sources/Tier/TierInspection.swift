@@ -149,10 +149,9 @@ package struct TierInspection: Sendable {
         }
         // The list that named it has told what time it is there; another machine may have written a larger one since.
         let bytes = Double(min(entry.size, PictureLimits.largest))
-        let (request, _) = store.request(
-            for: entry.key, limit: PictureLimits.largest, priority: .reader,
-            deadline: time.now() + Self.patience + .seconds(bytes / Self.slowest))
-        switch await download.run(request, on: store, urgency: Urgency()) {
+        switch await download.run(
+            on: store, deadline: time.now() + Self.patience + .seconds(bytes / Self.slowest))
+        {
         case .whole: return .right
         case .absent: return .gone
         case .foreign: return .others

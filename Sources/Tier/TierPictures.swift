@@ -115,7 +115,7 @@ final class TierPictures: PictureTier {
     }
 
     private func download(
-        _ key: ObjectKey, length: Int64?, urgency: Urgency, isAgain: Bool = false,
+        _ key: ObjectKey, length: Int64?, urgency: Urgency,
         write: @escaping @Sendable (_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Bool
     ) async -> TierDownload.Outcome {
         // What comes at all comes faster than this, if as many come as can; of what nobody knows the length, a second more is allowed
@@ -123,15 +123,10 @@ final class TierPictures: PictureTier {
         let most =
             Double(length ?? PictureLimits.largest) / Double(TierPace.slowest)
             * Double(store.store.transport.limits.bodies.all)
-        let (request, signed) = store.store.request(
-            for: key, limit: PictureLimits.largest, priority: urgency.priority,
-            deadline: store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most))
         let download = unsafe TierDownload(length: length, key: key, time: store.time, pace: pace, write: write)
-        let outcome = await download.run(request, on: store.store, urgency: urgency)
-        guard !isAgain, let status = download.status, store.store.refusesTime(status: status, signed: signed) else {
-            return outcome
-        }
-        return unsafe await self.download(key, length: length, urgency: urgency, isAgain: true, write: write)
+        return await download.run(
+            on: store.store, urgency: urgency,
+            deadline: store.time.now() + Self.longestPatience + TierStore.patience + TierPace.grace + .seconds(most))
     }
 
     // MARK: - Leases
@@ -213,7 +208,7 @@ final class TierPictures: PictureTier {
 /// ## Concurrency
 ///
 /// The transport's thread brings bytes; the task that waits may be cancelled from any. The mutex guards all but the hash.
-@safe final class TierDownload: ResponseSink {
+@safe final class TierDownload: BodyReceiver {
     /// How a download ended.
     enum Outcome: Sendable {
         case whole(length: Int64)
@@ -228,7 +223,6 @@ final class TierPictures: PictureTier {
     }
 
     private struct State: Sendable {
-        var head: HTTPAnswer?
         var description: ObjectDescription?
         var received: Int64 = 0
         /// Whether the request has left the transport's queue.
@@ -241,9 +235,7 @@ final class TierPictures: PictureTier {
         var failure: StoreError?
         var isWrong = false
         var isForeign = false
-        var transfer: Transfer?
-        var continuation: CheckedContinuation<Outcome, Never>?
-        var errorBody: [UInt8] = []
+        var asking: Task<Result<Bool, StoreError>, Never>?
     }
 
     private let state = Mutex(State())
@@ -271,35 +263,36 @@ final class TierPictures: PictureTier {
         unsafe self.write = unsafe write
     }
 
-    /// Sends the request and waits for its end.
+    /// Fetches the picture.
     ///
     /// - Parameters:
-    ///   - request: Made by the store.
-    ///   - store: Where to.
-    ///   - urgency: Tells when somebody waits.
+    ///   - store: Where it is.
+    ///   - urgency: Tells when somebody waits; nil if somebody does.
+    ///   - deadline: When to give up.
     /// - Returns: How it ended.
-    func run(_ request: HTTPRequest, on store: ObjectStore, urgency: Urgency) async -> Outcome {
+    func run(on store: ObjectStore, urgency: Urgency? = nil, deadline: ContinuousClock.Instant) async -> Outcome {
         if pace != nil { watch(TierPictures.longestPatience) { $0.giveUpWaiting() } }
-        defer {
-            state.withLock { $0.watch }?.cancel()
-            if let head = state.withLock({ $0.head }) { store.heard(head) }
+        let asking = Task { () async -> Result<Bool, StoreError> in
+            do throws(StoreError) {
+                return .success(
+                    try await store.get(
+                        key, into: self, limit: PictureLimits.largest, urgency: urgency, deadline: deadline))
+            } catch { return .failure(error) }
         }
-        let transfer = Transfer(request, sink: self)
-        state.withLock { $0.transfer = transfer }
-        return await urgency.whileFollowed(by: { transfer.setPriority(.reader) }) {
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    state.withLock { $0.continuation = continuation }
-                    store.transport.begin(transfer)
-                }
-            } onCancel: {
-                end { $0.failure = $0.failure ?? .cancelled }
-            }
+        state.withLock { $0.asking = asking }
+        let result = await withTaskCancellationHandler {
+            await asking.value
+        } onCancel: {
+            end { $0.failure = $0.failure ?? .cancelled }
         }
+        let ended = state.withLock { state in
+            defer { state.asking = nil }
+            return state
+        }
+        ended.watch?.cancel()
+        if ended.share != nil { pace?.end(now: time.now()) }
+        return outcome(ended, result)
     }
-
-    /// What the store answered, once it has.
-    var status: Int? { state.withLock { $0.head?.status } }
 
     /// Does something after a while, in place of what was to be done before.
     private func watch(_ duration: Duration, _ then: @escaping @Sendable (TierDownload) -> Void) {
@@ -324,11 +317,11 @@ final class TierPictures: PictureTier {
     }
 
     private func end(_ reason: (inout State) -> Void) {
-        let transfer = state.withLock { state in
+        let asking = state.withLock { state in
             reason(&state)
-            return state.transfer
+            return state.asking
         }
-        transfer?.cancel()
+        asking?.cancel()
     }
 
     // MARK: - What comes
@@ -343,8 +336,6 @@ final class TierPictures: PictureTier {
 
     func head(_ head: HTTPAnswer) -> Bool {
         state.withLock { state in
-            state.head = head
-            guard head.status == 200 else { return true }
             guard let description = ObjectDescription(head) else {
                 state.isForeign = true
                 return false
@@ -356,14 +347,7 @@ final class TierPictures: PictureTier {
     }
 
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let (now, count) = (time.now(), Int64(bytes.count))
-        let isPicture = state.withLock { $0.head?.status == 200 }
-        guard isPicture else {
-            let text = unsafe Array(bytes.prefix(4096))
-            state.withLock { $0.errorBody = text }
-            return true
-        }
-        guard let offset = take(count, now) else { return false }
+        guard let offset = take(Int64(bytes.count), time.now()) else { return false }
         unsafe hash.add(bytes)
         return unsafe write(bytes, offset)
     }
@@ -382,31 +366,17 @@ final class TierPictures: PictureTier {
         }
     }
 
-    func finish(_ result: Result<Void, HTTPError>) {
-        let ended = state.withLock { state in
-            let ended = state
-            state.continuation = nil
-            state.transfer = nil
-            state.watch = nil
-            return ended
-        }
-        ended.watch?.cancel()
-        if ended.share != nil { pace?.end(now: time.now()) }
-        ended.continuation?.resume(returning: outcome(ended, result))
-    }
-
-    private func outcome(_ state: State, _ result: Result<Void, HTTPError>) -> Outcome {
+    private func outcome(_ state: State, _ result: Result<Bool, StoreError>) -> Outcome {
         if state.isForeign { return .foreign }
         if state.isWrong { return .wrong }
         if let failure = state.failure { return .failed(failure) }
         if state.isSlow { return .slow(isThere: state.received > 0) }
+        switch result {
         // It stood still, or took all of its time.
-        if pace != nil, state.received > 0, case .failure(.timedOut) = result { return .slow(isThere: true) }
-        if case .failure(let error) = result { return .failed(StoreError(error)) }
-        guard let head = state.head else { return .failed(.unreachable("it did not answer")) }
-        guard head.status == 200 else {
-            let error = StoreError(status: head.status, body: state.errorBody)
-            return head.status == 404 && error != .noBucket ? .absent : .failed(error)
+        case .failure(.timedOut) where pace != nil && state.received > 0: return .slow(isThere: true)
+        case .failure(let error): return .failed(error)
+        case .success(false): return .absent
+        case .success(true): break
         }
         guard let description = state.description, description.length == state.received, description.hash == hash.hex
         else { return .wrong }

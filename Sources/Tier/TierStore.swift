@@ -510,24 +510,3 @@ enum ObjectKind: Hashable, Sendable {
         text.utf8.count == 16 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
     }
 }
-
-// MARK: - Waiting
-
-extension Task where Failure == Never {
-    /// What the task returns, or nil once a moment has come or the caller is cancelled; the task goes on.
-    func value(until moment: ContinuousClock.Instant, _ time: TimeSource) async -> Success? {
-        let (values, end) = AsyncStream<Success>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        let timer = Task<Void, Never> {
-            try? await time.sleep(moment - time.now())
-            end.finish()
-        }
-        // Not a part of the caller: nobody waits for it who has given up.
-        _ = Task<Void, Never> {
-            end.yield(await value)
-            end.finish()
-        }
-        defer { timer.cancel() }
-        var iterator = values.makeAsyncIterator()
-        return await iterator.next()
-    }
-}
