@@ -12,7 +12,7 @@ import Testing
     /// (120, "tier: a picture comes from a machine in the same network, without the object store"),
     /// ```
     static let product: [Allowance] = [
-        (40_361, "all that there was when lines were first counted, less what was taken out")
+        (40_336, "all that there was when lines were first counted, less what was taken out")
     ]
 
     /// The same for what is no part of the product.
@@ -29,10 +29,10 @@ import Testing
         "Origin": 9,
         "rankfs": 5,
         "rankfs-bench": 5,
-        "ImageCache": 3,
         "Media": 3,
         "Catalog": 2,
         "Fuse": 2,
+        "ImageCache": 2,
         "Pixiv": 2,
         "Posix": 2,
     ]
