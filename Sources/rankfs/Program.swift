@@ -87,6 +87,10 @@ extension Command {
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         case .tier(let action): try TierCommand.run(action)
         case .completions(let shell): Output.print(Completions.script(for: shell), terminator: "")
+        case .complete(let words):
+            for candidate in Completions.candidates(for: words, .system) {
+                Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
+            }
         case .guardMount(let mount): mount.serve()
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):

@@ -18,6 +18,8 @@ enum Command: Hashable, Sendable {
     case tier(TierAction)
     /// The script by which a shell completes command lines; for `make install`, not listed in help.
     case completions(CompletionShell)
+    /// The candidates for the last of some words, which the shells' scripts ask for; not listed in help.
+    case complete(words: [String])
     /// What `mount` starts before it gives up root; not listed in help.
     case guardMount(GuardedMount)
     case version

@@ -21,6 +21,7 @@ struct CommandParser {
         switch first {
         case "-h", "--help": return .help(topic: nil)
         case "-V", "--version": return .version
+        case "complete": return .complete(words: Array(parser.words))
         case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
         default: break
         }
