@@ -1,4 +1,4 @@
-/// The completion script for bash; it needs nothing of the package bash-completion.
+/// The completion script for bash; it does not need the package bash-completion.
 enum BashCompletion {
     static var script: String {
         """
@@ -131,7 +131,7 @@ enum BashCompletion {
         """
     }
 
-    /// `log) printf … ;;`, for each option whose values are known, and paths.
+    /// `log) _rankfs_words … ;;`, for each option with known values, and the cases of paths.
     private static var valueCases: String {
         let lists = OptionTable.all.filter { !$0.words.isEmpty }.map {
             "    \($0.name)) _rankfs_words \"$3\" \($0.words.joined(separator: " ")) ;;"
@@ -166,7 +166,7 @@ enum BashCompletion {
 
     private static func operands(of synopsis: Synopsis) -> String {
         let places = synopsis.operands.indices.map { index in
-            // A source may be left out: then the next operand stands in its place.
+            // A source may be omitted: the next operand then takes its place.
             let isSource = synopsis.operands[index] == .source && index + 1 < synopsis.operands.count
             let both = isSource ? [synopsis.operands[index], synopsis.operands[index + 1]] : [synopsis.operands[index]]
             return both.map(words).joined(separator: " ")

@@ -1,6 +1,6 @@
-/// The scripts by which shells complete command lines.
+/// The completion scripts of the shells.
 enum Completions {
-    /// The whole script, made from the table of options and the synopses of help.
+    /// The whole script, generated from the table of options and the synopses of help.
     static func script(for shell: CompletionShell) -> String {
         switch shell {
         case .bash: BashCompletion.script

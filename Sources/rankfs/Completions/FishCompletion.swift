@@ -74,7 +74,7 @@ enum FishCompletion {
         }
     }
 
-    /// Flags of single commands; one with a value takes a path.
+    /// Flags of single commands; a flag with a value takes a path.
     private static var flags: [String] {
         Synopsis.all.flatMap { synopsis in
             synopsis.flags.map { flag in
@@ -99,7 +99,7 @@ enum FishCompletion {
             }
     }
 
-    /// Text inside single quotes.
+    /// The text, escaped for single quotes.
     private static func escaped(_ text: String) -> String {
         String(text.flatMap { $0 == "'" || $0 == "\\" ? ["\\", $0] : [$0] })
     }

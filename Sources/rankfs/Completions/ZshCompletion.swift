@@ -92,7 +92,7 @@ enum ZshCompletion {
             if operand == .source, index + 1 < synopsis.operands.count {
                 return "'\(index + 1):source or folder:_rankfs_source_or_folder'"
             }
-            // Paths are as many as one likes.
+            // Any number of paths may follow.
             return operand == .file && index + 1 == synopsis.operands.count
                 ? "'*:\(action(operand))'" : "'\(index + 1):\(action(operand))'"
         }
@@ -109,7 +109,7 @@ enum ZshCompletion {
         }
     }
 
-    /// Text inside single quotes and brackets, where a colon or a bracket would end it.
+    /// The text, escaped for single quotes and brackets, where a colon or a bracket would end it.
     private static func escaped(_ text: String) -> String {
         String(
             text.flatMap { character -> [Character] in
