@@ -3,7 +3,7 @@ import Glibc
 
 /// The words that can stand where the cursor is in a command line of `rankfs`.
 ///
-/// `rankfs complete WORDS…` prints them for the shells, which know nothing of the commands themselves.
+/// `rankfs complete WORDS…` prints them for the shells' scripts, which know none of the commands.
 enum Completions {
     /// A whole word that can stand in the place of the last one, and one line of help; empty where there is none.
     struct Candidate: Hashable, Sendable {
@@ -15,7 +15,7 @@ enum Completions {
     struct Places: Sendable {
         /// The folders on which rankfs is mounted.
         var mounted: @Sendable () -> [String]
-        /// The paths that begin with a text, as it is written; folders alone if told so.
+        /// The paths that begin with a text, as written; folders alone if requested.
         var paths: @Sendable (_ beginning: String, _ foldersOnly: Bool) -> [String]
     }
 
