@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func errnoIsDecidedInOneFile() throws {
-        let decided = "Sources/RankFS/Errno+RankFS.swift"
+        let decided = "Sources/RankFS/Failure.swift"
         for file in try Package.swiftFiles(below: "Sources/RankFS") where file.path != decided {
             for (number, line) in file.lines.enumerated() where !line.isComment {
                 #expect(
