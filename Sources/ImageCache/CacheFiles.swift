@@ -94,20 +94,6 @@ enum CacheFiles {
         }
     }
 
-    /// Writes something, again as long as the disk is full and something gives way.
-    static func write<Value>(giveWay: () -> Bool, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
-        var triesLeft = mostTries
-        while true {
-            do throws(FileError) { return try work() } catch {
-                triesLeft -= 1
-                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0, giveWay() else { throw error }
-            }
-        }
-    }
-
-    /// Attempts at a full disk: others may take what became free.
-    private static let mostTries = 4
-
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
         var failure: FileError?
         unsafe bytes.withUnsafeBytes { buffer in
@@ -310,40 +296,26 @@ enum Marks {
     ///
     /// - Returns: The marks that could not be set.
     static func set(on directory: Int32) -> [Missing] {
-        var missing: [Missing] = []
-        if !hasTag(directory) { attempt(tagName, &missing) { () throws(FileError) in try writeTag(directory) } }
-        for name in emptyFiles where !exists(name, in: directory) {
-            attempt(name, &missing) { () throws(FileError) in
-                close(try CacheFiles.open(name, in: directory, O_WRONLY | O_CREAT))
-            }
-        }
-        return missing + setInherited(on: directory)
+        missing(on: directory).compactMap { set($0.mark, on: directory) }
     }
 
     /// Puts the marks that each directory below needs for itself: attributes and the flag.
     static func setInherited(on directory: Int32) -> [Missing] {
-        var missing: [Missing] = []
-        for (name, value) in attributes where read(name, of: directory) != value {
-            attempt(name, &missing) { () throws(FileError) in
-                let text = Array(value.utf8)
-                guard unsafe fsetxattr(directory, name, text, text.count, 0) == 0 else { throw FileError("setting it") }
-            }
-        }
-        if rankfs_get_nodump(directory) != 1 {
-            attempt(nodumpName, &missing) { () throws(FileError) in
-                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
-            }
-        }
-        return missing
+        missingInherited(on: directory).compactMap { set($0.mark, on: directory) }
     }
 
-    /// The marks that the cache's own directory lacks, for `rankfs doctor`.
+    /// The marks that the cache's own directory lacks.
     static func missing(on directory: Int32) -> [Missing] {
         var missing: [Missing] = []
         if !hasTag(directory) { missing.append(Missing(mark: tagName, reason: "missing or with another signature")) }
         for name in emptyFiles where !exists(name, in: directory) {
             missing.append(Missing(mark: name, reason: "missing"))
         }
+        return missing + missingInherited(on: directory)
+    }
+
+    private static func missingInherited(on directory: Int32) -> [Missing] {
+        var missing: [Missing] = []
         for (name, value) in attributes where read(name, of: directory) != value {
             missing.append(Missing(mark: name, reason: "not set to \(value)"))
         }
@@ -351,8 +323,22 @@ enum Marks {
         return missing
     }
 
-    private static func attempt(_ mark: String, _ missing: inout [Missing], _ set: () throws(FileError) -> Void) {
-        do throws(FileError) { try set() } catch { missing.append(Missing(mark: mark, reason: error.text)) }
+    /// Sets one mark; returns it if it cannot be set.
+    private static func set(_ mark: String, on directory: Int32) -> Missing? {
+        do throws(FileError) {
+            if mark == tagName {
+                try writeTag(directory)
+            } else if mark == nodumpName {
+                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
+            } else if let value = attributes.first(where: { $0.name == mark }).map({ Array($0.value.utf8) }) {
+                guard unsafe fsetxattr(directory, mark, value, value.count, 0) == 0 else {
+                    throw FileError("setting it")
+                }
+            } else {
+                close(try CacheFiles.open(mark, in: directory, O_WRONLY | O_CREAT))
+            }
+            return nil
+        } catch { return Missing(mark: mark, reason: error.text) }
     }
 
     private static func writeTag(_ directory: Int32) throws(FileError) {

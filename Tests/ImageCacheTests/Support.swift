@@ -188,6 +188,17 @@ extension OpenPicture {
     }
 }
 
+extension Waiter {
+    /// One that waits for bytes, or for the length, of any picture.
+    static func bytes(_ range: Range<Int64>, id: UInt64) -> Waiter { waiter(.bytes(range), id) }
+    static func length(id: UInt64) -> Waiter { waiter(.length, id) }
+
+    private static func waiter(_ need: Need, _ id: UInt64) -> Waiter {
+        Waiter(
+            need: need, handle: nil, deadline: .now + .seconds(30), wait: Wait(id: id, key: FileKey(high: 0, low: 1)))
+    }
+}
+
 extension PictureBytes {
     /// The bytes themselves.
     var content: [UInt8] {
