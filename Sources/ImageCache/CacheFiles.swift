@@ -95,24 +95,18 @@ enum CacheFiles {
     }
 
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
-        var failure: FileError?
-        unsafe bytes.withUnsafeBytes { buffer in
-            do throws(FileError) { unsafe try write(buffer, to: descriptor, at: offset) } catch { failure = error }
+        try unsafe bytes.span.bytes.withUnsafeBytes { buffer throws(FileError) in
+            unsafe try write(buffer, to: descriptor, at: offset)
         }
-        if let failure { throw failure }
     }
 
     /// Reads up to `count` bytes; fewer only at the end of the file.
     static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
-        var failure: FileError?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let room = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
-            do throws(FileError) { filled = unsafe try read(descriptor, at: offset, into: room) } catch {
-                failure = error
+        try [UInt8](capacity: count) { output throws(FileError) in
+            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(FileError) in
+                filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
             }
         }
-        if let failure { throw failure }
-        return bytes
     }
 
     /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
@@ -218,10 +212,10 @@ struct ByteWriter {
 
     /// Fills up to `length` bytes, the last eight of which are the hash of those before.
     func sealed(length: Int) -> [UInt8] {
-        var sealed = bytes + Array(repeating: 0, count: max(0, length - 8 - bytes.count))
-        let hash = XXH3.hash(sealed)
-        for shift in stride(from: 0, to: 64, by: 8) { sealed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift))) }
-        return sealed
+        var sealed = self
+        sealed.bytes += Array(repeating: 0, count: max(0, length - 8 - bytes.count))
+        sealed.write(XXH3.hash(sealed.bytes))
+        return sealed.bytes
     }
 }
 

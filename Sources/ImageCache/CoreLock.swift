@@ -127,6 +127,11 @@ final class CoreLock: Sendable {
 
     // MARK: - Disk
 
+    /// Waits for the disk queue, and does something on it.
+    func onDisk<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in disk.async { continuation.resume(returning: work()) } }
+    }
+
     /// Looks whether all bytes of a picture prove what is left to prove, and tells it.
     func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
         disk.async { [self] in

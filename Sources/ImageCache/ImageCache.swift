@@ -149,13 +149,10 @@ package final class ImageCache: Sendable {
     /// Cancels every download, keeps partial ones for resuming, writes pins and last uses and unlocks.
     package func close() async {
         core.run { core in core.shutDown() }
-        await withCheckedContinuation { continuation in
-            core.disk.async { [core] in
-                core.writePins()
-                core.writeUses()
-                core.store.unlock()
-                continuation.resume()
-            }
+        await core.onDisk { [core] in
+            core.writePins()
+            core.writeUses()
+            core.store.unlock()
         }
     }
 }
@@ -352,18 +349,12 @@ extension ImageCache {
     ///
     /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
     package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
-        let result: Result<Void, ImageCacheError> = await withCheckedContinuation { continuation in
-            core.disk.async { [self] in
-                do throws(FileError) {
-                    try write(bytes, as: picture)
-                    continuation.resume(returning: .success(()))
-                } catch {
-                    continuation.resume(
-                        returning: .failure(.unusable("a picture made here cannot be stored (\(error.text))")))
-                }
-            }
+        let result = await core.onDisk { [self] in
+            Result { () throws(FileError) in try write(bytes, as: picture) }
         }
-        try result.get()
+        if case .failure(let error) = result {
+            throw .unusable("a picture made here cannot be stored (\(error.text))")
+        }
     }
 
     /// The bytes of a picture that was made here; nil if it is not stored, or not whole any more.

@@ -118,7 +118,7 @@ extension ImageCache {
         for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
         core.run { core in core.trim() }
         core.checkDisk()
-        await withCheckedContinuation { continuation in core.disk.async { continuation.resume() } }
+        await core.onDisk {}
     }
 
     /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.

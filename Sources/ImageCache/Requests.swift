@@ -412,7 +412,7 @@ struct BodyPlan: Equatable, Sendable {
 // MARK: - Heads of answers
 
 /// Why an answer's head is not the picture that was asked for.
-enum AnswerFault: Error, Equatable, Sendable {
+enum AnswerFault {
     /// Will be the same if asked again at once.
     case final(ImageCacheError)
     /// May be better in a moment (5xx).
@@ -421,15 +421,11 @@ enum AnswerFault: Error, Equatable, Sendable {
     case changed(ImageCacheError)
 }
 
-/// Holds the head of an answer against what was asked for and is there; libcurl calls many contradictions a success (two
-/// lengths: exit 0 with half the bytes).
+/// Holds the head of an answer, which does not contradict itself (`AnswerCheck`), against what was asked for and is there.
 extension Download {
     /// Why the body that follows must not be taken; nil if it may.
     private func fault(of answer: HTTPAnswer, to segment: Segment) -> AnswerFault? {
         if let fault = Self.statusFault(answer, shown: total) { return fault }
-        if !answer.codings.isEmpty {
-            return .final(.broken("the picture came with an encoding that was not asked for"))
-        }
         if let type = answer.mediaType, !format.admits(type) {
             return .final(.untrusted("the answer is not a picture but \(Self.plain(answer.contentType ?? type))"))
         }
@@ -439,9 +435,6 @@ extension Download {
         // RFC 9110 section 15.3.7: only the answer to If-Range need not name the version again.
         if validator != nil, answer.validator == nil, !(answer.outcome == .part && segment.isConditional) {
             return .changed(.broken("the source does not say any more which version it serves"))
-        }
-        if case .contradiction = answer.length {
-            return .final(.broken("the answer contradicts itself about its length"))
         }
         return answer.outcome == .part ? partFault(answer, segment) : wholeFault(answer)
     }
@@ -456,12 +449,9 @@ extension Download {
     }
 
     private func partFault(_ answer: HTTPAnswer, _ segment: Segment) -> AnswerFault? {
-        guard let asked = segment.requested, let told = answer.part.value else {
-            return .final(.broken("the answer is a part that was not asked for"))
-        }
-        guard told.lowerBound == asked.lowerBound, told.upperBound <= asked.upperBound else {
-            return .final(.broken("the answer holds other bytes than those asked for"))
-        }
+        guard let asked = segment.requested, let told = answer.part.value, told.lowerBound == asked.lowerBound,
+            told.upperBound <= asked.upperBound
+        else { return .final(.broken("the answer holds other bytes than those asked for")) }
         if let told = answer.total {
             if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
             if let shown = total, told != shown { return .changed(.lengthContradicts(told: told, shown: shown)) }
