@@ -1,4 +1,4 @@
-package import HTTP
+import HTTP
 package import ImageHost
 package import Rankings
 import SQLite
@@ -11,32 +11,6 @@ import SQLite
 ///
 /// Any thread may call. What does not say `async` takes a lock for microseconds and never waits for the database or the network.
 package final class Catalog: Sendable {
-    /// The limits and places a catalog works with.
-    package struct Configuration: Sendable {
-        /// The directory of the database; must exist.
-        package var directory: String
-        /// How many recent days a mode lists besides the stored ones.
-        package var days: Int
-        /// What listings show.
-        package var view: ListingView
-        /// The bound of one waiting operation.
-        package var timeout: Duration
-        /// Wall clock in Unix seconds.
-        package var now: @Sendable () -> Int64
-        /// The clock of deadlines.
-        package var time = TimeSource.system
-
-        package init(
-            directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
-        ) {
-            self.directory = directory
-            self.days = days
-            self.view = view
-            self.timeout = timeout
-            self.now = now
-        }
-    }
-
     /// Which listings there are, and their entries.
     package let listings: Listings
     /// Which days of a ranking there are.
@@ -54,7 +28,7 @@ package final class Catalog: Sendable {
 
     /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
     package init(
-        _ configuration: Configuration, source: any RankingSource, host: ImageHost,
+        _ configuration: CatalogConfiguration, source: any RankingSource, host: ImageHost,
         sharedSizes: (any SharedSizes)? = nil,
         report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) {
@@ -86,7 +60,7 @@ package final class Catalog: Sendable {
     }
 
     private static func open(
-        _ configuration: Configuration, _ source: any RankingSource,
+        _ configuration: CatalogConfiguration, _ source: any RankingSource,
         _ report: @escaping @Sendable (CatalogEvent) -> Void
     ) throws(CatalogError) -> (CatalogContext, StoredOverview) {
         let path = configuration.directory + "/catalog.sqlite"

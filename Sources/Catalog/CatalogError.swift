@@ -1,3 +1,4 @@
+import HTTP
 package import Rankings
 
 /// Figures for status displays.
@@ -55,4 +56,20 @@ package enum CatalogError: Error, Hashable, Sendable {
     }
 
     static let cancelled = CatalogError.source(.cancelled)
+}
+
+// MARK: - Answer limit
+
+/// How long an answer may take, and by which clock.
+struct AnswerLimit: Sendable {
+    let duration: Duration
+    private let time: TimeSource
+
+    init(_ duration: Duration, _ time: TimeSource) {
+        self.duration = duration
+        self.time = time
+    }
+
+    /// When to give up what is asked now.
+    var deadline: ContinuousClock.Instant { time.now() + duration }
 }

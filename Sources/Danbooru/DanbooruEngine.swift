@@ -1,6 +1,6 @@
 package import Booru
 package import Rankings
-import Sourcing
+package import Sourcing
 
 /// Danbooru's API.
 package struct DanbooruEngine: BooruEngine {
@@ -83,4 +83,25 @@ package struct DanbooruEngine: BooruEngine {
     }
 
     package func webPage(of work: WorkID) -> String { "\(DanbooruFacts.wholeURL)/posts/\(work.rawValue)" }
+}
+
+// MARK: - Danbooru plug in
+
+/// Danbooru as the registry has it.
+package struct DanbooruPlugIn: SourcePlugIn {
+    package init() {}
+
+    package var description: SourceDescription { DanbooruFacts.description }
+
+    package func source(_ means: SourceMeans) -> any RankingSource {
+        BooruSource(DanbooruEngine(), means)
+    }
+
+    package var vocabulary: Set<String> { BooruLimits.vocabulary }
+
+    package func examine(_ means: ExaminationMeans) async -> [Assumption]? {
+        await BooruExaminer(DanbooruEngine(), means).examine()
+    }
+
+    package var plainRequest: String { "/posts.json?tags=rating:g&limit=1" }
 }

@@ -3,6 +3,7 @@ package import Fuse
 package import ImageCache
 package import Rankings
 package import Render
+import Synchronization
 
 /// The file system: what paths, inodes, attributes and reads of a mount mean.
 ///
@@ -25,7 +26,7 @@ package final class RankFileSystem: FileSystem {
         package var handles: Int
     }
 
-    let configuration: Configuration
+    let configuration: MountConfiguration
     let tree: Tree
     let sizes: PictureSizes
     let thumbnails: DirectoryThumbnails
@@ -37,7 +38,7 @@ package final class RankFileSystem: FileSystem {
     let pages = PageVersions()
 
     package init(
-        _ configuration: Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
+        _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
         renderer: any Rendering
     ) {
         self.configuration = configuration
@@ -100,6 +101,41 @@ extension RankFileSystem {
                 reporter.report(failure, subject: subject())
                 throw failure.errno
             }
+        }
+    }
+}
+
+// MARK: - Memory return
+
+/// Gives free memory back to the system some time after work ended.
+///
+/// A walk over thousands of files leaves pages in the allocator that nothing uses any more, and glibc keeps them.
+///
+/// ## Concurrency
+///
+/// Any thread may call; one atomic tells whether a turn is due already.
+final class MemoryReturn: Sendable {
+    private let isDue = Atomic(false)
+    private let later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void
+    private let giveBack: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - later: Does something after so many seconds.
+    ///   - giveBack: Gives the memory back.
+    init(
+        later: @escaping @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void,
+        giveBack: @escaping @Sendable () -> Void
+    ) {
+        self.later = later
+        self.giveBack = giveBack
+    }
+
+    /// Notes that something ended: whatever ends within a while is one turn, at the while's end.
+    func noteWork() {
+        guard !isDue.exchange(true, ordering: .relaxed) else { return }
+        later(TreeLimits.memoryInterval) { [self] in
+            isDue.store(false, ordering: .relaxed)
+            giveBack()
         }
     }
 }

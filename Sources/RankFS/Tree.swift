@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// Any thread may call; each table has its own lock, and none is held while another one is taken.
 final class Tree: Sendable {
-    let configuration: RankFileSystem.Configuration
+    let configuration: MountConfiguration
     let source: any RankingSource
     let catalog: Catalog
     let cache: ImageCache
@@ -27,7 +27,7 @@ final class Tree: Sendable {
     let liveLengths = Mutex<[TreePath: Int]>([:])
 
     init(
-        _ configuration: RankFileSystem.Configuration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
+        _ configuration: MountConfiguration, source: any RankingSource, catalog: Catalog, cache: ImageCache,
         renderer: any Rendering
     ) {
         self.configuration = configuration

@@ -1,10 +1,10 @@
-import HTTP
+package import HTTP
 import Rankings
 import SQLite
 
 /// What every part of a catalog works with: the source, the clocks and the database.
 struct CatalogContext: Sendable {
-    let configuration: Catalog.Configuration
+    let configuration: CatalogConfiguration
     let source: any RankingSource
     let store: ListingStore
     let stored: StoredContents
@@ -34,5 +34,33 @@ struct CatalogContext: Sendable {
     ) async throws(DatabaseError) -> Value {
         await outbox.flush()
         return try await store.read(body)
+    }
+}
+
+// MARK: - Configuration
+
+/// The limits and places a catalog works with.
+package struct CatalogConfiguration: Sendable {
+    /// The directory of the database; must exist.
+    package var directory: String
+    /// How many recent days a mode lists besides the stored ones.
+    package var days: Int
+    /// What listings show.
+    package var view: ListingView
+    /// The bound of one waiting operation.
+    package var timeout: Duration
+    /// Wall clock in Unix seconds.
+    package var now: @Sendable () -> Int64
+    /// The clock of deadlines.
+    package var time = TimeSource.system
+
+    package init(
+        directory: String, days: Int, view: ListingView, timeout: Duration, now: @escaping @Sendable () -> Int64
+    ) {
+        self.directory = directory
+        self.days = days
+        self.view = view
+        self.timeout = timeout
+        self.now = now
     }
 }

@@ -1,4 +1,4 @@
-import Rankings
+package import Rankings
 
 /// One page of a listing, as it comes from the source.
 struct PageContent: Sendable {
@@ -108,4 +108,207 @@ struct AuthorPages: ListingPages {
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
         works.contains(WorkID(rawValue: number))
     }
+}
+
+// MARK: - Works
+
+/// The pages of a list of works that is asked for by a text, newest first: a search, an artist's works by name.
+struct NewestFirstPages: ListingPages {
+    let perPage: Int
+    /// Whether a list without works is that of nothing: of a name that nobody has.
+    var isOfAName = false
+    let ask: @Sendable (_ page: Int) async throws(SourceError) -> WorkPage
+
+    var window: PageWindow { .unranked(perPage: perPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await ask(number)
+        if isOfAName, number == 1, page.works.isEmpty, page.unreadable == 0 { throw .notFound }
+        return try PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool {
+        // Only older works are still to come.
+        number < last?.picture.work.rawValue ?? .max
+    }
+}
+
+/// The pages of a user's bookmarks.
+struct BookmarkPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: AnswerLimit
+
+    var window: PageWindow { .unranked(perPage: source.worksPerBookmarksPage) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.bookmarksPage(of: user, page: number, deadline: timeout.deadline)
+        return try PageContent(page, number: number)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Names come from listings, and bookmarks are in no order: looking through all of them for a name that nobody listed
+    // would cost a request a page.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// The pages of the authors whom a user follows, last followed first.
+struct FollowingPages: ListingPages {
+    let user: UserID
+    let source: any RankingSource
+    let timeout: AnswerLimit
+
+    /// Three requests ahead, because two thousand authors are eighty-four.
+    var window: PageWindow { PageWindow(perPage: max(1, source.authorsPerPage), pages: 3, lastPage: 1000) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        let page = try await source.followedAuthors(
+            of: user, page: number, deadline: timeout.deadline)
+        let pictures = page.authors.map(ListedPicture.init)
+        let last = page.total.map { max(0, $0 - 1) / window.perPage + 1 }
+        return PageContent(
+            works: pictures.map(\.listed), pictures: pictures,
+            last: page.hasNext ? last.map { max($0, number + 1) } : number, total: page.total)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    // Authors are in no order of their numbers.
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { true }
+}
+
+extension ListedPicture {
+    /// An author in the place of a work: known by number and name, and without an upload.
+    init(_ author: NamedAuthor) {
+        let work = Work(
+            id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
+            tags: [], kind: .illustration, width: 0, height: 0, pageCount: 1, uploaded: 0, views: nil, ratings: nil,
+            picture: author.name, withheld: nil)
+        self.init(
+            ListedWork(rank: nil, previousRank: nil, work: work), rendition: .avatar, reference: author.name,
+            fileExtension: "")
+        name = FileName.author(author.id, name: author.name)
+    }
+}
+
+extension ListedPicture {
+    /// A file that the work's record tells all about.
+    init(_ file: WorkPicture, of listed: ListedWork, _ source: any RankingSource) {
+        let location = source.location(
+            of: listed.work.id, picture: file.reference, page: 0, rendition: file.rendition)
+        self.init(
+            listed, rendition: file.rendition, reference: file.reference,
+            fileExtension: location?.fileExtension ?? Self.unknown)
+        size = location?.size ?? 0
+        name = "\(file.stem).\(fileExtension)"
+    }
+}
+
+extension ListingEntry {
+    /// The author whom an entry of followed authors means.
+    package var author: NamedAuthor {
+        NamedAuthor(id: UserID(rawValue: picture.work.rawValue), name: reference)
+    }
+}
+
+extension PageContent {
+    /// A page of works without ranks.
+    init(_ page: WorkPage, number: Int) throws(SourceError) {
+        guard !page.works.isEmpty || page.unreadable == 0 else {
+            throw .unreadable("no entry of page \(number) could be understood")
+        }
+        self.init(
+            works: page.works.map { ListedWork(rank: nil, previousRank: nil, work: $0) },
+            last: page.hasNext ? page.lastPage.map { max($0, number + 1) } : number, unreadable: page.unreadable)
+    }
+}
+
+extension Paging.Window {
+    /// A list whose length is not known: one request ahead of the reader, a thousand in all (what members get of a search).
+    static func unranked(perPage: Int) -> Self { Self(perPage: max(1, perPage), pages: 1, lastPage: 1000) }
+}
+
+/// The one page that holds everything of a work: its pages' originals, and the archive of an animation.
+struct WorkPages: ListingPages {
+    let work: WorkID
+    let resolver: OriginalResolver
+    let source: any RankingSource
+    let timeout: AnswerLimit
+    /// The work's record if a listing told it.
+    let summary: @Sendable () async -> Work?
+    /// Told the record that had to be asked for, with the names of the files, so that `info.json` needs no question of its own.
+    let learntDetails: @Sendable (WorkDetails, _ names: [String]) -> Void
+    /// Told what had to be asked for.
+    let learntAnimation: @Sendable (AnimationRecord) -> Void
+
+    /// No work has more pages than one answer can hold.
+    var window: PageWindow { PageWindow(perPage: 1000, pages: 1, lastPage: 1) }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        guard number == 1 else { throw .pastTheEnd }
+        let deadline = timeout.deadline
+        if let summary = await summary(), summary.withheld == nil {
+            do throws(SourceError) { return try await content(of: summary, deadline: deadline) } catch .notFound {
+                // A service may say so of pages that it withholds; the record tells.
+            }
+        }
+        let details = try await source.details(of: work, deadline: deadline)
+        let content = try await content(of: details.work, deadline: deadline)
+        learntDetails(details, (content.pictures ?? []).compactMap(\.name))
+        return content
+    }
+
+    private func content(
+        of record: Work, deadline: ContinuousClock.Instant
+    ) async throws(SourceError) -> PageContent {
+        let listed = ListedWork(rank: nil, previousRank: nil, work: record)
+        if let files = source.files(of: record) {
+            let pictures = files.map { ListedPicture($0, of: listed, source) }
+            return PageContent(works: [listed], pictures: pictures, last: 1)
+        }
+        if let reason = record.withheld { throw .withheld(reason) }
+        var pictures: [ListedPicture] = []
+        if record.kind == .animation {
+            // The first frame in full size; only the image host tells its format.
+            var first = try await resolver.original(of: listed)
+            first.name = "p0.\(first.fileExtension)"
+            pictures.append(first)
+            let animation = try await source.animation(of: work, deadline: deadline)
+            learntAnimation(animation)
+            var archive = ListedPicture(
+                listed, rendition: .archive, reference: animation.archive, fileExtension: "zip")
+            archive.name = "ugoira.zip"
+            pictures.append(archive)
+        } else {
+            let references = try await source.originals(of: work, deadline: deadline)
+            pictures = try await resolver.pages(references, of: listed)
+            for (page, picture) in pictures.enumerated() { pictures[page].name = "p\(page).\(picture.fileExtension)" }
+        }
+        return PageContent(works: [listed], pictures: pictures, last: 1)
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { [] }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
+}
+
+/// Pages whose works are shown as their originals.
+struct OriginalPages: ListingPages {
+    let base: any ListingPages
+    let resolver: OriginalResolver
+
+    var window: PageWindow { base.window }
+
+    func page(_ number: Int) async throws(SourceError) -> PageContent {
+        var content = try await base.page(number)
+        content.pictures = try await resolver.originals(of: content.works)
+        return content
+    }
+
+    func remaining(from nextPage: Int) -> [WorkID] { base.remaining(from: nextPage) }
+
+    func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { base.mayHold(number, after: last) }
 }

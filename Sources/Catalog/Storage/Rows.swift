@@ -174,3 +174,192 @@ enum Rows {
         }
     }
 }
+
+// MARK: - Works
+
+extension Rows {
+    static func write(_ work: Work, to connection: Connection) throws(DatabaseError) {
+        let separator = String(Schema.tagSeparator)
+        let tags = work.tags.map { tag in tag.filter { $0 != Schema.tagSeparator } }.filter { !$0.isEmpty }
+        try connection.run(
+            // A listing that does not tell how a work was made leaves what another one told.
+            """
+            INSERT OR REPLACE INTO works
+            VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+                ifnull(?15, (SELECT ai FROM works WHERE id = ?1)), ?16)
+            """,
+            .integer(work.id.rawValue), .text(work.title), .integer(work.author.rawValue), .text(work.authorName),
+            .text(tags.joined(separator: separator)), .integer(work.kind.rawValue), .integer(work.width),
+            .integer(work.height), .integer(work.pageCount), .integer(work.uploaded),
+            .optional(work.views.map(Int64.init)), .optional(work.ratings.map(Int64.init)), .text(work.picture),
+            .optional(work.withheld), .optional(work.isAI.map { $0 ? 1 : 0 }),
+            .optional(work.origin))
+    }
+
+    /// The record of an entry: what is newest of the work, but the picture that the entry was listed with.
+    static func record(
+        of entry: ListingEntry, in key: ListingKey, _ variant: StoredVariant, _ connection: Connection
+    ) throws(DatabaseError) -> ListedWork? {
+        try connection.first(
+            """
+            SELECT w.id, w.title, w.author, w.author_name, w.tags, w.kind, w.width, w.height, w.page_count, w.views,
+                w.ratings, w.withheld, e.rank, e.previous_rank, e.uploaded, e.reference, w.ai, w.origin
+            FROM listings l JOIN entries e ON e.listing = l.id JOIN works w ON w.id = e.work
+            WHERE l.key = ? AND e.work = ? LIMIT 1
+            """,
+            .text(variant.text(of: key)), .integer(entry.picture.work.rawValue)
+        ) { row in
+            ListedWork(
+                rank: row.optionalInt64(12).map(Int.init), previousRank: row.optionalInt64(13).map(Int.init),
+                work: Work(
+                    id: WorkID(rawValue: row.int64(0)), title: row.text(1), author: UserID(rawValue: row.int64(2)),
+                    authorName: row.text(3), tags: tags(row.text(4)),
+                    kind: WorkKind(rawValue: row.int(5)) ?? .illustration, width: row.int(6), height: row.int(7),
+                    pageCount: row.int(8), uploaded: row.int64(14), views: row.optionalInt64(9).map(Int.init),
+                    ratings: row.optionalInt64(10).map(Int.init), picture: row.text(15), withheld: row.optionalText(11),
+                    isAI: row.optionalInt64(16).map { $0 != 0 }, origin: row.optionalText(17))
+            )
+        }
+    }
+
+    static func tags(_ text: String) -> [String] {
+        text.split(separator: Schema.tagSeparator).map(String.init)
+    }
+}
+
+// MARK: - Sizes
+
+extension Rows {
+    static func size(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int64? {
+        try connection.first(
+            "SELECT size FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded)
+        ) { $0.int64(0) }
+    }
+
+    /// Writes a size unless the picture has one; 1 if it had none, else 0.
+    static func writeTold(
+        _ size: Int64, of picture: PictureID, to connection: Connection
+    ) throws(DatabaseError) -> Int {
+        try connection.run(
+            "INSERT OR IGNORE INTO sizes VALUES(?, ?, ?, ?, ?)", .integer(picture.work.rawValue),
+            .integer(picture.page),
+            .text(picture.rendition.rawValue), .integer(picture.uploaded), .integer(size))
+        return connection.changes > 0 ? 1 : 0
+    }
+
+    /// Writes a size in the place of any other; 1 if the picture had none before, else 0.
+    static func write(_ size: Int64, of picture: PictureID, to connection: Connection) throws(DatabaseError) -> Int {
+        if try writeTold(size, of: picture, to: connection) > 0 { return 1 }
+        try connection.run(
+            "UPDATE sizes SET size = ? WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?", .integer(size),
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded))
+        return 0
+    }
+
+    /// Deletes a size; 1 if there was one, else 0.
+    static func deleteSize(of picture: PictureID, in connection: Connection) throws(DatabaseError) -> Int {
+        try connection.run(
+            "DELETE FROM sizes WHERE work = ? AND page = ? AND rendition = ? AND uploaded = ?",
+            .integer(picture.work.rawValue), .integer(picture.page), .text(picture.rendition.rawValue),
+            .integer(picture.uploaded))
+        return connection.changes
+    }
+}
+
+// MARK: - Texts
+
+extension Rows {
+    static func write(_ text: StoredText, under key: TextKey, to connection: Connection) throws(DatabaseError) {
+        try connection.run(
+            """
+            INSERT INTO texts VALUES(?1, ?2, ?3, ?3)
+            ON CONFLICT(key) DO UPDATE SET text = ?2, fetched = ?3, changed = iif(text = ?2, changed, ?3)
+            """,
+            .text(key.text), .text(text.text), .integer(text.fetched))
+    }
+
+    static func text(_ key: TextKey, in connection: Connection) throws(DatabaseError) -> StoredText? {
+        try connection.first("SELECT text, fetched, changed FROM texts WHERE key = ?", .text(key.text)) { row in
+            StoredText(text: row.text(0), fetched: row.int64(1), changed: row.int64(2))
+        }
+    }
+
+    static func deleteText(_ key: TextKey, in connection: Connection) throws(DatabaseError) {
+        try connection.run("DELETE FROM texts WHERE key = ?", .text(key.text))
+    }
+
+    // MARK: - Recent pictures
+
+    /// Writes a picture that was read, and deletes the oldest ones above the bound.
+    static func write(_ picture: RecentPicture, to connection: Connection) throws(DatabaseError) {
+        try connection.run(
+            "INSERT OR REPLACE INTO recent(path, opened) VALUES(?, ?)", .text(picture.path), .integer(picture.opened))
+        try connection.run(
+            """
+            DELETE FROM recent WHERE place NOT IN (SELECT place FROM recent ORDER BY place DESC LIMIT ?)
+            """,
+            .integer(RecentPictures.bound))
+    }
+
+    /// Newest first.
+    static func recentPictures(_ connection: Connection) throws(DatabaseError) -> [RecentPicture] {
+        var pictures: [RecentPicture] = []
+        try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
+            pictures.append(RecentPicture(path: row.text(0), opened: row.int64(1)))
+        }
+        return pictures
+    }
+
+    // MARK: - Where a work is listed
+
+    /// The listings of this variant that have a work as an entry; a few, rankings first, which never need the network.
+    static func places(
+        of work: WorkID, _ variant: StoredVariant, in connection: Connection
+    ) throws(DatabaseError) -> [ListingKey] {
+        var places: [ListingKey] = []
+        try connection.rows(
+            """
+            SELECT DISTINCT l.key FROM entries e JOIN listings l ON l.id = e.listing WHERE e.work = ?
+            ORDER BY l.key NOT LIKE ? LIMIT 16
+            """,
+            .integer(work.rawValue), .text("%\(TreePath.rankings.text)/%")
+        ) { row in
+            if let key = variant.key(row.text(0)) { places.append(key) }
+        }
+        return places
+    }
+
+    /// The authors of listed works with this name, at most two: more than one is as good as many.
+    static func authors(named name: String, in connection: Connection) throws(DatabaseError) -> [UserID] {
+        var authors: [UserID] = []
+        try connection.rows(
+            "SELECT DISTINCT author FROM works WHERE author_name = ? AND author > 0 LIMIT 2", .text(name)
+        ) { row in
+            authors.append(UserID(rawValue: row.int64(0)))
+        }
+        return authors
+    }
+
+    /// A work's newest record, whatever listed it.
+    static func work(_ id: WorkID, in connection: Connection) throws(DatabaseError) -> Work? {
+        try connection.first(
+            """
+            SELECT title, author, author_name, tags, kind, width, height, page_count, uploaded, views, ratings, picture,
+                withheld, ai, origin
+            FROM works WHERE id = ?
+            """,
+            .integer(id.rawValue)
+        ) { row in
+            Work(
+                id: id, title: row.text(0), author: UserID(rawValue: row.int64(1)), authorName: row.text(2),
+                tags: tags(row.text(3)), kind: WorkKind(rawValue: row.int(4)) ?? .illustration, width: row.int(5),
+                height: row.int(6), pageCount: row.int(7), uploaded: row.int64(8),
+                views: row.optionalInt64(9).map(Int.init), ratings: row.optionalInt64(10).map(Int.init),
+                picture: row.text(11), withheld: row.optionalText(12), isAI: row.optionalInt64(13).map { $0 != 0 },
+                origin: row.optionalText(14))
+        }
+    }
+}

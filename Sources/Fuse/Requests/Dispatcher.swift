@@ -15,13 +15,13 @@ final class Dispatcher: Sendable {
     /// Extended attributes outside this namespace do not exist.
     private let attributeNamespace: [UInt8]
 
-    /// Whether the kernel waits for each page read, see ``Session/Configuration/interruptibleReads``.
+    /// Whether the kernel waits for each page read, see ``SessionConfiguration/interruptibleReads``.
     let interruptibleReads: Bool
 
     /// Set when directories were agreed to be asked many requests at a time and the kernel is still to be told.
     let owesParallelDirectories = Atomic(false)
 
-    init(fileSystem: any FileSystem, configuration: Session.Configuration) {
+    init(fileSystem: any FileSystem, configuration: SessionConfiguration) {
         self.fileSystem = fileSystem
         waiting = WaitingRequests(deadline: configuration.deadline)
         attributeNamespace = Array(configuration.attributeNamespace.utf8)

@@ -1,3 +1,6 @@
+internal import CFuse3
+import Glibc
+
 /// Who asks: from fuse_req_ctx(3).
 package struct Caller: Sendable {
     package var user: UInt32
@@ -175,5 +178,134 @@ package struct Statistics: Hashable, Sendable {
         self.blocks = blocks
         self.freeBlocks = freeBlocks
         self.longestName = longestName
+    }
+}
+
+// MARK: - Answer
+
+/// What a request was answered with, as a value: what tests look at in place of a mount.
+package enum Answer: Hashable, Sendable {
+    /// Any request: it failed.
+    case failure(Errno)
+    /// lookup: the entry.
+    case entry(Attributes, entryTimeout: Duration, attributesTimeout: Duration)
+    /// lookup: no such name, remembered for a time.
+    case absent(timeout: Duration)
+    /// getattr.
+    case attributes(Attributes, timeout: Duration)
+    /// readlink.
+    case link(String)
+    /// open and opendir.
+    case opened(handle: UInt64, keepCache: Bool, directIO: Bool, cacheDirectory: Bool)
+    /// read from memory.
+    case bytes([UInt8])
+    /// read from a descriptor, which is open while the answer is looked at and not for longer.
+    case file(descriptor: Int32, offset: Int64, count: Int)
+    /// readdir and readdirplus: the entries that found room.
+    case directory([DirectoryEntry])
+    /// statfs.
+    case statistics(Statistics)
+    /// getxattr and listxattr: the whole value, whatever size was asked for.
+    case extendedAttribute([UInt8])
+    /// ioctl.
+    case ioctl(result: Int32, output: [UInt8])
+}
+
+/// A directory entry as it was added to a ``DirectoryReply``.
+package struct DirectoryEntry: Hashable, Sendable {
+    /// The name's bytes.
+    package var name: [UInt8]
+    /// The inode's number.
+    package var inode: UInt64
+    /// What `ls -F` shows.
+    package var kind: Attributes.Kind
+    /// Where the next read goes on after this entry.
+    package var nextOffset: Int64
+    /// The attributes if they were sent along: each entry with them counts as one lookup of its inode.
+    package var attributes: Attributes?
+
+    /// Makes an entry to compare with.
+    package init(
+        name: [UInt8], inode: UInt64, kind: Attributes.Kind, nextOffset: Int64, attributes: Attributes? = nil
+    ) {
+        self.name = name
+        self.inode = inode
+        self.kind = kind
+        self.nextOffset = nextOffset
+        self.attributes = attributes
+    }
+}
+
+// MARK: - C values
+
+extension Duration {
+    /// As libfuse takes time-outs.
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
+    }
+}
+
+extension Attributes.Kind {
+    /// The file type bits of inode(7).
+    var modeBits: mode_t {
+        switch self {
+        case .directory: S_IFDIR
+        case .file: S_IFREG
+        case .link: S_IFLNK
+        }
+    }
+}
+
+extension stat {
+    /// What stat(2) answers.
+    init(_ attributes: Attributes) {
+        self.init()
+        st_ino = ino_t(attributes.inode)
+        st_mode = attributes.kind.modeBits | mode_t(attributes.permissions)
+        st_nlink = nlink_t(attributes.links)
+        st_uid = attributes.user
+        st_gid = attributes.group
+        st_size = off_t(attributes.size)
+        // stat(2): st_blocks counts units of 512 bytes whatever st_blksize says.
+        st_blocks = blkcnt_t(attributes.size / 512 + (attributes.size % 512 > 0 ? 1 : 0))
+        st_blksize = 4096
+        let time = timespec(tv_sec: Int(attributes.modified), tv_nsec: 0)
+        st_atim = time
+        st_mtim = time
+        st_ctim = time
+    }
+}
+
+extension fuse_entry_param {
+    /// An entry that the kernel may keep for a time.
+    init(_ attributes: Attributes, entryTimeout: Duration, attributesTimeout: Duration) {
+        self.init()
+        ino = attributes.inode
+        attr = stat(attributes)
+        entry_timeout = entryTimeout.inSeconds
+        attr_timeout = attributesTimeout.inSeconds
+    }
+
+    /// An entry of readdirplus of which the kernel takes the name only.
+    ///
+    /// linux/fs/fuse/readdir.c: with nodeid 0 "the userspace fs just did not want to return entry"; inode number and
+    /// type of the name are read from the attributes by fuse_add_direntry_plus.
+    init(nameOf inode: UInt64, kind: Attributes.Kind) {
+        self.init()
+        attr.st_ino = ino_t(inode)
+        attr.st_mode = kind.modeBits
+    }
+}
+
+extension statvfs {
+    /// What statvfs(3) answers.
+    init(_ statistics: Statistics) {
+        self.init()
+        f_bsize = 4096
+        f_frsize = 4096
+        f_blocks = fsblkcnt_t(statistics.blocks)
+        f_bfree = fsblkcnt_t(statistics.freeBlocks)
+        f_bavail = fsblkcnt_t(statistics.freeBlocks)
+        f_namemax = UInt(statistics.longestName)
     }
 }

@@ -1,3 +1,4 @@
+internal import CFuse3
 import Dispatch
 import Glibc
 import Synchronization
@@ -9,41 +10,6 @@ import Synchronization
 /// ``run()`` blocks a thread of the caller's; everything else may be called on any thread meanwhile. Signals are the
 /// program's business: none is handled here.
 package final class Session: Sendable {
-    /// What a session is mounted with.
-    package struct Configuration: Sendable {
-        /// An existing directory.
-        package var mountPoint: String
-        /// `/dev/fuse` as somebody has mounted it for this process; then the session neither mounts nor unmounts.
-        ///
-        /// The session closes it at its end.
-        package var device: Int32?
-        /// Options of mount(8) and libfuse (`ro`, `nosuid`, `fsname=…`, `subtype=…`, `allow_other`, …).
-        package var options: [String]
-        /// When every request has been answered, whatever the file system does.
-        package var deadline: Duration
-        /// Log libfuse's debug output.
-        package var debug: Bool
-        /// The file system is asked for extended attributes that begin with this; it has no others (EOPNOTSUPP).
-        ///
-        /// `ls -l` asks for `security.selinux` and `system.posix_acl_access`, and after that answer not again.
-        package var attributeNamespace = "user."
-
-        /// Whether the file system hears of interrupted page reads, at the price of reading ahead one request at a time.
-        ///
-        /// With `false` the kernel reads ahead asynchronously: files that are not in the page cache are read about twice
-        /// as fast, but no interrupt is sent for such a read. A signal that kills frees the reader at once either way; one
-        /// that the reader handles frees it only with `true`, as does the cancellation of the work.
-        package var interruptibleReads = true
-
-        /// A configuration with the attributes of users only and interruptible reads.
-        package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
-            self.mountPoint = mountPoint
-            self.options = options
-            self.deadline = deadline
-            self.debug = debug
-        }
-    }
-
     private enum Phase {
         case mounted
         /// The thread is in the loop, and therefore exists.
@@ -68,7 +34,7 @@ package final class Session: Sendable {
     /// Mounts.
     ///
     /// Throws a sentence with cause and remedy.
-    package init(_ configuration: Configuration, fileSystem: any FileSystem) throws(SessionError) {
+    package init(_ configuration: SessionConfiguration, fileSystem: any FileSystem) throws(SessionError) {
         let device = configuration.device
         if device == nil, let obstacle = MountFailure.obstacle(at: configuration.mountPoint) { throw obstacle }
         let dispatcher = Dispatcher(fileSystem: fileSystem, configuration: configuration)
@@ -186,16 +152,144 @@ package final class Session: Sendable {
     }
 }
 
-/// Why a session could not be mounted or served.
-package struct SessionError: Error, Sendable {
-    /// One sentence with cause and remedy.
-    package let message: String
-    /// errno where one is known.
-    package let errno: Errno?
+// MARK: - Session handle
 
-    /// An error with its sentence.
-    package init(message: String, errno: Errno?) {
-        self.message = message
-        self.errno = errno
+/// libfuse's session, from mounting to destruction.
+///
+/// ## Concurrency
+///
+/// `@unchecked` for the pointer: libfuse's functions on a session lock for themselves. ``Session`` sees to it that
+/// `destroy` is called once and last, and `unmount` only when nobody else is in the session.
+@safe struct SessionHandle: @unchecked Sendable {
+    private let session: OpaquePointer
+
+    /// Makes a session that is not mounted yet; nil if libfuse refuses the options.
+    ///
+    /// - Parameters:
+    ///   - options: As in `-o`, one by one.
+    ///   - dispatcher: Kept by the session until ``destroy(dispatcher:)``.
+    init?(options: [String], dispatcher: Dispatcher) {
+        var arguments = unsafe fuse_args()
+        defer { unsafe fuse_opt_free_args(&arguments) }
+        // The first is the program's name, which libfuse skips.
+        unsafe fuse_opt_add_arg(&arguments, "fuse")
+        for option in options {
+            unsafe fuse_opt_add_arg(&arguments, "-o")
+            unsafe fuse_opt_add_arg(&arguments, Self.escaped(option))
+        }
+        var operations = Operations.table()
+        let box = unsafe Unmanaged.passRetained(dispatcher)
+        guard
+            let session = unsafe fuse_session_new(
+                &arguments, &operations, MemoryLayout<fuse_lowlevel_ops>.size, box.toOpaque())
+        else {
+            unsafe box.release()
+            return nil
+        }
+        unsafe self.session = unsafe session
+    }
+
+    /// fuse_opt_parse(3) separates options at commas, and takes a backslash for an escape.
+    static func escaped(_ option: String) -> String {
+        var result = ""
+        for scalar in option.unicodeScalars {
+            if scalar == "," || scalar == "\\" { result.unicodeScalars.append("\\") }
+            result.unicodeScalars.append(scalar)
+        }
+        return result
+    }
+
+    /// Mounts; whether that succeeded.
+    func mount(at mountPoint: String) -> Bool {
+        guard unsafe fuse_session_mount(session, mountPoint) == 0 else { return false }
+        if InitialAnswer.needsCompletion {
+            var access = InitialAnswer.deviceAccess()
+            // Fails only for want of memory, and then directories are asked one request at a time, as without it.
+            unsafe fuse_session_custom_io(session, &access, fuse_session_fd(session))
+        }
+        return true
+    }
+
+    /// Serves requests until the session ends: 0, or -errno.
+    func loop(workers: UInt32) -> Int32 {
+        let configuration = unsafe fuse_loop_cfg_create()
+        defer { unsafe fuse_loop_cfg_destroy(configuration) }
+        unsafe fuse_loop_cfg_set_max_threads(configuration, workers)
+        return unsafe rankfs_fuse_session_loop_mt(session, configuration)
+    }
+
+    /// Ends the loop the next time that it looks, which it does between two requests and when it is interrupted.
+    func exit() {
+        unsafe fuse_session_exit(session)
+    }
+
+    /// The kernel forgets the attributes and pages of an inode.
+    func invalidate(inode: UInt64) {
+        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0)
+    }
+
+    /// The kernel forgets the attributes of an inode, and keeps its pages: a negative offset says so
+    /// (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
+    func invalidateAttributes(inode: UInt64) {
+        unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0)
+    }
+
+    /// Unmounts, lazily if it is busy, and closes `/dev/fuse`: whoever still waits in the kernel gets an error.
+    func unmount() {
+        unsafe fuse_session_unmount(session)
+    }
+
+    /// Frees the session and what it kept.
+    func destroy(dispatcher: Dispatcher) {
+        unsafe fuse_session_destroy(session)
+        unsafe Unmanaged.passUnretained(dispatcher).release()
+    }
+}
+
+// MARK: - Wakeup
+
+/// Interrupts the sleep of a thread in libfuse's loop.
+///
+/// fuse_session_exit(3) sets a flag and wakes nobody: the thread that runs the loop sleeps in sem_wait(3) and the workers in
+/// reads of `/dev/fuse`, which an unmount would end, but not a lazy one with files open. sem_wait is left at a signal
+/// whose handler is not SA_RESTART (signal(7)); the loop then sees the flag and cancels the workers. The signal is SIGURG,
+/// because it is ignored by default: one that strays does no harm.
+enum Wakeup {
+    /// Where interrupts are repeated, and how often.
+    static let queue = DispatchQueue(label: "fuse.wakeup")
+    static let interval = DispatchTimeInterval.milliseconds(20)
+
+    /// Lets ``interrupt(_:)`` reach the calling thread.
+    ///
+    /// A handler of the program's own is left as it is: it interrupts as well.
+    static func prepareThread() {
+        var current = sigaction()
+        unsafe sigaction(SIGURG, nil, &current)
+        // SIG_DFL is 0 and SIG_IGN is 1.
+        let hasHandler = unsafe unsafeBitCast(current.__sigaction_handler.sa_handler, to: UInt.self) > 1
+        if !hasHandler {
+            var action = sigaction()
+            unsafe action.__sigaction_handler.sa_handler = { _ in }
+            unsafe sigaction(SIGURG, &action, nil)
+        }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGURG)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
+    /// Interrupts a thread that exists.
+    static func interrupt(_ thread: pthread_t) {
+        pthread_kill(thread, SIGURG)
+    }
+}
+
+// MARK: - Fuse library
+
+/// The libfuse that the program runs with.
+package enum FuseLibrary {
+    /// Its version, as `3.14.0`.
+    package static var version: String {
+        unsafe fuse_pkgversion().map { unsafe String(cString: $0) } ?? "unknown"
     }
 }

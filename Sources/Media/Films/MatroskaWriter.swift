@@ -1,4 +1,4 @@
-import Render
+package import Render
 
 /// Writes the elements of a Matroska file around frames of which only the lengths are known.
 ///
@@ -221,5 +221,114 @@ struct MatroskaWriter {
         static let blockGroup: UInt32 = 0xA0
         static let block: UInt32 = 0xA1
         static let blockDuration: UInt32 = 0x9B
+    }
+}
+
+// MARK: - Matroska
+
+/// An animation of JPEG frames as a Matroska file (RFC 9559), whose frames are the JPEG files as they are.
+package enum Matroska {
+    /// Which bytes a Matroska file consists of, told by the frames' lengths alone: there is no date and no random identifier in them.
+    package typealias Layout = FilmLayout
+
+    /// What a zip archive without extensions can hold; the sum of all frames stays far below EBML's 2^56.
+    fileprivate static let longestFrame: Int64 = 0xffff_ffff
+}
+
+extension Matroska.Layout {
+    /// Lays a file out.
+    ///
+    /// - Parameters:
+    ///   - width: Of every frame, in pixels.
+    ///   - height: Of every frame, in pixels.
+    ///   - frames: Their lengths in bytes and the milliseconds that each is shown, mended by `FrameLimits.shown`.
+    ///   - title: What players show as the name; none if nil or empty.
+    /// - Throws: `.animation` for sizes and counts that no such file can have.
+    package init(
+        width: Int, height: Int, frames: [(size: Int64, delay: Int)], title: String? = nil
+    ) throws(MediaError) {
+        guard (1...FrameLimits.longestSide).contains(width), (1...FrameLimits.longestSide).contains(height) else {
+            throw .animation("\(width) x \(height) pixels are no size of a picture")
+        }
+        guard (1...FrameLimits.count).contains(frames.count) else {
+            throw .animation("it has \(frames.count) frames, and 1 to \(FrameLimits.count) are possible")
+        }
+        guard frames.allSatisfy({ (1...Matroska.longestFrame).contains($0.size) }) else {
+            throw .animation("a frame is empty or larger than 4 GiB")
+        }
+        self.init(MatroskaWriter(width: width, height: height, frames: frames, title: title).pieces())
+    }
+}
+
+// MARK: - EBML
+
+/// EBML elements as bytes (RFC 8794): an identifier, a length, a body.
+enum EBML {
+    /// An element with this body.
+    static func element(_ id: UInt32, _ body: [UInt8]) -> [UInt8] {
+        head(id, size: Int64(body.count)) + body
+    }
+
+    /// An unsigned number in as many bytes as it needs.
+    static func element(_ id: UInt32, number: UInt64) -> [UInt8] {
+        let bytes = bigEndian(number)
+        let leading = bytes.prefix { $0 == 0 }.count
+        return element(id, Array(bytes.dropFirst(min(leading, bytes.count - 1))))
+    }
+
+    /// An unsigned number in 8 bytes: the element's length is known before the number is.
+    static func element(_ id: UInt32, wide number: Int64) -> [UInt8] {
+        element(id, bigEndian(UInt64(number)))
+    }
+
+    /// A float of 8 bytes.
+    static func element(_ id: UInt32, float: Double) -> [UInt8] {
+        element(id, bigEndian(float.bitPattern))
+    }
+
+    static func element(_ id: UInt32, text: String) -> [UInt8] {
+        element(id, Array(text.utf8))
+    }
+
+    /// Identifier and length of an element whose body of `size` bytes follows.
+    static func head(_ id: UInt32, size: Int64) -> [UInt8] {
+        identifier(id) + self.size(size)
+    }
+
+    /// An identifier: it contains its length marker, so its leading zero bytes are no part of it (RFC 8794, 5).
+    static func identifier(_ id: UInt32) -> [UInt8] {
+        Array(bigEndian(UInt64(id)).drop { $0 == 0 })
+    }
+
+    /// A length in as few bytes as it needs; below 2^56 - 1.
+    ///
+    /// The highest bit set tells how many bytes they are (RFC 8794, 6).
+    static func size(_ size: Int64) -> [UInt8] {
+        // All bits set would mean that the length is unknown.
+        var width = 1
+        while width < 8, size >= (1 << (7 * width)) - 1 { width += 1 }
+        return Array(bigEndian(UInt64(size) | 1 << (7 * width)).suffix(width))
+    }
+
+    // MARK: -
+
+    private static func bigEndian(_ number: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+}
+
+// MARK: - Little endian
+
+/// Numbers in zip and RIFF files, lowest byte first.
+extension [UInt8] {
+    /// The number in `bytes` (1 to 4) bytes at `offset`, or nil where they are not all there.
+    func littleEndian(at offset: Int, bytes: Int) -> Int? {
+        guard offset >= 0, offset <= count - bytes else { return nil }
+        return self[offset..<offset + bytes].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Appends a number in `bytes` bytes.
+    mutating func append(littleEndian number: Int, bytes: Int) {
+        for index in 0..<bytes { append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
     }
 }

@@ -34,3 +34,47 @@ package enum Envelope {
                 : "pixiv answered with an error: \(ForeignText.quoted(message)).")
     }
 }
+
+// MARK: - Field list
+
+/// What is known of the service's answers.
+extension FieldList {
+    /// An answer of `ranking.php`.
+    static let ranking = FieldList(
+        decoded: [
+            ("contents", .list), ("mode", .text), ("content", .text), ("page", .number), ("next", .numberOrFalse),
+            ("date", .text), ("rank_total", .number),
+        ],
+        passedOver: ["prev", "prev_date", "next_date", "meta", "date_range_text", "zoneConfig"])
+
+    /// One of its entries that is not masked.
+    static let entry = FieldList(
+        decoded: [
+            ("rank", .number), ("yes_rank", .number), ("illust_id", .number), ("title", .text), ("user_id", .number),
+            ("user_name", .text), ("tags", .list), ("illust_type", .number), ("width", .number), ("height", .number),
+            ("illust_page_count", .number), ("view_count", .number), ("rating_count", .number), ("url", .text),
+            ("illust_upload_timestamp", .number),
+        ],
+        passedOver: [
+            "date", "illust_book_style", "profile_img", "illust_content_type", "illust_series", "attr", "is_masked",
+            "is_bookmarked", "bookmarkable", "mask_reason", "total_score",
+        ])
+
+    /// The record in `/ajax/illust/<id>`.
+    static let record = FieldList(
+        decoded: [
+            ("id", .number), ("title", .text), ("userId", .number), ("userName", .text), ("illustType", .number),
+            ("width", .number), ("height", .number), ("pageCount", .number), ("urls", .object), ("tags", .object),
+            ("viewCount", .number), ("likeCount", .number), ("uploadDate", .text), ("createDate", .text),
+            ("description", .text), ("bookmarkCount", .number), ("commentCount", .number), ("xRestrict", .number),
+            ("aiType", .number), ("seriesNavData", .objectOrNull), ("locationMask", .flag), ("isLoginOnly", .flag),
+        ],
+        passedOver: [
+            "illustId", "illustTitle", "illustComment", "restrict", "sl", "alt", "storableTags", "userAccount",
+            "userIllusts", "likeData", "responseCount", "bookStyle", "isHowto", "isOriginal", "imageResponseOutData",
+            "imageResponseData", "imageResponseCount", "pollData", "descriptionBoothId", "descriptionYoutubeId",
+            "comicPromotion", "fanboxPromotion", "contestBanners", "isBookmarkable", "bookmarkData", "contestData",
+            "zoneConfig", "extraData", "titleCaptionTranslation", "isUnlisted", "request", "commentOff", "reuploadDate",
+            "commissionLinkHidden", "noLoginData", "maskReason", "isMasked",
+        ])
+}

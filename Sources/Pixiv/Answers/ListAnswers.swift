@@ -82,3 +82,121 @@ package enum ListAnswers {
         return list
     }
 }
+
+// MARK: - Author answers
+
+/// Answers about authors and the pages of their works.
+package enum AuthorAnswers {
+    /// The numbers in `/ajax/user/<id>/profile/all`: illustrations and manga, newest first.
+    ///
+    /// Each is an object with the numbers as names, in no order, or `[]` if there are none.
+    package static func allWorks(_ body: JSON) throws(SourceError) -> [WorkID] {
+        let lists = [body["illusts"], body["manga"]]
+        guard lists.contains(where: { !$0.isNull }) else {
+            throw .unreadable("pixiv's list of an author's works has neither illustrations nor manga.")
+        }
+        let ids = Set(lists.flatMap(\.members).compactMap { Int64($0.name) }.filter { $0 > 0 })
+        return ids.sorted(by: >).map { WorkID(rawValue: $0) }
+    }
+
+    /// The records in `/ajax/user/<id>/profile/illusts`, by number; works that make no sense are left out and counted.
+    package static func works(_ body: JSON) -> WorkList {
+        WorkList(entries: body["works"].members.map(\.value) + body["works"].elements)
+    }
+
+    /// The pages in `/ajax/illust/<id>/pages`.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - work: The work asked for.
+    /// - Returns: One path of the folder `original` for each page, in page order.
+    /// - Throws: `.needsSignIn` if all URLs are null, as they are for works that only signed-in users see.
+    package static func originals(_ body: JSON, of work: WorkID) throws(SourceError) -> [PicturePath] {
+        let urls = body.elements.map { $0["urls"]["original"] }
+        guard !urls.isEmpty else { throw .unreadable("pixiv tells no pages of work \(work.rawValue).") }
+        if urls.allSatisfy(\.isNull) { throw .needsSignIn }
+        var paths: [PicturePath] = []
+        for (page, url) in urls.enumerated() {
+            guard let path = url.text.flatMap({ PicturePath(url: $0) }), path.folder == .original, path.work == work,
+                (path.page ?? 0) == page
+            else { throw .unreadable("pixiv tells no usable address of page \(page) of work \(work.rawValue).") }
+            paths.append(path)
+        }
+        return paths
+    }
+
+    /// The author in a list of followed ones; nil without a number.
+    package static func author(_ body: JSON) -> NamedAuthor? {
+        guard let id = body["userId"].number, id > 0 else { return nil }
+        return NamedAuthor(id: UserID(rawValue: id), name: body["name"].shortText ?? body["userName"].shortText ?? "")
+    }
+
+    /// The author in `/ajax/user/<id>?full=1`; without `full` there are only name and picture.
+    ///
+    /// - Parameters:
+    ///   - body: The body of the answer.
+    ///   - author: The author asked for.
+    /// - Returns: The profile; what is not told is nil or empty.
+    /// - Throws: `.unreadable` for the record of another author or none.
+    package static func profile(_ body: JSON, of author: UserID) throws(SourceError) -> AuthorProfile {
+        guard let told = self.author(body), told.id == author else {
+            throw .unreadable("pixiv's record of author \(author.rawValue) makes no sense; pixiv may have changed it.")
+        }
+        let pictures = ["imageBig", "image"].lazy.compactMap { body[$0].text.flatMap { AvatarPath(url: $0) } }
+        return AuthorProfile(
+            id: told.id, name: told.name, avatar: pictures.first?.reference,
+            comment: body["comment"].text.map { PlainText.lines($0) } ?? "", following: body["following"].count,
+            webPage: body["webpage"].words, region: body["region"]["name"].words)
+    }
+}
+
+// MARK: - Work list
+
+/// Works without ranks: of an author, a search, bookmarks, followed authors.
+package struct WorkList: Hashable, Sendable {
+    /// In the order of the answer, each work once.
+    package var works: [Work] = []
+    /// How many there are on all pages, if told.
+    package var total: Int?
+    /// Whether this is the last page, if told.
+    package var isLast: Bool?
+    /// Entries that made no sense and were left out.
+    package var unreadable = 0
+
+    /// Reads entries one by one; a slot for an advertisement and `null` for a work not asked for are no entries.
+    package init(entries: [JSON]) {
+        var seen: Set<WorkID> = []
+        for entry in entries where entry["isAdContainer"].flag != true && !entry.isNull {
+            guard let work = WorkDecoding.brief(entry) else {
+                unreadable += 1
+                continue
+            }
+            if seen.insert(work.id).inserted { works.append(work) }
+        }
+    }
+
+    /// Bookmarks (`/ajax/user/<id>/illusts/bookmarks`) and works with a tag (`…/illusts/tag`).
+    package init(works body: JSON) {
+        self.init(entries: body["works"].elements)
+        total = body["total"].count
+    }
+
+    /// Newest works of an author (`/ajax/user/<id>/works/latest`): an object in which works not told are null.
+    package init(latest body: JSON) {
+        self.init(entries: body["illusts"].members.map(\.value))
+    }
+
+    /// Results of a search (`/ajax/search/…`): `illustManga`, or `illust` and `manga` apart.
+    package init(search body: JSON) {
+        let groups = ["illustManga", "illust", "manga"].map { body[$0] }
+        self.init(entries: groups.flatMap { $0["data"].elements })
+        let totals = groups.compactMap { $0["total"].count }
+        total = totals.isEmpty ? nil : totals.reduce(0, +)
+    }
+
+    /// New works of followed authors (`/ajax/follow_latest/illust`).
+    package init(followLatest body: JSON) {
+        self.init(entries: body["thumbnails"]["illust"].elements)
+        isLast = body["page"]["isLastPage"].flag
+    }
+}

@@ -27,7 +27,7 @@ package struct HelperFile: Sendable {
     static let standIn = HelperFile(.entry(.helpers, "nothing-stored.jpg")) { _ in StandIn.jpeg }
 
     /// Those of a mount, in the order in which `.rankfs` lists its own.
-    static func all(_ configuration: RankFileSystem.Configuration) -> [HelperFile] {
+    static func all(_ configuration: MountConfiguration) -> [HelperFile] {
         [
             HelperFile(statusPath, isLive: true, text: configuration.status),
             HelperFile(.entry(.helpers, "metrics"), isLive: true) { _ in configuration.metrics() },

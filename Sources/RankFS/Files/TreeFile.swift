@@ -45,3 +45,11 @@ extension TreeFile {
     func refusal(in tree: Tree) -> Failure? { nil }
     func audience(in tree: Tree) -> Audience { .everybody }
 }
+
+// MARK: - Stand in
+
+/// The picture shown where there is no other yet: a framed landscape in soft colours, as picture viewers mark a place.
+enum StandIn {
+    /// The picture as a JPEG, 1200 x 800 pixels; always the same bytes.
+    static let jpeg: [UInt8] = PackageResources.nothing_stored_jpg
+}

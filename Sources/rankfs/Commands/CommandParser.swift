@@ -1,4 +1,5 @@
 import RankFS
+import Rankings
 
 /// Parses the arguments of `rankfs`: pure, from words to a `Command`.
 struct CommandParser {
@@ -207,7 +208,7 @@ extension CommandParser {
 
     mutating func tier() throws(ProgramError) -> Command {
         if words.first == "warm" {
-            guard case .fetch(let request) = try FetchRequest.command(words.dropFirst()) else {
+            guard case .fetch(let request) = try Self.fetch(words.dropFirst()) else {
                 return .help(topic: name)
             }
             guard request.target == nil else {
@@ -294,5 +295,145 @@ extension CommandParser {
     mutating func completions() throws(ProgramError) -> Command {
         if words.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(topic: name) }
         return .completions(try CompletionShell(arguments: words))
+    }
+}
+
+// MARK: - Fetch
+
+extension CommandParser {
+    /// The command of the words behind `rankfs fetch`.
+    ///
+    /// - Throws: usage.
+    static func fetch(_ words: ArraySlice<String>) throws(ProgramError) -> Command {
+        var request = FetchRequest()
+        var words = words
+        var onlyPaths = false
+        while let word = words.popFirst() {
+            if onlyPaths || !word.hasPrefix("-") {
+                request.paths.append(word)
+                continue
+            }
+            switch word {
+            case "--": onlyPaths = true
+            case "-h", "--help": return .help(topic: "fetch")
+            case "--sidecars": request.sidecars = true
+            case "-n", "--dry-run": request.dryRun = true
+            case "--to":
+                guard let folder = words.popFirst() else {
+                    throw ProgramError(.usage, "--to needs a folder behind it.")
+                }
+                request.target = folder
+            default:
+                if let folder = word.rest(after: "--to=") {
+                    request.target = folder
+                    continue
+                }
+                throw ProgramError(.usage, "\(LogText.escaped(word, limit: 80)) is not an option of this command.")
+            }
+        }
+        guard !request.paths.isEmpty, request.paths.allSatisfy({ !$0.isEmpty }) else {
+            throw ProgramError(
+                .usage, "name what to fetch: rankfs fetch PATH… [--to FOLDER], for example ranking/daily/latest.")
+        }
+        if let target = request.target, target.isEmpty {
+            throw ProgramError(.usage, "the folder behind --to is empty; name one.")
+        }
+        guard request.target != nil || !request.sidecars else {
+            throw ProgramError(.usage, "--sidecars are written beside files: name a folder with --to too.")
+        }
+        return .fetch(request)
+    }
+}
+
+// MARK: - Helper arguments
+
+/// What mount(8) hands to a mount helper: `mount.rankfs SPEC DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE]`.
+struct HelperArguments: Hashable, Sendable {
+    var request: MountRequest
+    /// `-f`: check, but do not mount.
+    var checkOnly = false
+    /// `-v`: say what is done.
+    var verbose = false
+
+    /// The names under which the program is a mount helper.
+    static let names: Set<String> = ["mount.rankfs", "mount.fuse.rankfs"]
+
+    /// Whether these are a helper's arguments although the program goes by its own name.
+    ///
+    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#demo`: the source, the folder, `-o`
+    /// and a list. What stands behind the `#` is a source whatever it looks like, since mount(8) goes by the status.
+    static func isGiven(_ arguments: [String]) -> Bool {
+        guard arguments.count > 1, arguments[1].hasPrefix("/") else { return false }
+        let isCommand = byHand.contains(arguments[0])
+        if !isCommand, (try? SourceName(argument: arguments[0])) != nil { return true }
+        guard arguments.count > 2, arguments[2] == "-o" else { return false }
+        guard isCommand, let list = arguments.dropFirst(3).first else { return !isCommand }
+        // It always says whether devices and setuid are allowed, and a person would at most forbid them.
+        let words = Set(list.split(separator: ","))
+        if words.contains("dev") || words.contains("suid") { return true }
+        return !takingOptions.contains(arguments[0]) && words.contains("nodev") && words.contains("nosuid")
+    }
+
+    /// Commands, of which a person may write a path and `-o` behind it; not what prints something and is done.
+    private static let byHand = Set(CommandTable.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
+        .subtracting(["version", "help"])
+    /// Commands that take such a list.
+    private static let takingOptions: Set<String> = ["mount", "demo"]
+
+    /// Parses the arguments behind the program's name.
+    ///
+    /// mount(8) always gives SPEC and then an absolute DIR first. Such a pair is taken by its place and never as options,
+    /// whatever SPEC begins with: fstab's text must not become options. By hand the options may come first.
+    static func parse(_ arguments: [String]) throws(ProgramError) -> HelperArguments {
+        var parser = HelperArguments(request: MountRequest())
+        var words = arguments[...]
+        var positions: [String] = []
+        if arguments.count >= 2, arguments[1].hasPrefix("/") {
+            positions = [arguments[0], arguments[1]]
+            words = arguments.dropFirst(2)
+        }
+        var lists: [String] = []
+        var sloppy = false
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word != "-" else {
+                positions.append(word)
+                continue
+            }
+            try parser.parse(flags: word.dropFirst(), words: &words, lists: &lists, sloppy: &sloppy)
+        }
+        guard positions.count == 2, !positions[1].isEmpty else {
+            throw ProgramError(
+                .usage,
+                "give a source and a folder: mount -t rankfs \(SourceName.standard.rawValue) FOLDER [-o OPTIONS].")
+        }
+        parser.request.source = try SourceName(argument: positions[0])
+        parser.request.mountPoint = positions[1]
+        for list in lists { try parser.request.options.add(list: list, sloppy: sloppy) }
+        return parser
+    }
+
+    /// One word of flags: letters without a value may stand together, one with a value ends the word.
+    private mutating func parse(
+        flags: Substring, words: inout ArraySlice<String>, lists: inout [String], sloppy: inout Bool
+    ) throws(ProgramError) {
+        var flags = flags
+        while let flag = flags.popFirst() {
+            switch flag {
+            case "f": checkOnly = true
+            case "v": verbose = true
+            case "s": sloppy = true
+            case "n", "w", "r": break
+            case "o", "t":
+                guard let value = flags.isEmpty ? words.popFirst() : String(flags) else {
+                    throw ProgramError(.usage, "-\(flag) needs a value behind it.")
+                }
+                if flag == "o" { lists.append(value) }
+                flags = ""
+            default:
+                throw ProgramError(
+                    .usage,
+                    "-\(LogText.escaped(String(flag), limit: 8)) is not an option of this mount helper; leave it out.")
+            }
+        }
     }
 }

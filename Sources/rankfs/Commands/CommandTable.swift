@@ -56,7 +56,7 @@ enum CommandTable {
         CommandDefinition(
             "fetch", "PATH… [--to FOLDER] [--sidecars] [--dry-run]", brief: "PATH… [--to FOLDER]",
             summary: "download ahead; with --to copy, and go on after a stop", details: CommandDetails.fetch
-        ) { parser throws(ProgramError) in try FetchRequest.command(parser.remaining) },
+        ) { parser throws(ProgramError) in try CommandParser.fetch(parser.remaining) },
         CommandDefinition(
             "cache", "info|verify|prune|clear [SOURCE] [-o cache_dir=DIR]", brief: "info|verify|prune|clear",
             summary: "what is stored: look at, check, shrink or remove it", details: CommandDetails.cache
@@ -119,5 +119,32 @@ extension CommandDefinition {
         self.init(
             command.name, "PATH…", summary: summary, details: "\(details)\n\n\(CommandDetails.paths)"
         ) { parser throws(ProgramError) in try parser.act(command) }
+    }
+}
+
+// MARK: - Help text
+
+/// The texts of `rankfs help`, made from the table of commands.
+enum HelpText {
+    /// The text for a topic; nil where there is none.
+    static func text(for topic: String?) -> String? {
+        guard let topic else { return overview }
+        return CommandTable.definition(named: topic).map { "rankfs \($0.synopsis)\n\n\($0.details)\n" }
+    }
+
+    /// The place in a line at which the overview says what a command does.
+    private static let column = 42
+
+    private static var overview: String {
+        let lines = CommandTable.listed.map { command in
+            let head = "  rankfs \(command.name) \(command.brief)"
+            let padding = String(repeating: " ", count: max(2, column - head.count))
+            return trimmed(head + padding + (command.summary ?? ""))
+        }
+        return "rankfs shows illustration rankings as files.\n\n\(lines.joined(separator: "\n"))\n"
+    }
+
+    private static func trimmed(_ line: String) -> String {
+        String(line.reversed().drop { $0 == " " }.reversed())
     }
 }

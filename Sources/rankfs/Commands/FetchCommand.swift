@@ -19,7 +19,7 @@ enum FetchCommand {
         let now = WallClock.now()
         let (mount, paths, notes) = try resolve(request.paths, now: now)
         // Fails for a mount whose process has died or does not answer.
-        let status = StatusDocument(json: try StatusCommand.read(mount))
+        let status = StatusDocument(json: try MountedStatus.read(mount))
         let display = FetchDisplay(variables: variables)
         let temporaries = TemporaryFiles()
         let folder = try target(request, temporaries: temporaries, display: display)

@@ -151,7 +151,7 @@ enum LoginCommand {
 
     private static func sentence(on error: SourceError, closedUntil: Int64?) -> String {
         if let closedUntil {
-            let pause = StatusCommand.duration(max(1, closedUntil - WallClock.now()))
+            let pause = DisplayText.duration(max(1, closedUntil - WallClock.now()))
             return "the service asks to be left alone for another \(pause), nothing was stored; try again then."
         }
         return switch error {

@@ -52,7 +52,7 @@ enum TierCommand {
         _ request: MountRequest,
         _ question: @escaping @Sendable (ObjectStore) async throws(StoreError) -> Answer
     ) throws(ProgramError) -> Answer {
-        let (settings, _, home) = try Main.load(request)
+        let (settings, _, home) = try SettingsLoader.load(request)
         guard let means = try TierMeans(settings, home: home) else {
             throw ProgramError(.usage, "no tier is set; name one with -o tier=s3://BUCKET/PREFIX.")
         }
@@ -139,7 +139,7 @@ enum TierCommand {
     }
 
     private static func tier(of mount: String) throws(ProgramError) -> StatusDocument.TierFigures? {
-        try StatusCommand.document(in: try StatusCommand.read(mount), of: mount).tier
+        try MountedStatus.document(in: try MountedStatus.read(mount), of: mount).tier
     }
 
     // MARK: - Texts

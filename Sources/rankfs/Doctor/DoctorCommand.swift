@@ -97,7 +97,7 @@ struct DoctorCommand {
     /// The settings, without the configuration file if that is what is wrong.
     private func load() throws(ProgramError) -> (settings: Settings, warnings: [String], mistake: String?) {
         do throws(ProgramError) {
-            let (settings, warnings, _) = try Main.load(request.mount)
+            let (settings, warnings, _) = try SettingsLoader.load(request.mount)
             return (settings, warnings, nil)
         } catch {
             guard error.status == .configuration else { throw error }

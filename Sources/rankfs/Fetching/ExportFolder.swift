@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Posix
+import Rankings
 import Synchronization
 
 /// The folder that files are written to: each appears whole, with time and attributes, under its path below the mount.
@@ -173,5 +174,180 @@ final class ExportFolder: Sendable {
                 .cannotCreate,
                 "\(shown) cannot be written: \(failure?.text ?? "no reason given"); name another folder.")
         }
+    }
+}
+
+// MARK: - Exported file
+
+/// A file that is being written under a temporary name.
+///
+/// ## Concurrency
+///
+/// Used by one thread.
+final class ExportedFile {
+    let path: String
+    let descriptor: Int32
+    /// Why writing failed; nil as long as it did not.
+    private(set) var failure: LocalFiles.Failure?
+    private let temporaries: TemporaryFiles
+    private var isOpen = true
+
+    init(path: String, descriptor: Int32, temporaries: TemporaryFiles) {
+        self.path = path
+        self.descriptor = descriptor
+        self.temporaries = temporaries
+    }
+
+    /// Appends bytes; false if that fails.
+    func write(_ bytes: [UInt8]) -> Bool {
+        guard !LocalFiles.write(bytes, to: descriptor) else { return true }
+        failure = LocalFiles.Failure.last()
+        return false
+    }
+
+    /// Closes it and gives it its name.
+    func rename(to final: String) throws(LocalFiles.Failure) {
+        // Renamed while locked, so that another process cannot take the name for its own.
+        guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
+        temporaries.forget(path)
+        shut()
+    }
+
+    /// Removes it; harmless after `rename`.
+    func discard() {
+        guard isOpen else { return }
+        temporaries.remove(path)
+        shut()
+    }
+
+    private func shut() {
+        if isOpen { close(descriptor) }
+        isOpen = false
+    }
+}
+
+// MARK: - Sidecar
+
+/// The JSON file beside an exported picture: what its attributes tell, so that no further request is needed.
+enum Sidecar {
+    /// Appended to the picture's whole name, so that `001-A.jpg` and `001-A.png` do not share one.
+    static let suffix = ".json"
+
+    /// The text for a picture.
+    ///
+    /// - Parameters:
+    ///   - path: The picture's, below the mount's root; of a day it tells mode and date.
+    ///   - attribute: The value of an extended attribute.
+    /// - Returns: Nil for a file that is no picture of a listing.
+    static func text(path: String, attribute: (String) -> String?) -> String? {
+        guard let work = number(attribute("user.rankfs.work")) else { return nil }
+        var ranking: (mode: RankingMode, day: Day)?
+        if case .entry(.day(let mode, let day), _) = TreePath(path) { ranking = (mode, day) }
+        let author = JSONText.object([
+            ("id", number(attribute("user.rankfs.user"))),
+            ("name", attribute("user.dublincore.creator").map { .text($0) }),
+        ])
+        let tags = attribute("user.xdg.tags").map { list in
+            JSONText.list(list.unicodeScalars.split(separator: ",").map { .text(String($0)) })
+        }
+        let numbers = ["rank", "previous_rank", "width", "height", "views", "ratings"].map { name in
+            (name: name, value: number(attribute("user.rankfs.\(name)")))
+        }
+        let members: [(name: String, value: JSONText?)] =
+            [
+                ("url", attribute("user.xdg.origin.url").map { .text($0) }),
+                ("work", work),
+                ("page", number(attribute("user.rankfs.page"))),
+                ("type", attribute("user.rankfs.type").map { .text($0) }),
+                ("title", attribute("user.dublincore.title").map { .text($0) }),
+                ("author", author),
+                ("tags", tags),
+            ] + numbers + [
+                ("posted", attribute("user.rankfs.posted").map { .text($0) }),
+                ("mode", ranking.map { .text($0.mode.rawValue) }),
+                ("date", ranking.map { .text($0.day.description) }),
+            ]
+        return JSONText.object(members).document
+    }
+
+    private static func number(_ text: String?) -> JSONText? {
+        text.flatMap { Int64($0) }.map { .integer($0) }
+    }
+}
+
+// MARK: - Temporary files
+
+/// The unfinished files of this process, so that a Ctrl-C leaves none behind.
+///
+/// ## Concurrency
+///
+/// Any thread may call. One mutex guards the set; a file is opened under it, so that none appears once all were removed.
+final class TemporaryFiles: Sendable {
+    /// Nil once everything was removed.
+    private let paths = Mutex<Set<String>?>([])
+
+    /// Opens one for writing and takes note of it; nil once the process is stopping.
+    ///
+    /// - Returns: The descriptor, which is locked against other processes and empty.
+    /// - Throws: EBUSY if another process is writing it.
+    func open(_ path: String) throws(LocalFiles.Failure) -> Int32? {
+        let result = paths.withLock { paths -> Result<Int32?, LocalFiles.Failure> in
+            guard paths != nil else { return .success(nil) }
+            do throws(LocalFiles.Failure) {
+                let descriptor = try Self.openLocked(path)
+                paths?.insert(path)
+                return .success(descriptor)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Takes a file off the list: it was renamed.
+    func forget(_ path: String) {
+        paths.withLock { _ = $0?.remove(path) }
+    }
+
+    /// Removes one.
+    func remove(_ path: String) {
+        unsafe _ = unlink(path)
+        forget(path)
+    }
+
+    /// Removes all; from then on none can be opened.
+    func removeAll() {
+        let left = paths.withLock { paths in
+            defer { paths = nil }
+            return paths ?? []
+        }
+        for path in left { unsafe _ = unlink(path) }
+    }
+
+    private static func openLocked(_ path: String) throws(LocalFiles.Failure) -> Int32 {
+        // A second try for a file that its writer renamed between open and lock.
+        for _ in 0..<2 {
+            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o644)
+            guard descriptor >= 0 else { throw .last() }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                close(descriptor)
+                throw LocalFiles.Failure(code: EBUSY)
+            }
+            var opened = stat()
+            var named = stat()
+            guard unsafe fstat(descriptor, &opened) == 0, unsafe lstat(path, &named) == 0,
+                opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+            else {
+                close(descriptor)
+                continue
+            }
+            guard ftruncate(descriptor, 0) == 0 else {
+                let failure = LocalFiles.Failure.last()
+                close(descriptor)
+                throw failure
+            }
+            return descriptor
+        }
+        throw LocalFiles.Failure(code: EBUSY)
     }
 }

@@ -1,3 +1,5 @@
+import Rankings
+
 /// How far a fetch is, and the line that shows it: pure.
 struct FetchProgress: Hashable, Sendable {
     /// Files that are through, whatever came of them.
@@ -59,12 +61,172 @@ struct FetchProgress: Hashable, Sendable {
         }
         var parts = [count, ValueParsers.sizeText(bytes)]
         parts.append("\(ValueParsers.sizeText(rate))/s")
-        if let left = secondsLeft { parts.append("\(StatusCommand.duration(left)) left") }
+        if let left = secondsLeft { parts.append("\(DisplayText.duration(left)) left") }
         let figures = DisplayText.cut(parts.joined(separator: "  "), to: room)
         guard width >= Self.widthForBar else { return figures }
         let drawn = ProgressBar.text(fraction, columns: Self.barWidth, colour: colours ? .blue : nil)
         let used = Self.barWidth + 1 + DisplayText.width(of: figures)
         let name = used + 2 < room ? "  " + DisplayText.cut(LogText.escaped(name), to: room - used - 2) : ""
         return "\(drawn) \(DisplayText.cut(figures, to: room - Self.barWidth - 1))\(name)"
+    }
+}
+
+// MARK: - Fetch tally
+
+/// What came of a fetch so far, as a whole and for each listing: pure.
+struct FetchTally: Hashable, Sendable {
+    /// The files of one listing.
+    struct Group: Hashable, Sendable {
+        var left = 0
+        var fetched = 0
+        var bytes: Int64 = 0
+        var skipped = 0
+        var withheld = 0
+        var failed = 0
+    }
+
+    /// A path that was not fetched, and why.
+    struct Loss: Hashable, Sendable {
+        let path: String
+        let reason: String
+    }
+
+    private(set) var total = Group()
+    private(set) var groups: [String: Group] = [:]
+    private(set) var losses: [Loss] = []
+    /// Works that were not tried after others had failed.
+    private(set) var untried = 0
+    private(set) var listings = 0
+    private(set) var filesKnown = 0
+
+    /// Files that are through.
+    var filesDone: Int { total.fetched + total.skipped + total.withheld + total.failed }
+
+    /// A listing was read: so many files, and so many that it only counts.
+    mutating func opened(_ group: String, files: Int, withheld: Int = 0) {
+        listings += 1
+        filesKnown += files + withheld
+        total.withheld += withheld
+        guard files > 0 else { return }
+        groups[group, default: Group()].left += files
+        groups[group]?.withheld += withheld
+    }
+
+    /// A listing could not be read.
+    mutating func lost(listing: String, _ reason: String) {
+        listings += 1
+        losses.append(Loss(path: listing, reason: reason))
+    }
+
+    /// A file is through.
+    ///
+    /// - Returns: The listing's figures if it was its last one.
+    mutating func ended(_ work: FetchWork, _ change: (inout Group) -> Void, loss: String? = nil) -> Group? {
+        change(&total)
+        if let loss { losses.append(Loss(path: work.path, reason: loss)) }
+        guard var group = groups[work.group] else { return nil }
+        change(&group)
+        group.left -= 1
+        groups[work.group] = group.left > 0 ? group : nil
+        return group.left > 0 ? nil : group
+    }
+
+    /// So much is not even tried.
+    mutating func abandoned(_ works: Int) {
+        untried += works
+    }
+
+    /// The line about a listing that is through.
+    static func line(_ path: String, _ group: Group) -> String {
+        LogText.escaped(path.isEmpty ? "/" : path, limit: LogText.longestLine) + ": " + figures(of: group)
+    }
+
+    /// The closing line.
+    func closingLine(seconds: Int64) -> String {
+        "\(Self.figures(of: total)), in \(DisplayText.duration(seconds))"
+    }
+
+    private static func figures(of group: Group) -> String {
+        let rest = group.skipped + group.withheld + group.failed
+        var parts: [String] = []
+        if group.fetched > 0 || rest == 0 {
+            parts.append(
+                "\(FetchEstimate.count(group.fetched, "file")) fetched (\(ValueParsers.sizeText(group.bytes)))")
+        }
+        if group.skipped > 0 { parts.append("\(group.skipped) there already") }
+        if group.withheld > 0 { parts.append("\(group.withheld) withheld by the service") }
+        if group.failed > 0 { parts.append("\(group.failed) failed") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+// MARK: - Fetch estimate
+
+/// What a fetch will cost, as far as that is known without asking the service.
+struct FetchEstimate: Hashable, Sendable {
+    /// Pictures and other files in listings that are known.
+    var files = 0
+    var bytes: Int64 = 0
+    var unknownSizes = 0
+    var stored = 0
+    var storedBytes: Int64 = 0
+    /// Files that the service lists but does not give.
+    var withheld = 0
+    var knownListings = 0
+    /// Listings that the service has to be asked for, and about how many requests that takes.
+    var unknownListings = 0
+    var requests = 0
+
+    /// About how many requests a listing takes that is not stored.
+    ///
+    /// A day has ten pages of fifty entries at most; an author's works come a hundred to a request, a search's sixty. Of those the
+    /// number is not known before; ten stand for a few hundred works.
+    ///
+    /// - Parameter path: The listing's, below the mount's root.
+    /// - Returns: 0 for what is no listing.
+    static func requests(for path: String) -> Int {
+        switch TreePath(path) {
+        case .work: 2
+        case .day, .latest, .author, .authorLink, .bookmarks, .ownBookmarks, .artist, .search: 10
+        default: 0
+        }
+    }
+
+    /// How long that many requests take at a mount's pace, in seconds.
+    static func seconds(requests: Int, tokens: Double, rate: Double) -> Int64 {
+        Int64(saturating: (max(0, Double(requests) - tokens) / max(rate, 0.01)).rounded(.up))
+    }
+
+    /// The lines that are shown.
+    ///
+    /// - Parameters:
+    ///   - tokens: Requests that may go at once.
+    ///   - rate: Requests a second after that; nil if the mount does not tell.
+    /// - Returns: One line about what is known, one about what is not.
+    func lines(tokens: Double, rate: Double?) -> [String] {
+        var known = ["\(Self.count(files, "file"))", ValueParsers.sizeText(bytes)]
+        if unknownSizes > 0 { known.append("\(unknownSizes) of unknown size") }
+        if stored > 0 { known.append("\(stored) stored already (\(ValueParsers.sizeText(storedBytes)))") }
+        if withheld > 0 { known.append("\(withheld) withheld by the service") }
+        if knownListings > 0 { known.append("in \(Self.count(knownListings, "known listing"))") }
+        var lines = files > 0 || unknownListings == 0 ? ["to fetch   " + known.joined(separator: ", ")] : []
+        if unknownListings > 0 {
+            var text = "to ask     \(Self.count(unknownListings, "listing")), about \(Self.count(requests, "request"))"
+            if let rate {
+                let time = Self.seconds(requests: requests, tokens: tokens, rate: rate)
+                text += time > 0 ? ", about \(DisplayText.duration(time))" : ", at once"
+            }
+            if files > 0, knownListings > 0 {
+                let more = Int64(saturating: Double(bytes) / Double(knownListings) * Double(unknownListings))
+                text += "; about \(ValueParsers.sizeText(more)) more if they are like the known ones"
+            }
+            lines.append(text)
+        }
+        return lines
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ number: Int, _ what: String) -> String {
+        number == 1 ? "1 \(what)" : "\(number) \(what)s"
     }
 }

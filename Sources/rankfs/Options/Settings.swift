@@ -1,4 +1,6 @@
+import Glibc
 import ObjectStore
+import Posix
 import Rankings
 
 /// Everything that options decide.
@@ -81,5 +83,99 @@ enum OptionPlace: Hashable, Sendable {
     /// The exit status that goes with a mistake in this place.
     var status: ExitStatus {
         self == .commandLine ? .usage : .configuration
+    }
+}
+
+// MARK: - Settings loader
+
+/// Puts settings together: command line over environment over file over defaults.
+struct SettingsLoader: Sendable {
+    /// The path and text of the configuration file; nil if there is none.
+    var file: (path: String, text: String)?
+    /// Every variable of the environment.
+    var environment: [String: String]
+    /// In the order given; a later one wins.
+    var commandLine: [Assignment]
+    /// Relative paths of the command line and the environment begin here.
+    var directory: String
+    var home: String?
+
+    /// Variables with this prefix are options.
+    static let variablePrefix = "RANKFS_"
+
+    /// The settings, and what is worth a warning: variables that name no option, but nearly.
+    func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
+        var settings = Settings()
+        if let file {
+            try apply(try ConfigurationFile.parse(file.text, path: file.path), to: &settings)
+        }
+        let (assignments, warnings) = environmentAssignments()
+        for assignment in assignments + commandLine {
+            try assignment.apply(to: &settings, context: OptionContext(directory: directory, home: home))
+        }
+        return (settings, warnings)
+    }
+
+    /// Applies a file's lines, collecting the mistakes of all of them.
+    private func apply(_ assignments: [Assignment], to settings: inout Settings) throws(ProgramError) {
+        var mistakes: [String] = []
+        for assignment in assignments {
+            do {
+                try assignment.apply(to: &settings, context: OptionContext(directory: nil, home: home))
+            } catch {
+                mistakes.append(error.message)
+            }
+        }
+        guard mistakes.isEmpty else { throw ProgramError(.configuration, mistakes.joined(separator: "\n")) }
+    }
+
+    /// Sorted by name, so that the same environment always gives the same error.
+    private func environmentAssignments() -> (assignments: [Assignment], warnings: [String]) {
+        var assignments: [Assignment] = []
+        var warnings: [String] = []
+        for (variable, value) in environment.sorted(by: { $0.key < $1.key }) {
+            guard let name = variable.rest(after: Self.variablePrefix)?.lowercased() else { continue }
+            if OptionTable.definition(named: name) != nil {
+                assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
+            } else if let nearest = UnknownOption.slip(of: name) {
+                // Other variables are other programs'.
+                warnings.append(
+                    "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
+                        + "\(Self.variablePrefix)\(nearest.uppercased())?")
+            }
+        }
+        return (assignments, warnings)
+    }
+}
+
+extension SettingsLoader {
+    /// The settings from every place, and the home directory they were looked for in.
+    static func load(
+        _ request: MountRequest
+    ) throws(ProgramError) -> (settings: Settings, warnings: [String], home: Home) {
+        let home = Home.current()
+        let loader = SettingsLoader(
+            file: try configurationFile(of: home), environment: home.variables,
+            commandLine: request.options.assignments, directory: LocalFiles.workingDirectory() ?? "/",
+            home: home.directory)
+        let (settings, warnings) = try loader.load()
+        return (settings, warnings, home)
+    }
+
+    private static func configurationFile(of home: Home) throws(ProgramError) -> (path: String, text: String)? {
+        guard let path = home.configurationFile else { return nil }
+        let shown = LogText.escaped(path)
+        let bytes: [UInt8]
+        do throws(LocalFiles.Failure) {
+            bytes = try LocalFiles.read(path, limit: ConfigurationFile.longest + 1)
+        } catch {
+            if error.code == ENOENT || error.code == ENOTDIR { return nil }
+            throw ProgramError(.configuration, "\(shown) cannot be read: \(error.text); change its permissions.")
+        }
+        guard bytes.count <= ConfigurationFile.longest, let text = String(validating: bytes, as: UTF8.self) else {
+            throw ProgramError(
+                .configuration, "\(shown) is no configuration file: it must be UTF-8 text of at most 64K.")
+        }
+        return (path, text)
     }
 }

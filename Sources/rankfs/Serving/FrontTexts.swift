@@ -20,7 +20,7 @@ enum FrontTexts {
         let (host, access) = (LogText.escaped(host), source.description.access)
         let left =
             pause.end > now
-            ? "is not asked for another \(StatusCommand.duration(pause.end - now))" : "is asked once as a trial"
+            ? "is not asked for another \(DisplayText.duration(pause.end - now))" : "is asked once as a trial"
         let meanwhile = "so that it \(left) and only what is stored can be read"
         switch pause.front?.refusal {
         case .block:

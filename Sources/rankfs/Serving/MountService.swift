@@ -100,7 +100,7 @@ struct MountService {
     private func mount(
         at mountPoint: String, parts: Parts, thumbnails: ThumbnailSeeder?, status: StatusSource, log: Log
     ) throws(ProgramError) -> (Session, RankFileSystem) {
-        var configuration = RankFileSystem.Configuration(
+        var configuration = MountConfiguration(
             user: request.options.user ?? getuid(), group: request.options.group ?? getgid(),
             status: { status.document(toOwner: $0).json }, metrics: { Metrics.text(of: status.document()) },
             version: Version.text + "\n", report: { log.warning($0) },
@@ -122,7 +122,7 @@ struct MountService {
         let fileSystem = RankFileSystem(
             configuration, source: parts.source, catalog: parts.catalog, cache: parts.cache, renderer: parts.renderer)
         try guardian?.makeMount()
-        var mounting = Session.Configuration(
+        var mounting = SessionConfiguration(
             mountPoint: mountPoint, options: Self.mountOptions(request), deadline: settings.timeout,
             debug: request.debug)
         mounting.device = guardian?.device

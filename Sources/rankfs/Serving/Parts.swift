@@ -1,5 +1,6 @@
 import CLinux
 import Catalog
+import Fuse
 import Glibc
 import HTTP
 import ImageCache
@@ -8,6 +9,7 @@ import RankFS
 import Rankings
 import Render
 import Sourcing
+import Thumbnails
 import Tier
 
 /// Everything below a mount, wired together: the one place where sources, limits and directories meet.
@@ -262,7 +264,7 @@ final class Parts: Sendable {
     ) throws(ProgramError) -> Catalog {
         do throws(CatalogError) {
             return try Catalog(
-                Catalog.Configuration(
+                CatalogConfiguration(
                     directory: directory, days: settings.days,
                     view: ListingView(
                         rendition: settings.rendition ?? source.description.standardRendition,
@@ -296,21 +298,73 @@ final class Parts: Sendable {
     }
 }
 
-/// The clock that nobody sets.
-enum MonotonicClock {
-    /// The present instant, as deadlines are given.
-    static var now: ContinuousClock.Instant { TimeSource.system.now() }
+// MARK: - Bridges
 
-    /// Seconds since some fixed moment, to the millisecond.
-    static func seconds() -> Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec / 1_000_000) / 1000
+/// Ways from works of one source to the same works in mounts of others.
+enum Bridges {
+    /// The work that a web page is about, in a mount of its source that this user has.
+    ///
+    /// Reads what the kernel says of mounts and asks none of them: their daemons may be busy with a question of ours.
+    ///
+    /// - Parameters:
+    ///   - webPage: The address of the page.
+    ///   - source: What the asking mount shows.
+    ///   - table: What is mounted.
+    ///   - user: Whose mounts count, as `user_id=` of fuse(4) names who mounted.
+    /// - Returns: Nil for a page that is no work's, and where its source is not mounted.
+    static func bridge(
+        to webPage: String, from source: SourceName, _ table: MountTable, user: UInt32 = getuid()
+    ) -> Bridge? {
+        for plugIn in SourceRegistry.all where plugIn.description.name != source.description.name {
+            guard let work = plugIn.description.work(webPage) else { continue }
+            let mount = table.mounts.last { mount in
+                mount.isOwn && mount.superOptions.contains("user_id=\(user)")
+                    && SourceName(rawValue: mount.source)?.description.name == plugIn.description.name
+            }
+            guard let mount else { continue }
+            let folder = String(decoding: mount.path, as: UTF8.self)
+            return Bridge(name: plugIn.description.name, target: "\(folder)/\(TreePath.work(work).text)")
+        }
+        return nil
     }
 }
 
-/// The wall clock.
-enum WallClock {
-    /// Unix seconds.
-    @Sendable static func now() -> Int64 { Int64(time(nil)) }
+// MARK: - Standard
+
+extension Renderer.Configuration {
+    /// `rankfs-render` as it is installed with this program, in as many processes as there are processors.
+    static var standard: Renderer.Configuration {
+        Renderer.Configuration(
+            program: { () throws(MediaError) in
+                do throws(ProgramError) { return try CompanionProgram.path(of: Renderer.program) } catch {
+                    throw .unavailable(error.message)
+                }
+            }, atOnce: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    }
+}
+
+// MARK: - Settings
+
+extension ThumbnailSeeder {
+    /// What makes the thumbnails of a mount; nil if they are off.
+    ///
+    /// The home is that of the user who mounts, and nobody else's desktop looks there; shared ones are for everybody.
+    init?(_ settings: Settings, home: Home, place: CachePlace, mountPoint: String, parts: Parts, log: Log) {
+        guard settings.makesThumbnails else { return nil }
+        let store = home.thumbnailDirectory.map { directory in
+            HomeThumbnails(
+                user: geteuid(),
+                directory: ThumbnailDirectory(path: directory, ledger: ThumbnailLedger(path: place.thumbnails)),
+                mountPoint: mountPoint)
+        }
+        let cache = parts.cache
+        let shelf = ThumbnailShelf(
+            kept: { await cache.kept($0) },
+            // Without room they are made again for the next who asks.
+            keep: { try? await cache.keep($0, as: $1) })
+        self.init(
+            maker: ThumbnailMaker(
+                home: store, shelf: shelf, host: parts.images, renderer: parts.renderer),
+            mayAsk: parts.maySpend, report: { log.debug($0) })
+    }
 }

@@ -43,7 +43,7 @@ extension Log {
         switch news {
         case .limited(_, let seconds):
             warning(
-                "the image host asks to be left alone for \(StatusCommand.duration(seconds)); until then only stored "
+                "the image host asks to be left alone for \(DisplayText.duration(seconds)); until then only stored "
                     + "pictures can be read")
         case .turnedAway(let sentence): warning(sentence)
         case .letIn(let host): info("\(LogText.escaped(host)) lets this program in again")

@@ -1,11 +1,5 @@
-import Catalog
-import Fuse
-import Glibc
-import ImageCache
 import RankFS
 import Rankings
-import Thumbnails
-import Tier
 
 /// What `/.rankfs/status.json` says; names in JSON are these in lower case with underscores.
 ///
@@ -56,25 +50,6 @@ struct StatusDocument: Codable, Hashable, Sendable {
 }
 
 extension StatusDocument {
-    /// The document of this moment.
-    init(of mount: StatusSource) {
-        let now = WallClock.now()
-        let messages = mount.log.counts
-        let served = mount.served
-        let figures = served?.fileSystem.figures
-        self.init(
-            version: Version.text, source: mount.request.source.rawValue, mountPoint: mount.mountPoint, pid: getpid(),
-            started: mount.started, time: now, monotonic: MonotonicClock.seconds(), uptime: max(0, now - mount.started),
-            catalog: CatalogFigures(mount.parts.catalog.status()),
-            cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
-            network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
-            thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
-            tier: mount.parts.tier.map(TierFigures.init),
-            waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
-            handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
-            recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })
-    }
-
     /// All figures for Prometheus.
     var metrics: [MetricFamily] {
         programMetrics + cache.metrics + network.metrics(at: time) + signIn.metrics + network.requests.metrics
@@ -88,7 +63,7 @@ extension StatusDocument {
     func summary(at now: Int64) -> [String] {
         var lines = [
             "\(LogText.escaped(mountPoint)): \(source), rankfs \(version), process \(pid), "
-                + "up \(StatusCommand.duration(uptime))"
+                + "up \(DisplayText.duration(uptime))"
         ]
         lines += cache.summary
         lines += catalog.summary
@@ -155,5 +130,15 @@ extension StatusDocument {
             let document = try? told.bounded.decoded(as: StatusDocument.self, spelling: .snakeCase)
         else { return nil }
         self = document
+    }
+}
+
+/// What `/.rankfs/metrics` says, a pure function of the status.
+///
+/// The text format of Prometheus, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/).
+enum Metrics {
+    /// The text of a document's figures.
+    static func text(of document: StatusDocument) -> [UInt8] {
+        Array(document.metrics.map(\.text).joined().utf8)
     }
 }

@@ -1,5 +1,9 @@
+import Catalog
 import Fuse
+import Glibc
+import ImageCache
 import RankFS
+import Rankings
 import Synchronization
 import Thumbnails
 
@@ -63,7 +67,23 @@ final class StatusSource: Sendable {
     }
 }
 
-/// The program's version.
-enum Version {
-    static let text = "0.1.0"
+extension StatusDocument {
+    /// The document of this moment.
+    init(of mount: StatusSource) {
+        let now = WallClock.now()
+        let messages = mount.log.counts
+        let served = mount.served
+        let figures = served?.fileSystem.figures
+        self.init(
+            version: Version.text, source: mount.request.source.rawValue, mountPoint: mount.mountPoint, pid: getpid(),
+            started: mount.started, time: now, monotonic: MonotonicClock.seconds(), uptime: max(0, now - mount.started),
+            catalog: CatalogFigures(mount.parts.catalog.status()),
+            cache: CacheFigures(mount.parts.cache.status(), directory: mount.place.directory),
+            network: NetworkFigures(mount.parts), signIn: SignInFigures(mount.parts.source.signIn),
+            thumbnails: (mount.thumbnails?.figures).map(ThumbnailFigures.init),
+            tier: mount.parts.tier.map(TierFigures.init),
+            waitingRequests: served?.session.waiting ?? 0, inodes: figures?.inodes ?? 0,
+            handles: figures?.handles ?? 0, warnings: messages.warnings, errors: messages.errors,
+            recent: mount.log.recent.map { Event(time: $0.time, level: $0.level.name, message: $0.message) })
+    }
 }

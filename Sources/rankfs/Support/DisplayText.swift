@@ -85,4 +85,45 @@ enum DisplayText {
         default: scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) } ? 2 : 1
         }
     }
+
+    /// `2 d 3 h`, `4 min 5 s`: the two largest units.
+    static func duration(_ seconds: Int64) -> String {
+        func text(_ unit: (Int64, String), _ next: (Int64, String)) -> String {
+            let rest = seconds % unit.0 / next.0
+            return "\(seconds / unit.0) \(unit.1)" + (rest == 0 ? "" : " \(rest) \(next.1)")
+        }
+        let (day, hour, minute) = ((Int64(86400), "d"), (Int64(3600), "h"), (Int64(60), "min"))
+        if seconds >= day.0 { return text(day, hour) }
+        if seconds >= hour.0 { return text(hour, minute) }
+        return seconds >= minute.0 ? text(minute, (1, "s")) : "\(seconds) s"
+    }
+}
+
+// MARK: - Counted
+
+/// Numbers with their nouns.
+enum Counted {
+    /// `1 picture`, `2 pictures`; for nouns that take an s.
+    static func text(_ count: some BinaryInteger, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
+}
+
+// MARK: - Saturating
+
+extension Int64 {
+    /// The whole part of a number, or the nearest number that there is; 0 for what is none.
+    ///
+    /// A quotient of figures from outside, or by a time that has hardly begun, may be larger than any whole number.
+    init(saturating number: Double) {
+        self = number.isNaN ? 0 : Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
+    }
+}
+
+extension Int64 {
+    /// The sum, or the nearest number that there is: sizes that a mount shows may be anything.
+    func adding(saturating other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
 }

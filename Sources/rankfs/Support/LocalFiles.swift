@@ -132,3 +132,107 @@ enum LocalFiles {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }
+
+// MARK: - Wrong mode
+
+/// What is said of a path whose ranking the service does not have: to the kernel it is a name like any other that is missing.
+enum WrongMode {
+    /// Characters of the name that are shown.
+    private static let longestName = 80
+
+    /// The cause and the remedy for a path below the root of a source's mount; nil for one that names a ranking, or none.
+    static func complaint(_ path: String, of source: SourceDescription) -> String? {
+        let steps = TreePath(path).steps
+        guard steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
+            RankingMode(rawValue: steps[1].name).flatMap({ source[$0] }) == nil
+        else { return nil }
+        return "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
+    }
+
+    /// The complaint about an absolute path in one of some mounts.
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - mounts: Mount points.
+    ///   - source: The source that is mounted there.
+    /// - Returns: Nil for a path in none of them, and for one that names a ranking.
+    static func complaint(
+        at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
+    ) -> String? {
+        let ways = mounts.compactMap { mount in path.way(from: mount).map { (mount: mount, way: $0) } }
+        return ways.max { $0.mount.utf8.count < $1.mount.utf8.count }.flatMap {
+            complaint($0.way, of: source($0.mount))
+        }
+    }
+
+    /// Those of everybody, those of members, and one that is limited, as far as there are any.
+    private static func list(_ source: SourceDescription) -> String {
+        let everyone = source.modes(isSignedIn: false)
+        let others = source.modes(isSignedIn: true).filter { !everyone.contains($0) }
+        let limited = source.rankings.filter { $0.partOf != nil }
+        // One that says more than its kind: the second, as a rule.
+        let example = limited.dropFirst().first ?? limited.first
+        return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
+            + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
+    }
+
+    private static func text(_ modes: [RankingMode]) -> String {
+        modes.map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+// MARK: - Chance name
+
+/// A name that nobody else has, on this machine or another.
+enum ChanceName {
+    /// Letters and digits.
+    static func make() -> String {
+        var source = SystemRandomNumberGenerator()
+        return String(source.next(), radix: 36)
+    }
+}
+
+// MARK: - Companion program
+
+/// Where the programs are that this one starts.
+enum CompanionProgram {
+    /// The path of a program: beside this one, as it is built, or in the directory for programs of programs, as it is installed.
+    ///
+    /// - Throws: unavailable, with one sentence, if it is in neither.
+    static func path(of name: String) throws(ProgramError) -> String {
+        let places = candidates(for: name, besides: LocalFiles.link("/proc/self/exe") ?? "")
+        for place in places where unsafe access(place, X_OK) == 0 { return place }
+        throw ProgramError(
+            .unavailable,
+            "the program \(name) is missing; looked for "
+                + places.map { LogText.escaped($0) }.joined(separator: " and ") + "; install rankfs again.")
+    }
+
+    /// The places in which a program is looked for, in this order.
+    ///
+    /// - Parameters:
+    ///   - name: The program's.
+    ///   - path: That of the running program.
+    /// - Returns: Paths.
+    static func candidates(for name: String, besides path: String) -> [String] {
+        let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+        let prefix = directory.lastIndex(of: "/").map { directory[..<$0] } ?? ""
+        return ["\(directory)/\(name)", "\(prefix)/libexec/rankfs/\(name)"]
+    }
+}
+
+// MARK: - Secrecy
+
+/// Keeps what a process has in its memory, cookies among it, from everybody who is not root.
+enum Secrecy {
+    /// From now on the process leaves no core dump, and no other process of its user may look into it (PR_SET_DUMPABLE of prctl(2)).
+    ///
+    /// What its user may know all the same: its state, name, command line and limits below `/proc`. The bound is inherited by the
+    /// programs that it starts; the rest ends with execve(2), and each program of ours begins with this.
+    static func begin() {
+        // With a bound of 0 the kernel still feeds a program that collects dumps (core(5)), but not for such a process.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        _ = rankfs_prctl(PR_SET_DUMPABLE, 0)
+    }
+}

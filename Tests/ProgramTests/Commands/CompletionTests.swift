@@ -43,7 +43,7 @@ private func offered(_ line: String) throws -> [String] {
 @Suite struct CompletionTests {
     @Test(arguments: CompletionShell.allCases)
     func scriptsAreInTheirLanguageAndNameEverything(_ shell: CompletionShell) throws {
-        let script = shell.script
+        let script = Completions.script(for: shell)
         for command in CommandTable.listed.map(\.name) { #expect(script.contains(command)) }
         for option in OptionTable.all {
             #expect(script.contains(option.name))
