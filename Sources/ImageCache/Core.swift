@@ -25,7 +25,7 @@ struct Core: Sendable {
     /// The present instant; set whenever the lock is taken.
     var now: ContinuousClock.Instant
     var pictures = OpenPictures()
-    var downloads = Downloads()
+    var downloads: [FileKey: PictureDownload] = [:]
     var scheduler: DownloadScheduler
     var preload: PreloadPolicy
     var budget: Budget
@@ -189,11 +189,11 @@ struct Core: Sendable {
 
     /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
     mutating func tick() {
-        for key in downloads.keys {
+        for key in Array(downloads.keys) {
             let isLate = endWaits(for: key, .failed(.timedOut)) { [now] in $0.deadline <= now }
             if isLate { release(key) }
         }
-        for (key, entry) in downloads.entries where !entry.download.waiters.isEmpty || entry.download.retryAt != nil {
+        for (key, entry) in downloads where !entry.download.waiters.isEmpty || entry.download.retryAt != nil {
             let silence = now - entry.download.lastProgress
             switch entry.download.phase {
             case .running where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout:
@@ -228,7 +228,7 @@ struct Core: Sendable {
     mutating func shutDown() {
         isClosed = true
         scheduler.dropWishes()
-        for key in downloads.keys {
+        for key in Array(downloads.keys) {
             endWaits(for: key, .failed(.cancelled)) { _ in true }
             downloads[key]?.download.handles = []
             downloads[key]?.download.isPreload = false
@@ -293,7 +293,7 @@ extension Core {
     }
 
     /// Looks for bytes; joins a download that is under way, but begins none.
-    mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
+    private mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
         guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
         let key = handle.key
@@ -412,10 +412,10 @@ extension Core {
 
     // MARK: - Waiting for what the network brings
 
-    /// Looks for bytes; lets the reader wait if they are not there, with a download begun if there is none.
-    mutating func read(_ id: UInt64, offset: Int64, count: Int, _ wait: Wait) -> Found {
+    /// Looks for bytes; lets a reader with a wait wait if they are not there, with a download begun if there is none.
+    mutating func read(_ id: UInt64, offset: Int64, count: Int, _ wait: Wait?) -> Found {
         let found = find(id, offset: offset, count: count)
-        guard case .wait = found else { return found }
+        guard case .wait = found, let wait else { return found }
         guard let handle = pictures[id], !isClosed else { return .failed(.cancelled) }
         if downloads[handle.key] == nil, let error = begin(handle.picture) { return .failed(error) }
         if let mismatch = join(id) { return .failed(mismatch) }

@@ -3,70 +3,53 @@ internal import Posix
 internal import Rankings
 internal import Synchronization
 
-/// The downloads under way.
-///
-/// A book: it finds and changes entries; what follows from a change is decided by `Core`.
-struct Downloads: Sendable {
-    /// A download and what belongs to it.
-    struct Entry: Sendable {
-        /// Grows with each download: their order.
-        let number: UInt64
-        var download: Download
-        let picture: PictureRequest
-        var file: PartialFile
-        var transfers: [UInt64: Transfer] = [:]
-        var priority: TransferPriority
-        /// The directory whose walk wished for it; nil for one that a reader began.
-        var walk: UInt64?
-        /// Bytes written since the partial state was last noted.
-        var unnoted: Int64 = 0
-        /// The question to the tier; nil once it is answered.
-        var question: (task: Task<Void, Never>, urgency: Urgency)?
-        /// Whether its bytes came from the tier.
-        var isFromTier = false
-        /// Whether other machines may wait for this one to download it.
-        var isOurs = false
-        /// To resume when the length that it was told is certain or void.
-        var settlers: [CheckedContinuation<Void, Never>] = []
+/// A picture that is being downloaded: what its download decides, the file with its bytes, and what else belongs to it.
+struct PictureDownload: Sendable {
+    /// Grows with each download: their order.
+    let number: UInt64
+    var download: Download
+    let picture: PictureRequest
+    var file: PartialFile
+    var transfers: [UInt64: Transfer] = [:]
+    var priority: TransferPriority
+    /// The directory whose walk wished for it; nil for one that a reader began.
+    var walk: UInt64?
+    /// Bytes written since the partial state was last noted.
+    var unnoted: Int64 = 0
+    /// The question to the tier; nil once it is answered.
+    var question: (task: Task<Void, Never>, urgency: Urgency)?
+    /// Whether its bytes came from the tier.
+    var isFromTier = false
+    /// Whether other machines may wait for this one to download it.
+    var isOurs = false
+    /// To resume when the length that it was told is certain or void.
+    var settlers: [CheckedContinuation<Void, Never>] = []
 
-        /// What another process may go on with.
-        var state: PartialState {
-            file.state(total: download.total, validator: download.validator, present: download.proven)
-        }
+    /// What another process may go on with.
+    var state: PartialState {
+        file.state(total: download.total, validator: download.validator, present: download.proven)
     }
+}
 
-    private(set) var entries: [FileKey: Entry] = [:]
-
-    var isEmpty: Bool { entries.isEmpty }
-
-    var keys: Set<FileKey> { Set(entries.keys) }
-
-    /// The download of a picture; nil while there is none.
-    subscript(key: FileKey) -> Entry? {
-        get { entries[key] }
-        _modify { yield &entries[key] }
-    }
-
+/// The downloads under way: finding and changing; what follows from a change is decided by `Core`.
+extension [FileKey: PictureDownload] {
     /// Has a download decide, in its place; nil while there is none.
     @discardableResult
-    mutating func decide<Value>(_ key: FileKey, _ decide: (inout Download) -> Value) -> Value? {
-        entries.index(forKey: key).map { decide(&entries.values[$0].download) }
+    mutating func decide<Decision>(_ key: FileKey, _ decide: (inout Download) -> Decision) -> Decision? {
+        index(forKey: key).map { decide(&values[$0].download) }
     }
 
     /// Those that are not whole, in the order in which they began.
-    var running: [Entry] {
-        entries.values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
+    var running: [PictureDownload] {
+        values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
     }
 
-    /// What was begun for a walk and nobody reads, the oldest first.
+    /// Those that were begun for a walk and that no reader reads, the oldest first.
     func unread(ofWalk directory: UInt64) -> [FileKey] {
-        entries.filter { _, entry in
-            entry.walk == directory && entry.download.phase == .running && !entry.download.isRead
+        filter { _, file in
+            file.walk == directory && file.download.phase == .running && !file.download.isRead
         }.sorted { $0.value.number < $1.value.number }.map(\.key)
     }
-
-    /// Takes a download out.
-    mutating func remove(_ key: FileKey) -> Entry? { entries.removeValue(forKey: key) }
 }
 
 // MARK: - Failures

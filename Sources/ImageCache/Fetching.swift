@@ -31,7 +31,7 @@ extension Core {
                 core.run { $0.reopened(key, file, found) }
             }
         }
-        downloads[key] = Downloads.Entry(
+        downloads[key] = PictureDownload(
             number: download.token, download: download, picture: picture, file: file,
             priority: walk == nil ? .reader : .preload, walk: walk)
         reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
@@ -194,9 +194,9 @@ extension Core {
 
     /// Takes a download off the books.
     @discardableResult
-    private mutating func forget(_ key: FileKey) -> Downloads.Entry? {
+    private mutating func forget(_ key: FileKey) -> PictureDownload? {
         budget.release(key)
-        guard let entry = downloads.remove(key) else { return nil }
+        guard let entry = downloads.removeValue(forKey: key) else { return nil }
         later { core in
             entry.question?.task.cancel()
             if entry.isOurs { core.configuration.tier?.giveUp(entry.picture.id) }
@@ -279,7 +279,7 @@ extension Core {
     }
 
     /// Ends the requests of a download that is over or begins again; the length that it was told is void.
-    private mutating func end(_ entry: inout Downloads.Entry) {
+    private mutating func end(_ entry: inout PictureDownload) {
         settle(&entry)
         let transfers = entry.transfers.values
         entry.transfers = [:]
@@ -287,14 +287,14 @@ extension Core {
     }
 
     /// The length that a download was told is certain or void.
-    private mutating func settle(_ entry: inout Downloads.Entry) {
+    private mutating func settle(_ entry: inout PictureDownload) {
         let settlers = entry.settlers
         entry.settlers = []
         if !settlers.isEmpty { later { _ in for continuation in settlers { continuation.resume() } } }
     }
 
     /// Keeps what came so far for another try.
-    private mutating func park(_ key: FileKey, _ entry: Downloads.Entry, reserved: Int64) {
+    private mutating func park(_ key: FileKey, _ entry: PictureDownload, reserved: Int64) {
         let download = entry.download
         guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
         guard download.phase != .asking, download.validator != nil, download.received > 0, !entry.file.isInMemory

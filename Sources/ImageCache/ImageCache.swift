@@ -210,10 +210,7 @@ package final class OpenPicture: Sendable {
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func read(offset: Int64, count: Int) throws(ImageCacheError) -> Reading {
         let wait = core.makeWait(for: picture)
-        let bytes = try look(offset: offset, count: count) { core, id in
-            core.read(id, offset: offset, count: count, wait)
-        }
-        if let bytes { return .bytes(bytes) }
+        if let bytes = try look(offset: offset, count: count, wait) { return .bytes(bytes) }
         return .later(PendingBytes(self, offset: offset, count: count, wait: wait))
     }
 
@@ -227,17 +224,15 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    /// Looks for bytes in memory and on the disk; nil if they must be waited for.
-    func look(
-        offset: Int64, count: Int, _ find: (inout Core, _ id: UInt64) -> Core.Found
-    ) throws(ImageCacheError) -> PictureBytes? {
+    /// Looks for bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
+    func look(offset: Int64, count: Int, _ wait: Wait?) throws(ImageCacheError) -> PictureBytes? {
         if let (file, _) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count)
         }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let (found, version, whole) = core.run { core in
-                let found = find(&core, id)
+                let found = core.read(id, offset: offset, count: count, wait)
                 return (found, core.pictures[id]?.version, core.pictures[id]?.settled)
             }
             if let whole { settle(whole, readTo: offset + Int64(count)) }

@@ -217,10 +217,10 @@ extension DownloadScheduler {
     mutating func goOn() { restsUntil = nil }
 }
 
-extension Downloads {
+extension [FileKey: PictureDownload] {
     /// What the scheduler is told of them.
     var demands: [DownloadScheduler.Demand] {
-        entries.map { $0.value.download.demand($0.key, number: $0.value.number) }
+        map { $0.value.download.demand($0.key, number: $0.value.number) }
     }
 }
 

@@ -183,8 +183,7 @@ extension HeldRequest {
 extension OpenPicture {
     /// The bytes if they are here; asks for none.
     func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
-        try look(offset: offset, count: count) { core, id in core.find(id, offset: offset, count: count)
-        }
+        try look(offset: offset, count: count, nil)
     }
 }
 
