@@ -3,10 +3,11 @@ import HTTP
 import Rankings
 package import Sourcing
 
-/// Asks a board for what this program takes for granted of it: pages of a day, one post's record, and that post's files.
+/// Checks the assumptions about a board: pages of a day, one post's record, and that post's files.
 ///
-/// By the rules of a mount (the gate, the mildest rating), eight requests, one after the other. The original is the smallest of
-/// the day's page, asked for whole to hold its bytes against the listed digest; where a host does not answer, it is not asked again.
+/// It follows the rules of a mount (the gate, the mildest rating) and sends eight requests, one after the other. The original is
+/// the smallest of the day's page, requested whole to compare its bytes with the listed digest; after a host failed to answer, it
+/// sends that host no further request.
 package struct BooruExaminer: Sendable {
     private let source: BooruSource
     private let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
@@ -14,9 +15,11 @@ package struct BooruExaminer: Sendable {
     private let patience: Duration
     private let time: TimeSource
 
+    /// Makes an examiner.
+    ///
     /// - Parameters:
-    ///   - engine: How the board is asked.
-    ///   - means: How to ask.
+    ///   - engine: The engine of the board.
+    ///   - means: The means of sending requests.
     package init(_ engine: any BooruEngine, _ means: ExaminationMeans) {
         send = means.send
         source = BooruSource(
@@ -27,10 +30,10 @@ package struct BooruExaminer: Sendable {
         time = means.time
     }
 
-    /// Bytes of the part of an original that is asked for.
+    /// The bytes requested of an original's beginning.
     static let part: Int64 = 64 << 10
 
-    /// Asks and judges.
+    /// Sends the requests and judges the answers.
     package func examine() async -> [Assumption] {
         guard let facts = source.description.rankings.first, let step = source.step else { return [] }
         let day = source.description.days(of: facts.mode).newest(at: now)
@@ -95,14 +98,14 @@ package struct BooruExaminer: Sendable {
     }
 }
 
-/// What the image hosts' answers for one post say of them; what was not asked for is nil.
+/// The judgement of the image hosts' answers for one post; requests not sent are nil.
 struct FileJudgement {
     private let files: PostFiles
     /// The first part of the original.
     var beginning: Result<HTTPResponse, HTTPError>?
     /// The original.
     var whole: Result<HTTPResponse, HTTPError>?
-    /// HEADs of the sample and of the preview.
+    /// The answers to HEADs of the sample and of the preview.
     var sample: Result<HTTPResponse, HTTPError>?
     var small: Result<HTTPResponse, HTTPError>?
 
@@ -136,7 +139,7 @@ struct FileJudgement {
         )
     }
 
-    /// No byte of an original is given out unless both hold.
+    /// The checks of length and digest: no byte of an original is returned unless both match.
     private var bytes: [Assumption] {
         let names = ["listed length of an original", "listed MD5 of an original"]
         guard case .success(let response)? = whole else { return names.map { .failed($0, whole) } }
@@ -172,30 +175,30 @@ struct FileJudgement {
 
 // MARK: - Booru judgements
 
-/// What the pages of a day say of a board.
+/// The judgement of a day's pages.
 struct DayJudgement {
     let engine: any BooruEngine
-    /// The rating that was asked for.
+    /// The requested rating.
     let step: RatingScale.Step
     let hosts: PictureHosts
-    /// The day that was asked for, in Unix seconds.
+    /// The requested day, in Unix seconds.
     let moments: Range<Int64>
 
-    /// The longest original that is asked for whole, in bytes: of a page of a hundred some are shorter.
+    /// The longest original that is requested whole, in bytes: of a page of a hundred some are shorter.
     static let longest: Int64 = 8 << 20
 
-    /// The entries of an answer; nil for one that has no list.
+    /// The entries of an answer; nil for an answer without a list.
     private func entries(in answer: Result<JSON, SourceError>) -> [PostEntry]? {
         guard case .success(let json) = answer else { return nil }
         return try? engine.entries(in: json, hosts: hosts)
     }
 
-    /// The posts of an answer, as far as they are understood; nil for one that has no list.
+    /// The readable posts of an answer; nil for an answer without a list.
     func posts(in answer: Result<JSON, SourceError>) -> [BooruPost]? {
         entries(in: answer)?.compactMap(\.post)
     }
 
-    /// The post with the shortest original among those that everybody sees, those with a sample first.
+    /// The post with the shortest original among those of the mildest rating; posts with a sample come first.
     func example(in answer: Result<JSON, SourceError>) -> BooruPost? {
         let fitting = (posts(in: answer) ?? []).filter { post in
             guard let files = post.files, post.withheld == nil, post.rating.map({ $0 <= step.rating }) == true,
@@ -284,7 +287,7 @@ struct DayJudgement {
 
     // MARK: - Further pages
 
-    /// What the second page says: a full page has posts behind it that were not on it, one that is far from full has none.
+    /// Judges the second page: after a full page it has other posts, after a page far from full it has none.
     func further(after first: Result<JSON, SourceError>, _ second: Result<JSON, SourceError>) -> Assumption {
         let name = "second page"
         let before = entries(in: first) ?? []
@@ -311,7 +314,7 @@ struct DayJudgement {
                 : "\(posts.count) further posts, after \(before.count) entries")
     }
 
-    /// What a page says that is far behind the last.
+    /// Judges a page far after the last.
     func end(_ answer: Result<JSON, SourceError>) -> Assumption {
         let name = "page behind the last"
         switch answer {
@@ -327,7 +330,7 @@ struct DayJudgement {
     }
 }
 
-/// What a post's record says, held against what the list told.
+/// The judgement of a post's record, compared with the list.
 struct PostRecordJudgement {
     let engine: any BooruEngine
     let hosts: PictureHosts

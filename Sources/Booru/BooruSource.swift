@@ -6,7 +6,7 @@ package import Sourcing
 ///
 /// ## Concurrency
 ///
-/// A value of immutable parts; all methods may be called from any task at once.
+/// A value of immutable parts; any task may call any method.
 package struct BooruSource: RankingSource {
     let engine: any BooruEngine
     let api: BooruAPI
@@ -14,9 +14,11 @@ package struct BooruSource: RankingSource {
     /// The most daring rating that is shown.
     let step: RatingScale.Step?
 
+    /// Makes the source of a mount.
+    ///
     /// - Parameters:
-    ///   - engine: How the board is asked.
-    ///   - means: How to ask; `imageURL` replaces scheme and host of every picture's address.
+    ///   - engine: The engine of the board.
+    ///   - means: The means of sending requests; `imageURL` replaces scheme and host of every picture's address.
     package init(_ engine: any BooruEngine, _ means: SourceMeans) {
         let client = means.client
         self.init(
@@ -25,7 +27,7 @@ package struct BooruSource: RankingSource {
             wallClock: means.wallClock)
     }
 
-    /// The same with anything that sends requests.
+    /// Makes a source with any function that sends requests.
     package init(
         _ engine: any BooruEngine, send: @escaping @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse,
         gate: any RequestGate, apiURL: String?, imageURL: String?, choices: [String: String], time: TimeSource,
@@ -75,7 +77,7 @@ package struct BooruSource: RankingSource {
         return [original, WorkPicture("sample", rendition: .regular, reference: work.picture)]
     }
 
-    /// The listing tells the format: there is one candidate.
+    /// Returns the only candidate, since the listing contains the format.
     package func originalCandidates(of work: Work) -> [String] {
         work.withheld == nil && !work.picture.isEmpty ? [work.picture] : []
     }
@@ -94,21 +96,21 @@ extension BooruSource {
     ) async throws(SourceError) -> RankingPage {
         guard let facts = description[mode] else { throw .notFound }
         let days = description.days(of: mode)
-        // The service's own idea of today begins and ends at another time than its days.
+        // A relative date would follow the service's own today, which begins and ends at another time than its days.
         let isNewest = day == nil
         let day = day ?? days.newest(at: api.api.wallClock())
         guard days.contains(day) else { throw .notPublished }
         guard (1...description.paging.most).contains(page) else { throw .pastTheEnd }
         let date = engine.term(for: day..<facts.period.next(day))
         let (entries, moment) = try await list([date, "order:score"], page: page, deadline: deadline)
-        // This machine's clock may be ahead: what the service still adds to would be kept as a whole day.
+        // This machine's clock may be ahead: a day that still grows would be stored as complete.
         if let moment, moment < days.published(day) {
             let told = days.newest(at: moment)
             guard isNewest, told < day else { throw .notPublished }
             return try await rankingPage(mode, day: told, page: page, deadline: deadline)
         }
         guard !entries.isEmpty else { throw page > 1 ? .pastTheEnd : .notPublished }
-        // Every entry of the answer counts, so that ranks stay however much of it is shown.
+        // Every entry of the answer counts, so that ranks do not depend on how many are shown.
         let before = (page - 1) * engine.postsPerPage
         let shown = entries.enumerated().compactMap { place, entry in
             admitted(entry).map { ListedWork(rank: before + place + 1, previousRank: nil, work: $0.work) }
@@ -158,7 +160,7 @@ extension BooruSource {
 
     // MARK: -
 
-    /// A page of works without ranks, newest first as the service lists what is not sorted.
+    /// A page of works without ranks, newest first, the service's order of unsorted lists.
     private func works(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> WorkPage {
@@ -172,29 +174,29 @@ extension BooruSource {
             unreadable: entries.count { $0 == .unreadable })
     }
 
-    /// The entries of a page, and when they were told by the service's clock.
+    /// The entries of a page, and the time of the answer by the service's clock.
     private func list(
         _ terms: [String], page: Int, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> (entries: [PostEntry], moment: Int64?) {
         let all = step?.tag.map { engine.joined(terms) + [$0] } ?? terms
         let answer = try await api.answer(engine.list(all, page: page), page: page, deadline: deadline)
-        // A service that takes more for a page than was asked for would shift all further ranks.
+        // A service with longer pages than requested would shift all further ranks.
         let entries = Array(try engine.entries(in: answer.json, hosts: hosts).prefix(engine.postsPerPage))
         return (entries, answer.moment)
     }
 
-    /// The post of an entry that may be shown: services pass over ratings that they do not understand, without a word.
+    /// The post of an entry if it may be shown: services silently ignore ratings that they do not know.
     private func admitted(_ entry: PostEntry) -> BooruPost? {
         guard let post = entry.post, let rating = post.rating, let step, rating <= step.rating else { return nil }
         return post
     }
 
-    /// An empty page is the end; so is one that is far from full, though some posts of a full one may be missing.
+    /// Whether a page follows: an empty page is the end, and so is a page far from full; a full one may lack some posts.
     private func hasNext(_ entries: [PostEntry], page: Int) -> Bool {
         entries.count * 2 >= engine.postsPerPage && page < min(description.paging.most, BooruLimits.pages)
     }
 
-    /// Words as the service has them: no name of a directory has the separator of paths, for which its twin stands there.
+    /// Words as the service spells them: directory names have a full-width slash in place of the separator of paths.
     private static func spelled(_ words: String) -> String { words.replacing("／", with: "/") }
 
     /// Whether a text is one tag, and no pattern.

@@ -3,30 +3,31 @@ package import ImageHost
 package import Rankings
 import SQLite
 
-/// Which entries each listing has, and how large each picture is: asked once, stored, served offline.
+/// The entries of each listing and the sizes of pictures: requested once, stored, and served offline.
 ///
 /// Each part has its own state; they share the source, the clocks and the database.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` takes a lock for microseconds and never waits for the database or the network.
+/// Any thread may call. Methods that are not `async` take a lock for microseconds and never wait for the database or the
+/// network.
 package final class Catalog: Sendable {
-    /// Which listings there are, and their entries.
+    /// The existing listings and their entries.
     package let listings: Listings
-    /// Which days of a ranking there are.
+    /// The existing days of a ranking.
     package let days: Days
-    /// How large pictures are.
+    /// The sizes of pictures.
     package let sizes: Sizes
     /// Full records, profiles and animations.
     package let records: Records
-    /// What was read last.
+    /// The pictures read last.
     package let recents: Recents
 
     let context: CatalogContext
     private let originals: Originals
     private let connections: WarmConnections?
 
-    /// Opens (or makes) the database; a corrupt one is set aside under another name and reported.
+    /// Opens (or creates) the database; a corrupt one is set aside under another name and reported.
     package init(
         _ configuration: CatalogConfiguration, source: any RankingSource, host: ImageHost,
         sharedSizes: (any SharedSizes)? = nil,
@@ -52,9 +53,9 @@ package final class Catalog: Sendable {
         recents = Recents(context, overview.recent, listings: listings, records: records)
     }
 
-    /// Makes connections to the image host while a listing is fetched in which somebody named a picture.
+    /// Opens connections to the image host while a listing is fetched in which a reader named a picture.
     ///
-    /// Whoever only lists reads none.
+    /// A reader that only lists a directory reads no picture.
     package func expectPictures() {
         connections?.make()
     }

@@ -1,11 +1,11 @@
 package import Rankings
 internal import Synchronization
 
-/// Which days of a ranking there are: by the calendar, as the service names them, and as they are stored.
+/// The existing days of a ranking: by the calendar, as the service names them, and as they are stored.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` never waits and never asks.
+/// Any thread may call. Methods that are not `async` never wait and never send a request.
 package final class Days: Sendable {
     private let context: CatalogContext
     private let told: ToldDays
@@ -21,10 +21,10 @@ package final class Days: Sendable {
     /// The days of a ranking by the source's calendar.
     package func calendar(of mode: RankingMode) -> RankingDays { told.days(of: mode) }
 
-    /// The newest day that a mode can have: the calendar's, or a later one that the service named.
+    /// The newest day that a mode can have: the calendar's, or a later day that the service named.
     package func newestPossible(of mode: RankingMode) -> Day { told.newestPossible(of: mode) }
 
-    /// The newest published day of a mode: from memory, or asked once after each day is due; offline the newest stored.
+    /// The newest published day of a mode: from memory, or requested once after each day is due; offline, the newest stored day.
     package func newest(of mode: RankingMode) async throws(CatalogError) -> Day {
         if let remembered = rememberedNewest(of: mode), remembered.isCurrent { return remembered.day }
         let now = context.now
@@ -38,7 +38,7 @@ package final class Days: Sendable {
         }
     }
 
-    /// The newest published day of a mode as far as memory tells; nil if nobody has asked since the last one was due.
+    /// The newest published day of a mode from memory; nil without a request since the last day was due.
     package func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
         let now = context.now
         let days = calendar(of: mode)
@@ -46,14 +46,14 @@ package final class Days: Sendable {
         return RememberedDay(told[mode], days, calendarsIsThere: isThere, now: now)
     }
 
-    /// The newest published day, asked now whatever is known.
+    /// The newest published day, requested now, independent of the known days.
     package func refreshNewest(of mode: RankingMode) async throws(CatalogError) -> Day {
         do throws(SourceError) {
             return try await ask(mode)
         } catch { throw CatalogError(listing: error) }
     }
 
-    /// The days that a mode's directory shows, oldest first: the recent ones, the stored ones, and those that are just being opened.
+    /// The days that a mode's directory shows, oldest first: the recent days, the stored ones, and those that are being opened.
     package func listed(of mode: RankingMode) -> [Day] {
         let now = context.now
         let days = calendar(of: mode)
@@ -74,7 +74,7 @@ package final class Days: Sendable {
         }.sorted()
     }
 
-    /// Ends what is asked.
+    /// Cancels the requests under way.
     func close() {
         flights.close()
     }
@@ -93,7 +93,7 @@ package final class Days: Sendable {
 
 // MARK: - Told days
 
-/// The newest day of each ranking, as far as the service has told.
+/// The newest day of each ranking that the service has named.
 ///
 /// ## Concurrency
 ///
@@ -103,14 +103,14 @@ final class ToldDays: Sendable {
     private let context: CatalogContext
 
     /// - Parameters:
-    ///   - newest: What is stored.
-    ///   - context: What the catalog's parts share.
+    ///   - newest: The stored days.
+    ///   - context: The shared parts of the catalog.
     init(_ newest: [RankingMode: NewestDay], _ context: CatalogContext) {
         self.newest = Mutex(newest)
         self.context = context
     }
 
-    /// What the service named last; nil if it was never asked.
+    /// The day that the service named last; nil before the first request.
     subscript(mode: RankingMode) -> NewestDay? {
         newest.withLock { $0[mode] }
     }
@@ -118,26 +118,26 @@ final class ToldDays: Sendable {
     /// The days of a ranking by the source's calendar.
     func days(of mode: RankingMode) -> RankingDays { context.source.description.days(of: mode) }
 
-    /// The newest day that a mode can have: the calendar's, or the one that the service named if the clock is behind it.
+    /// The newest day that a mode can have: the calendar's, or the day that the service named if the clock is slow.
     func newestPossible(of mode: RankingMode) -> Day {
         let expected = days(of: mode).newest(at: context.now)
         return self[mode].map { max($0.day, expected) } ?? expected
     }
 
-    /// Keeps what the service named just now.
+    /// Keeps the day that the service named just now.
     func told(_ day: Day, of mode: RankingMode) {
         let told = NewestDay(day: day, asked: context.now)
         newest.withLock { $0[mode] = told }
         context.outbox.add([.newest(mode, told)])
     }
 
-    /// Notes that asking failed.
+    /// Records that a request failed.
     ///
     /// - Parameters:
-    ///   - mode: What was asked for.
-    ///   - moment: When asking began, in Unix seconds.
-    ///   - stored: The newest day that is stored.
-    /// - Returns: The newest day named before, or else stored.
+    ///   - mode: The requested ranking.
+    ///   - moment: The moment at which the request began, in Unix seconds.
+    ///   - stored: The newest stored day.
+    /// - Returns: The newest day named before, or else the stored day.
     func failed(_ mode: RankingMode, at moment: Int64, stored: Day?) -> Day? {
         newest.withLock { newest in
             var known = newest[mode] ?? stored.map { NewestDay(day: $0, asked: 0) }

@@ -1,15 +1,15 @@
 package import Rankings
 import SQLite
 
-/// Full records, profiles and animations: asked for when something needs them, stored, and served offline.
+/// Full records, profiles and animations: requested when they are needed, stored, and served offline.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; everything here may wait for the database, and where it says so for the service.
+/// Any thread may call; all methods may wait for the database, and for the service where their comments say so.
 package final class Records: Sendable {
     private let context: CatalogContext
     private let flights = SharedTasks<TextKey, StoredText>()
-    /// Stored texts that the service did not answer about.
+    /// The keys of stored texts that the service did not answer for.
     private let unanswered = Pauses<TextKey>(seconds: Freshness.lateSeconds)
 
     init(_ context: CatalogContext) {
@@ -18,13 +18,13 @@ package final class Records: Sendable {
 
     // MARK: - Works
 
-    /// The full record of a work as JSON, asked for once.
+    /// The full record of a work as JSON, requested once.
     ///
     /// - Parameters:
     ///   - work: The work.
     ///   - pages: The file names of its pages.
-    /// - Returns: The text, the same until the listing of the work is.
-    /// - Throws: What the source says, if nothing is stored.
+    /// - Returns: The text, unchanged for as long as the listing of the work is unchanged.
+    /// - Throws: The error of the source, if nothing is stored.
     package func details(of work: WorkID, pages: [String]) async throws(CatalogError) -> StoredText {
         let source = context.source
         return try await text(.details(work), seconds: nil) { deadline async throws(SourceError) in
@@ -33,7 +33,7 @@ package final class Records: Sendable {
         }
     }
 
-    /// Keeps the full record of a work that was asked for elsewhere.
+    /// Keeps the full record of a work that was requested elsewhere.
     ///
     /// - Parameters:
     ///   - details: The record.
@@ -49,7 +49,7 @@ package final class Records: Sendable {
         await stored(.details(work)) != nil
     }
 
-    /// A work's newest record as a listing told it, whichever; nil if it was never listed.
+    /// The newest record of a work from any listing; nil if the work was never listed.
     package func listedWork(_ work: WorkID) async -> Work? {
         await context.outbox.flush()
         return try? await context.read { connection throws(DatabaseError) in try Rows.work(work, in: connection) }
@@ -65,7 +65,7 @@ package final class Records: Sendable {
         throw .database("the record of work \(entry.picture.work.rawValue) is not stored; refresh the listing")
     }
 
-    /// The frames of an animation and where its archive is.
+    /// The frames of an animation and the reference to its archive.
     package func animation(of work: WorkID) async throws(CatalogError) -> AnimationRecord {
         let isWhole: @Sendable (String) -> Bool = { AnimationRecord(stored: $0) != nil }
         let source = context.source
@@ -79,14 +79,14 @@ package final class Records: Sendable {
         return animation
     }
 
-    /// Keeps the frames of an animation that were asked for elsewhere.
+    /// Keeps the frames of an animation that were requested elsewhere.
     func keep(_ animation: AnimationRecord, of work: WorkID) {
         context.outbox.add([.text(.animation(work), StoredText(animation.storedText, now: context.now))])
     }
 
     // MARK: - Authors
 
-    /// The profile of an author as JSON, asked for again after some hours.
+    /// The profile of an author as JSON, requested again after some hours.
     package func profile(of author: UserID) async throws(CatalogError) -> StoredText {
         try await text(.profile(author), seconds: Freshness.authorSeconds) {
             [self] deadline async throws(SourceError) in
@@ -103,7 +103,7 @@ package final class Records: Sendable {
         return reference.isEmpty ? nil : reference
     }
 
-    /// The author of listed works who alone has this name; nil if none or several have it.
+    /// The only author of listed works with this name; nil if no author or several have it.
     package func author(named name: String) async -> UserID? {
         let authors = try? await context.read { connection throws(DatabaseError) in
             try Rows.authors(named: name, in: connection)
@@ -111,7 +111,7 @@ package final class Records: Sendable {
         return authors?.count == 1 ? authors?.first : nil
     }
 
-    /// One answer tells both texts, and both are kept whichever was asked for.
+    /// Requests a profile; one answer yields both texts, and both are kept whichever is needed.
     private func askProfile(
         of author: UserID, deadline: ContinuousClock.Instant
     ) async throws(SourceError) -> (json: String, avatar: String) {
@@ -127,7 +127,7 @@ package final class Records: Sendable {
 
     // MARK: -
 
-    /// Ends what is asked.
+    /// Cancels the requests under way.
     func close() {
         flights.close()
     }
@@ -137,15 +137,15 @@ package final class Records: Sendable {
         return found.flatMap { $0 }
     }
 
-    /// A stored text, or one that is asked for; what is stored serves while the service does not answer.
+    /// A stored text, or a requested one; the stored text serves while the service does not answer.
     ///
     /// - Parameters:
-    ///   - key: What it is about.
-    ///   - seconds: For how long it is not asked for again; nil for ever.
+    ///   - key: The subject of the text.
+    ///   - seconds: The seconds during which the text is fresh; nil for ever.
     ///   - accepts: Whether a stored text can be used.
-    ///   - ask: Asks the source.
+    ///   - ask: Sends the request to the source.
     /// - Returns: The text with its times.
-    /// - Throws: What the source says, if nothing is stored.
+    /// - Throws: The error of the source, if nothing is stored.
     private func text(
         _ key: TextKey, seconds: Int64?, accepts: @escaping @Sendable (String) -> Bool = { _ in true },
         ask: @escaping @Sendable (ContinuousClock.Instant) async throws(SourceError) -> String
@@ -170,11 +170,11 @@ package final class Records: Sendable {
         }
     }
 
-    /// Whether a stored text is served without asking.
+    /// Whether a stored text is served without a request.
     private func holds(_ stored: StoredText, _ key: TextKey, seconds: Int64?) -> Bool {
         let now = context.now
         guard let seconds, !Freshness.holds(since: stored.fetched, seconds: seconds, now: now) else { return true }
-        // A network that swallows everything would else be waited for at each look.
+        // Otherwise each read would wait for a network that swallows every packet.
         return unanswered.holds(key, now: now)
     }
 }
@@ -187,13 +187,13 @@ extension AnimationRecord {
         archive + "\n" + frames.map { "\($0.file) \($0.delay)\n" }.joined()
     }
 
-    /// Reads the lines back; nil for what makes no animation.
+    /// Parses the lines; nil for lines that are not an animation.
     init?(stored text: String) {
         var lines = text.split(separator: "\n")[...]
         guard let archive = lines.popFirst() else { return nil }
         var frames: [Frame] = []
         for line in lines {
-            // A frame less would be another animation. Names may hold blanks.
+            // An animation with a frame less would be a different one. Names may contain blanks.
             guard let blank = line.lastIndex(of: " "), blank > line.startIndex,
                 let delay = Int(line[line.index(after: blank)...])
             else { return nil }

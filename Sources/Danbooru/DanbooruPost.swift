@@ -2,9 +2,9 @@ package import Booru
 package import Rankings
 package import Sourcing
 
-/// Reads a post of Danbooru's.
+/// Decoder of a post of Danbooru's.
 package enum DanbooruPost {
-    /// A post of `/posts.json` or `/posts/<id>.json`, also of the years in which it had fewer fields.
+    /// Decodes a post of `/posts.json` or `/posts/<id>.json`, also from the years in which it had fewer fields.
     package static func entry(_ record: JSON, hosts: PictureHosts) -> PostEntry {
         guard let id = record["id"].number, id > 0 else { return .unreadable }
         let fileExtension = record["file_ext"].text.flatMap { PostFormat.plain($0) }
@@ -22,7 +22,7 @@ package enum DanbooruPost {
         post.favourites = record["fav_count"].count
         post.source = record["source"].text ?? ""
         post.pixivWork = record["pixiv_id"].number
-        // Posts made with AI must have the tag by the service's rules.
+        // The service's rules require the tag on posts made with AI.
         post.isAI = post.tags.contains("ai-generated")
         return post.entry(
             original: record["file_url"].words, size: record["file_size"].number, hosts: hosts,
@@ -30,7 +30,7 @@ package enum DanbooruPost {
         ) { files(of: record, original: $0, hosts: hosts) }
     }
 
-    /// Why there are no addresses: the service does not say it, but for what its flags tell.
+    /// The reason why there are no addresses, as far as the flags state it.
     private static func withholding(of record: JSON) -> String {
         if record["is_banned"].flag == true { return Withholding.banned }
         if record["media_asset"]["status"].text == "expunged" { return Withholding.expunged }
@@ -43,7 +43,7 @@ package enum DanbooruPost {
         for (field, kind) in [
             ("tag_string_artist", TagKind.artist), ("tag_string_copyright", .copyright),
             ("tag_string_character", .character), ("tag_string_meta", .meta), ("tag_string_general", .general),
-            // All of them once more; in very old answers nothing but this.
+            // Repeats all tags; very old answers have only this field.
             ("tag_string", .general),
         ] {
             tags.add(record[field].text ?? "") { _ in kind }
@@ -51,7 +51,7 @@ package enum DanbooruPost {
         return tags
     }
 
-    /// The renditions: of each variant there is, and without variants (before 2023) of the two old addresses.
+    /// The renditions: of each existing variant, and without variants (before 2023) of the two old addresses.
     private static func files(of record: JSON, original: PostFile, hosts: PictureHosts) -> PostFiles? {
         guard var files = PostFiles(original: original, md5: record["md5"].text) else { return nil }
         func file(_ address: JSON, _ fileExtension: String?) -> PostFile? {
@@ -66,7 +66,7 @@ package enum DanbooruPost {
             guard let variant = variants.first(where: { $0["type"].text == type }) else { return nil }
             return file(variant["url"], variant["file_ext"].text.flatMap { PostFormat.plain($0) })
         }
-        // That of an animation is a film.
+        // The sample of an animation is a film.
         files.sample = variant("sample")
         files.still = variant("720x720")
         files.small = variant("360x360") ?? variant("180x180")
@@ -80,7 +80,7 @@ package enum DanbooruPost {
 }
 
 extension JSON {
-    /// Unix seconds of a moment as the service spells it, with milliseconds and the zone's offset.
+    /// Unix seconds of a time as the service spells it, with milliseconds and the zone's offset.
     fileprivate var moment: Int64? {
         text.flatMap { Timestamp.seconds($0) }.flatMap { AnswerBounds.times.contains($0) ? $0 : nil }
     }
@@ -89,7 +89,7 @@ extension JSON {
 // MARK: - Danbooru fields
 
 extension DanbooruPost {
-    /// What a post's record shows besides what listings tell.
+    /// The fields of a post's record that listings lack.
     package static func fields(_ record: JSON) -> PostFields {
         let asset = record["media_asset"]
         let flags = ["pending", "flagged", "deleted", "banned"].filter { record["is_\($0)"].flag == true }
@@ -121,9 +121,9 @@ extension DanbooruPost {
     }
 }
 
-/// What is known of the service's answers: a test holds every recorded answer against these.
+/// The known fields of the service's answers; a test checks every recorded answer against them.
 extension FieldList {
-    /// A post as lists and its own record have it.
+    /// A post in lists and in its own record.
     package static let danbooruPost = FieldList(
         decoded: [
             ("id", .number), ("created_at", .text), ("uploader_id", .number), ("score", .number), ("source", .text),
@@ -138,24 +138,24 @@ extension FieldList {
             ("file_url", .text), ("large_file_url", .text), ("preview_file_url", .text),
         ],
         passedOver: [
-            // When an old comment last moved the post; how many of its comments and notes are visible to whom.
+            // The time at which an old comment last moved the post; whether it has children that are active or visible.
             "last_comment_bumped_at", "has_active_children", "has_visible_children",
-            // Follow from the tags.
+            // Fields that follow from the tags.
             "tag_count", "tag_count_general", "tag_count_artist", "tag_count_character", "tag_count_copyright",
             "tag_count_meta",
-            // The service's own book-keeping.
+            // Internal fields of the service.
             "bit_flags",
         ])
 
-    /// Its file.
+    /// The file of a post.
     package static let danbooruAsset = FieldList(
         decoded: [
             ("created_at", .text), ("duration", .numberOrNull), ("status", .text), ("variants", .list),
         ],
         passedOver: [
-            // The post tells the same.
+            // Fields that repeat those of the post.
             "md5", "file_ext", "file_size", "image_width", "image_height",
-            // The service's own book-keeping.
+            // Internal fields of the service.
             "id", "updated_at", "file_key", "is_public", "pixel_hash",
         ])
 

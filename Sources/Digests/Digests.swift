@@ -1,8 +1,9 @@
 internal import CCrypto
 internal import CXXHash
 
-/// XXH3 (https://github.com/Cyan4973/xxHash) of bytes as they come: the fast hash that stored pictures are checked with; no
-/// protection against people.
+/// XXH3 (https://github.com/Cyan4973/xxHash) of bytes as they arrive: the fast hash of stored pictures.
+///
+/// It gives no protection against deliberate changes.
 ///
 /// ## Concurrency
 ///
@@ -11,7 +12,7 @@ internal import CXXHash
     // `@unchecked` because its owner calls from one thread at a time, as transports do.
     private let state: OpaquePointer?
 
-    /// The hash of nothing yet.
+    /// Begins the hash of no bytes.
     package init() {
         unsafe state = XXH3_createState()
         if let state = unsafe state { _ = unsafe XXH3_64bits_reset(state) }
@@ -26,21 +27,21 @@ internal import CXXHash
         if let state = unsafe state { _ = unsafe XXH3_64bits_update(state, bytes.baseAddress, bytes.count) }
     }
 
-    /// 64 bits of all that was added; nil if there was no memory for it.
+    /// The 64-bit hash of all added bytes; nil if memory ran out.
     package var value: UInt64? {
         guard let state = unsafe state else { return nil }
         return unsafe XXH3_64bits_digest(state)
     }
 
-    /// The same as 16 lower-case hexadecimal digits.
+    /// The hash as 16 lower-case hexadecimal digits.
     package var hex: String? { value.map(Self.hex) }
 
-    /// 64 bits of a message.
+    /// The 64-bit hash of a message.
     package static func hash(_ bytes: [UInt8]) -> UInt64 {
         unsafe bytes.withUnsafeBytes { unsafe XXH3_64bits($0.baseAddress, $0.count) }
     }
 
-    /// 128 bits of a text's UTF-8.
+    /// The 128-bit hash of a text's UTF-8.
     package static func hash128(_ text: String) -> (high: UInt64, low: UInt64) {
         var text = text
         return text.withUTF8 { bytes in
@@ -49,7 +50,7 @@ internal import CXXHash
         }
     }
 
-    /// 64 bits of a message as 16 lower-case hexadecimal digits.
+    /// The 64-bit hash of a message as 16 lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8]) -> String { hex(hash(bytes)) }
 
     /// A number as 16 lower-case hexadecimal digits.
@@ -61,11 +62,11 @@ internal import CXXHash
 
 // MARK: - MD 5
 
-/// The MD5 message digest (RFC 1321), by which desktops name thumbnails and services tell pictures apart; no protection of anything.
+/// The MD5 message digest (RFC 1321), which names thumbnails on desktops and pictures at services; it protects nothing.
 package struct MD5 {
     private var state = MD5_CTX()
 
-    /// The digest of nothing yet.
+    /// Begins the digest of no bytes.
     package init() {
         unsafe rankfs_md5_init(&state)
     }
@@ -75,7 +76,7 @@ package struct MD5 {
         unsafe rankfs_md5_update(&state, bytes.baseAddress, bytes.count)
     }
 
-    /// The digest of all that was added, as 32 lower-case hexadecimal digits.
+    /// The digest of all added bytes, as 32 lower-case hexadecimal digits.
     package consuming func hex() -> String {
         var digest = [UInt8](repeating: 0, count: Int(MD5_DIGEST_LENGTH))
         unsafe digest.withUnsafeMutableBufferPointer { unsafe rankfs_md5_final($0.baseAddress, &state) }
@@ -95,17 +96,17 @@ package struct MD5 {
 
 /// The SHA-256 message digest (FIPS 180-4), and messages authenticated with it (RFC 2104).
 package enum SHA256 {
-    /// The digest of a message, 32 bytes; nil if there was no memory for it.
+    /// The digest of a message, 32 bytes; nil if memory ran out.
     package static func digest(_ message: [UInt8]) -> [UInt8]? {
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
         return unsafe rankfs_sha256(message, message.count, &digest) == 1 ? digest : nil
     }
 
-    /// What a message and a key add up to, 32 bytes; nil for a key of more than 64 KB, or if there was no memory for it.
+    /// The authentication code of a message under a key, 32 bytes; nil for a key of more than 64 KB, or if memory ran out.
     package static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard let length = UInt16(exactly: key.count) else { return nil }
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        // A pointer to something, which C wants for a key of no bytes too.
+        // Makes the pointer valid, which C also requires for an empty key.
         let key = key + [0]
         let isDone = unsafe rankfs_hmac_sha256(key, Int32(length), message, message.count, &digest) == 1
         return isDone ? digest : nil

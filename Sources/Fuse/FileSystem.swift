@@ -1,20 +1,20 @@
-/// A file system as libfuse's low-level API sees it: requests are values, each is answered by its reply.
+/// A file system in terms of libfuse's low-level API: each request is a value, and its reply object takes the answer.
 ///
 /// ## Concurrency
 ///
-/// Every method is called on one of libfuse's worker threads and must not wait: answer at once from memory or disk,
-/// or hand the reply to `reply.later { … }`, which starts a task, cancels it when the kernel interrupts the request and
-/// answers ETIMEDOUT at the hard deadline. A reply that is dropped answers EIO.
-/// Methods without an implementation answer ENOSYS (EROFS for those that would write).
+/// libfuse's worker threads call every method. A method must not wait: it answers at once from memory or disk, or passes the
+/// reply to `reply.later { … }`, which starts a task, cancels the task when the kernel interrupts the request, and answers
+/// ETIMEDOUT at the hard deadline. A reply that is dropped answers EIO. A method without an implementation answers ENOSYS;
+/// operations that would write answer EROFS.
 package protocol FileSystem: Sendable {
     func lookup(_ request: LookupRequest, reply: EntryReply)
     func forget(_ inode: UInt64, lookups: UInt64)
     func attributes(_ request: InodeRequest, reply: AttributesReply)
     func readLink(_ request: InodeRequest, reply: LinkReply)
     func open(_ request: OpenRequest, reply: OpenReply)
-    /// The whole answer of a read that decides nothing more; nil has `read` called.
+    /// The complete answer to a read that needs no further decision; with nil, `read` is called.
     ///
-    /// Asked at every read, before anything is made to keep track of it: it may take no lock that others wait for.
+    /// Called for every read, before any bookkeeping for the read exists. Must not take a lock on which other threads wait.
     func part(of request: ReadRequest) -> FilePart?
     func read(_ request: ReadRequest, reply: DataReply)
     func release(_ request: ReleaseRequest)
@@ -29,7 +29,7 @@ package protocol FileSystem: Sendable {
 
 // MARK: - Defaults
 
-// What a file system does not implement is answered here. ENOSYS is the word that the kernel remembers: it does not ask again.
+// Answers for operations that a file system does not implement. The kernel remembers ENOSYS and does not repeat the request.
 
 extension FileSystem {
     package func forget(_ inode: UInt64, lookups: UInt64) {}

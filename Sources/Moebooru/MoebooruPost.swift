@@ -2,11 +2,11 @@ package import Booru
 package import Rankings
 package import Sourcing
 
-/// Reads posts of the engine, in the 44 fields of today or the 36 of older sites.
+/// Decoder of the engine's posts, in today's 44 fields or the 36 of older sites.
 package struct MoebooruPost {
-    /// The kinds of tags, as the answer tells them beside the posts; one that is missing is of a general kind.
+    /// The kinds of tags, which the answer lists beside the posts; a missing tag is of the general kind.
     package let tagKinds: [String: TagKind]
-    /// From which pictures may come.
+    /// The hosts from which pictures are accepted.
     package let hosts: PictureHosts
 
     package init(tagKinds: [String: TagKind], hosts: PictureHosts) {
@@ -18,7 +18,7 @@ package struct MoebooruPost {
         guard let id = record["id"].number, id > 0 else { return .unreadable }
         let address = record["file_url"].words
         let told = record["file_ext"].text.flatMap { PostFormat.plain($0) }
-        // Older sites do not tell it.
+        // Older sites lack the field.
         let fileExtension = told ?? address.flatMap { PostFormat.ofAddress($0) }
         if fileExtension == PostFormat.flash { return .unplayable }
         var post = BooruPost(id: WorkID(rawValue: id))
@@ -46,9 +46,9 @@ package struct MoebooruPost {
         return record["is_held"].flag == true ? Withholding.held : Withholding.restricted
     }
 
-    /// What was made to fill a screen: without bytes it was not made, and its address is that of something else.
+    /// The screen-sized rendition: without a size in bytes it was not made, and its address is that of another file.
     ///
-    /// That is the original, or of a PNG the JPEG of the same size.
+    /// The other file is the original, or the JPEG of the same size for a PNG.
     private func sample(of record: JSON, original: PostFile) -> PostFile? {
         let made = [("sample_url", "sample_file_size"), ("jpeg_url", "jpeg_file_size")]
         for (address, size) in made {
@@ -67,7 +67,7 @@ package struct MoebooruPost {
         return PostFile(place: place, fileExtension: fileExtension, size: size)
     }
 
-    /// Unix seconds, which relatives of the engine wrap in an object.
+    /// Unix seconds, which engines related to this one wrap in an object.
     private func moment(_ value: JSON) -> Int64? {
         value.number(in: AnswerBounds.times) ?? value["s"].number(in: AnswerBounds.times)
     }
@@ -76,7 +76,7 @@ package struct MoebooruPost {
 // MARK: - Moebooru fields
 
 extension MoebooruPost {
-    /// What a post's record shows besides what listings tell.
+    /// The fields of a post's record that listings lack.
     package func fields(_ record: JSON) -> PostFields {
         let flags = ["pending", "held"].filter { record["is_\($0)"].flag == true }
         let hidden = record["is_shown_in_index"].flag == false ? ["hidden"] : []
@@ -103,7 +103,7 @@ extension MoebooruPost {
         return words.filter { seen.insert($0).inserted }
     }
 
-    /// Pixels and bytes of what was made; nil for what was not.
+    /// Pixels and bytes of a rendition; nil for a rendition that was not made.
     private func rendition(_ record: JSON, _ name: String, _ prefix: String) -> JSON.Member? {
         let bytes = record["\(prefix)file_size"]
         guard let width = record["\(prefix)width"].number(in: AnswerBounds.pixels),
@@ -113,7 +113,7 @@ extension MoebooruPost {
         return JSON.Member(name: name, value: .string("\(width)x\(height)\(size)"))
     }
 
-    /// The tags whose type is told, by type.
+    /// The tags of known types, by type.
     private func groups(_ record: JSON) -> [JSON.Member] {
         var tags = PostTags()
         tags.add(record["tags"].text ?? "") { tagKinds[$0] ?? .general }
@@ -123,19 +123,19 @@ extension MoebooruPost {
         }
     }
 
-    /// A moment as text; 0 stands for never.
+    /// A time as text; null for 0, which means never.
     private func moment(_ value: JSON) -> JSON {
         guard let seconds = value.number(in: AnswerBounds.times), seconds > 0 else { return .null }
         return Timestamp.text(seconds).map { .string($0) } ?? .null
     }
 }
 
-/// What is known of the engine's answers: a test holds every recorded answer against these.
+/// The known fields of the engine's answers; a test checks every recorded answer against them.
 extension FieldList {
     /// An answer of the second version.
     package static let moebooruAnswer = FieldList(
         decoded: [("posts", .list), ("tags", .object)],
-        // Collections of posts, which are not asked for.
+        // Collections of posts, which are not requested.
         passedOver: ["pools", "pool_posts"])
 
     /// A post.
@@ -152,11 +152,11 @@ extension FieldList {
             ("height", .number), ("is_held", .flag), ("last_noted_at", .number), ("last_commented_at", .number),
         ],
         passedOver: [
-            // The size at which the web page shows the preview, not the preview's.
+            // The size at which the web page shows the preview, not the size of the preview.
             "preview_width", "preview_height",
             // Whether rating and notes may be changed; the number of the last change.
             "is_rating_locked", "is_note_locked", "change",
-            // Parts of pictures that other posts were cut from, which nobody sees.
+            // Parts of pictures that other posts were cut from; the site does not show them.
             "frames", "frames_string", "frames_pending", "frames_pending_string",
         ])
 }

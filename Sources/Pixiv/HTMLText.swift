@@ -1,23 +1,23 @@
 import Sourcing
 
-/// Reads the text of the service's HTML, which is a few tags, links through `/jump.php` and character references.
+/// Reads the text of the service's HTML: a few tags, links through `/jump.php` and character references.
 ///
-/// Tolerant: what is no tag or reference is text, what is not closed ends at the end. Time is bounded by the length read times the
-/// longest tag.
+/// The reader is tolerant: a character that belongs to no tag or reference is text, and open elements end at the end. Time is
+/// bounded by the length read times the longest tag.
 struct HTMLText {
     private let scalars: [Unicode.Scalar]
-    /// Behind the last `>`: no tag begins from here on.
+    /// The index after the last `>`: no tag begins from here on.
     private let tagsEnd: Int
     private var index = 0
     private var output: [Unicode.Scalar] = []
-    /// The link that is open: where it leads, and where its text begins in the output.
+    /// The open link: its target, and where its text begins in the output.
     private var link: (target: String, start: Int)?
-    /// Whether a `<br>` was the last thing: a line feed in the source right behind it adds nothing.
+    /// Whether a `<br>` was the last element read: a line feed that directly follows it in the source adds nothing.
     private var isBehindBreak = false
 
-    /// Scalars of a tag; longer ones are text.
+    /// The most scalars of a tag; longer ones are text.
     ///
-    /// A link's target has at most 2000 in browsers.
+    /// The target of a link has at most 2000 in browsers.
     private static let longestTag = 4096
 
     init(_ html: String) {
@@ -41,7 +41,7 @@ struct HTMLText {
         return output
     }
 
-    /// The place of the `>` that ends the tag beginning here; nil if none begins.
+    /// The index of the `>` that ends the tag beginning here; nil if no tag begins here.
     private func tagEnd() -> Int? {
         guard index + 1 < tagsEnd else { return nil }
         let first = scalars[index + 1]
@@ -59,7 +59,7 @@ struct HTMLText {
                 quote = scalar
             }
         }
-        // A quotation mark that nothing closes.
+        // The quotation mark is never closed.
         return inQuotes
     }
 
@@ -77,7 +77,7 @@ struct HTMLText {
         }
     }
 
-    /// Puts the target behind the text of a link that says something else.
+    /// Appends the target to a link's text unless the two are equal.
     private mutating func closeLink() {
         guard let (target, start) = link else { return }
         link = nil
@@ -96,7 +96,7 @@ struct HTMLText {
             rest = rest.drop { $0.properties.isWhitespace || $0 == "/" || $0 == "=" }
             let name = rest.prefix { !$0.properties.isWhitespace && $0 != "=" && $0 != "/" }
             rest = rest[name.endIndex...].drop { $0.properties.isWhitespace }
-            // An attribute without a value.
+            // The attribute has no value.
             guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0.properties.isWhitespace }
             let value: ArraySlice<Unicode.Scalar>
@@ -124,15 +124,15 @@ struct HTMLText {
     }
 }
 
-/// `&amp;`, `&#39;`, `&#x27;`.
+/// A reader of character references such as `&amp;`, `&#39;` and `&#x27;`.
 private enum CharacterReference {
     private static let names: [String: Unicode.Scalar] = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ",
     ]
-    /// Scalars from the ampersand to the semicolon; `&#x10FFFF;` has ten.
+    /// The most scalars from the ampersand to the semicolon; `&#x10FFFF;` has ten.
     private static let longest = 12
 
-    /// The scalar that a text begins with if it begins with a reference, and the reference's length.
+    /// The scalar of the reference that a text begins with, and the reference's length; nil if it begins with none.
     static func read(_ text: ArraySlice<Unicode.Scalar>) -> (Unicode.Scalar, Int)? {
         guard text.first == "&", let end = text.prefix(longest).firstIndex(of: ";") else { return nil }
         let name = String(String.UnicodeScalarView(text[(text.startIndex + 1)..<end]))
@@ -140,7 +140,7 @@ private enum CharacterReference {
         return (scalar, end - text.startIndex + 1)
     }
 
-    /// What stands for no character becomes U+FFFD, as browsers do.
+    /// The scalar of a numeric reference; numbers that stand for no character become U+FFFD, as in browsers.
     private static func number(_ text: Substring) -> Unicode.Scalar? {
         guard text.hasPrefix("#") else { return nil }
         let digits = text.dropFirst()
@@ -153,9 +153,9 @@ private enum CharacterReference {
     }
 }
 
-/// Where a link leads, for people.
+/// The target of a link, as shown to the user.
 private enum LinkTarget {
-    /// The address behind the service's page for leaving it; nil for what is no address of the web.
+    /// The address that the service's `jump.php` page leads to; nil for a target that is no web address.
     static func shown(_ href: String) -> String? {
         let text = String(String.UnicodeScalarView(href.unicodeScalars.filter { !$0.properties.isWhitespace }))
         for exit in ["/jump.php?", "https://www.pixiv.net/jump.php?", "//www.pixiv.net/jump.php?"]
@@ -185,11 +185,11 @@ extension Unicode.Scalar {
 
 // MARK: - Plain text
 
-/// The words of strangers as plain text.
+/// Plain text from HTML and other text of the service's users.
 enum PlainText {
     /// Text from HTML: line breaks kept, links with their target, other tags dropped.
     ///
-    /// Broken HTML costs nothing but looks; at most `PixivLimits.captionCharacters` of it are read.
+    /// Broken HTML only affects the appearance; at most `PixivLimits.captionCharacters` characters are read.
     static func fromHTML(_ html: String) -> String {
         var reader = HTMLText(html)
         return trimmed(reader.read())
@@ -204,12 +204,12 @@ enum PlainText {
         return trimmed(kept)
     }
 
-    /// Whether a scalar stays: carriage returns come with line feeds, other controls show nothing or move the cursor.
+    /// Whether a scalar is kept: carriage returns come with line feeds, other controls show nothing or move the cursor.
     static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\t"
     }
 
-    /// Without blanks and line breaks at the end; those at the beginning may be part of a drawing in letters.
+    /// Removes blanks and line breaks at the end; those at the beginning may be part of a drawing in letters.
     private static func trimmed(_ scalars: [Unicode.Scalar]) -> String {
         var rest = scalars[...]
         while let last = rest.last, last.properties.isWhitespace { rest.removeLast() }

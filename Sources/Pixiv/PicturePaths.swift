@@ -1,13 +1,13 @@
 package import Rankings
 import Sourcing
 
-/// Where the image host keeps a work's picture, taken apart: the one thing believed of a URL in an answer.
+/// The parsed path of a work's picture on the image host: the only trusted part of a URL in an answer.
 ///
 /// The form is
-/// `[c/<size>/]<img-original|img-master|custom-thumb>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>][_p<N>][_<kind>1200].<ext>`. Anything
-/// else is refused, so that no answer can lead a request to another host or path.
+/// `[c/<size>/]<img-original|img-master|custom-thumb>/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>][_p<N>][_<kind>1200].<ext>`. Any
+/// other form is refused, so that no answer can lead a request to another host or path.
 package struct PicturePath: Hashable, Sendable {
-    /// Which of the host's folders.
+    /// The host's folders of pictures.
     package enum Folder: String, Sendable {
         case master = "img-master"
         case original = "img-original"
@@ -16,46 +16,46 @@ package struct PicturePath: Hashable, Sendable {
 
     package let folder: Folder
     package let work: WorkID
-    /// The page, from 0; nil where the name has none, as for animations.
+    /// The page, from 0; nil where the name has no page, as for animations.
     package let page: Int?
     package let fileExtension: String
-    /// Upload time in Unix seconds: the path's, which is in Japan Standard Time.
+    /// Upload time in Unix seconds, from the path, which is in Japan Standard Time.
     package let uploaded: Int64
 
     /// The folders of the upload time, `2022/04/30/00/00/15/`.
     private let folders: String
-    /// The number, `97973029`, with the hash that newer works have behind it.
+    /// The number, `97973029`, followed in newer works by a hash.
     private let stem: String
-    /// Behind the page: `_master1200`, `_ugoira0` or nothing.
+    /// The part after the page: `_master1200`, `_ugoira0` or nothing.
     private let ending: String
 
-    /// The compact part that is kept in a work's record: `2022/04/30/00/00/15/97973029_p0`, always of page 0.
+    /// The compact form stored in a work's record: `2022/04/30/00/00/15/97973029_p0`, always of page 0.
     package var reference: String {
         folders + stem + (page == nil ? "" : "_p0")
     }
 
-    /// The reference of the author's file, which tells its format: `2022/04/30/00/00/15/97973029_p0.png`; nil for any other folder.
+    /// The reference of the author's file with its format, `2022/04/30/00/00/15/97973029_p0.png`; nil for any other folder.
     package var originalReference: String? {
         folder == .original ? reference + ending + "." + fileExtension : nil
     }
 
-    /// The path of a page's original, from the host's root; nil where the reference does not tell the format.
+    /// The path of a page's original, from the host's root; nil where the reference does not contain the format.
     package func originalPath(page: Int) -> String? {
         guard folder == .original else { return nil }
         return name(ofPage: page).map { "/img-original/img/\(folders)\($0)\(ending).\(fileExtension)" }
     }
 
-    /// References of the originals that the work may have, likeliest first; of an animation those of its first frame.
+    /// References of the possible originals of the work, likeliest first; for an animation, those of its first frame.
     func originalCandidates(ofAnimation isAnimation: Bool) -> [String] {
-        // Only the picture of an animation has no page, and not even all of those.
+        // Only the picture of an animation has no page, and some pictures of animations have one.
         let name = isAnimation || page == nil ? stem + "_ugoira0" : stem + "_p0"
         return Self.formats.map { "\(folders)\(name).\($0)" }
     }
 
-    /// What authors' files are, the most frequent first: of 500 works of a day, 313 were jpg and 187 png.
+    /// The formats of authors' files, most frequent first: of 500 works of a day, 313 were jpg and 187 png.
     private static let formats = ["jpg", "png", "gif"]
 
-    /// Takes a URL apart; scheme and host are passed over, as requests never follow them.
+    /// Parses a URL; scheme and host are ignored, as requests never follow them.
     package init?(url: String) {
         guard var parts = PathParts.behindHost(url) else { return nil }
         if parts.first == "c" {
@@ -70,7 +70,7 @@ package struct PicturePath: Hashable, Sendable {
         self.init(folder: folder, folders: Array(parts), name: name)
     }
 
-    /// Takes the compact part of a record apart, or the reference of an original.
+    /// Parses the compact form of a record, or the reference of an original.
     package init?(reference: String) {
         guard let (parts, name) = PathParts.ofReference(reference) else { return nil }
         if name.contains(".") {
@@ -82,12 +82,12 @@ package struct PicturePath: Hashable, Sendable {
         }
     }
 
-    /// The 1200-pixel rendition of a page, from the host's root; nil for a further page of a work that has none.
+    /// The path of a page's 1200-pixel rendition, from the host's root; nil for a further page of a work without pages.
     package func regularPath(page: Int) -> String? {
         name(ofPage: page).map { "/img-master/img/\(folders)\($0)_master1200.jpg" }
     }
 
-    /// The 480-pixel preview of a page.
+    /// The path of a page's 480-pixel preview.
     package func smallPath(page: Int) -> String? {
         name(ofPage: page).map { "/c/480x960/img-master/img/\(folders)\($0)_master1200.jpg" }
     }
@@ -138,7 +138,7 @@ package struct PicturePath: Hashable, Sendable {
 
 // MARK: - Archive path
 
-/// Where the image host keeps the frames of an animation, taken apart as `PicturePath` does.
+/// The parsed path of an animation's archive of frames on the image host.
 ///
 /// The form is
 /// `img-zip-ugoira/img/YYYY/MM/DD/hh/mm/ss/<id>[-<32 hex>]_ugoira<width>x<height>.zip`.
@@ -146,10 +146,10 @@ struct ArchivePath: Hashable, Sendable {
     let work: WorkID
     /// Upload time in Unix seconds.
     let uploaded: Int64
-    /// What is kept in records: `2022/04/30/00/00/15/97973029_ugoira1920x1080.zip`.
+    /// The compact form stored in records: `2022/04/30/00/00/15/97973029_ugoira1920x1080.zip`.
     let reference: String
 
-    /// From the host's root.
+    /// The path from the host's root.
     var path: String { "/img-zip-ugoira/img/\(reference)" }
 
     init?(url: String) {
@@ -181,18 +181,18 @@ struct ArchivePath: Hashable, Sendable {
 
 // MARK: - Avatar path
 
-/// Where the image host keeps the picture of an author, taken apart as `PicturePath` does.
+/// The parsed path of an author's picture on the image host.
 ///
 /// The form is `user-profile/img/YYYY/MM/DD/hh/mm/ss/<number>_<32 hex>[_<edge>].<ext>`, as in all recorded answers; the number is
-/// not the author's. The picture of authors who have none lies elsewhere and is no such path.
+/// not the author's. The placeholder for authors without a picture is at another path and is refused.
 struct AvatarPath: Hashable, Sendable {
     /// Upload time in Unix seconds.
     let uploaded: Int64
     let fileExtension: String
-    /// What is kept in records: the path behind `user-profile/img/`.
+    /// The form stored in records: the path after `user-profile/img/`.
     let reference: String
 
-    /// From the host's root.
+    /// The path from the host's root.
     var path: String { "/user-profile/img/\(reference)" }
 
     init?(url: String) {
@@ -219,19 +219,19 @@ struct AvatarPath: Hashable, Sendable {
 
 // MARK: - Path parts
 
-/// What the paths of the image host have in common: folders that spell a time, numbers and hashes.
+/// Shared parsing of the image host's paths: folders that spell a time, numbers and hashes.
 enum PathParts {
-    /// Bytes of a URL that is believed; the longest seen has 160.
+    /// The most bytes of a URL that is accepted; the longest seen has 160.
     static let longestURL = 300
 
-    /// The parts behind the host; scheme and host are passed over, as requests never follow them.
+    /// The parts after the host; scheme and host are ignored, as requests never follow them.
     static func behindHost(_ url: String) -> ArraySlice<Substring>? {
         guard url.utf8.count <= longestURL, url.hasPrefix("https://") || url.hasPrefix("http://") else { return nil }
-        // `https:`, the empty part between the slashes, the host.
+        // Drops `https:`, the empty part between the slashes, and the host.
         return url.split(separator: "/", omittingEmptySubsequences: false)[...].dropFirst(3)
     }
 
-    /// The parts of the compact form kept in records: six folders and a name.
+    /// The parts of the compact form stored in records: six folders and a name.
     static func ofReference(_ reference: String) -> (folders: [Substring], name: Substring)? {
         guard reference.utf8.count <= longestURL else { return nil }
         var parts = reference.split(separator: "/", omittingEmptySubsequences: false)[...]
@@ -249,7 +249,7 @@ enum PathParts {
         return PixivRankings.calendar.begins(day) + Int64(time[3] * 3600 + time[4] * 60 + time[5])
     }
 
-    /// The work of a stem: a number, in newer works with a dash and a hash behind it.
+    /// The work of a stem: a number, in newer works followed by a dash and a hash.
     static func work(ofStem stem: Substring) -> WorkID? {
         let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
         guard let id = decimal(parts[0]), id > 0, parts[0].first != "0" else { return nil }
@@ -265,7 +265,7 @@ enum PathParts {
         return Int(text)
     }
 
-    /// 32 hexadecimal digits in small letters.
+    /// Whether a text is 32 hexadecimal digits in small letters.
     static func isHash(_ text: Substring) -> Bool {
         text.utf8.count == 32
             && text.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
@@ -280,7 +280,7 @@ enum PathParts {
 
 /// Paths and queries of `/ajax/…`, as the service's own pages request them.
 enum PixivRoutes {
-    /// Everything that has the words among its tags, the newest first.
+    /// The search for works with the words among their tags, newest first.
     static func search(_ words: String, page: Int) -> String {
         let encoded = PercentCoding.encode(words)
         return "/ajax/search/artworks/\(encoded)?word=\(encoded)&order=date_d&mode=all&p=\(page)&s_mode=s_tag&type=all"
@@ -301,10 +301,10 @@ enum PixivRoutes {
 
     static func animation(of work: WorkID) -> String { "/ajax/illust/\(work.rawValue)/ugoira_meta" }
 
-    /// `full` adds the author's words, region and web page.
+    /// The profile of an author; `full` adds the author's comment, region and web page.
     static func profile(of author: UserID) -> String { "/ajax/user/\(author.rawValue)?full=1" }
 
-    /// The work that a web page for people is about, of today's form, the English one, or that of before 2019; nil for any other.
+    /// The work of a web page in today's form, the English form, or the form before 2019; nil for any other page.
     static func work(webPage: String) -> WorkID? {
         guard let address = WebAddress(webPage), ["www.pixiv.net", "pixiv.net"].contains(address.host) else {
             return nil

@@ -5,13 +5,13 @@ import ImageCache
 import Rankings
 import Render
 
-/// Why a request fails.
+/// The reason why a request fails.
 ///
-/// This file alone decides which errno that is and how it is said.
+/// Only this file maps reasons to errno values and to messages.
 enum Failure: Error, Hashable, Sendable {
     case noSuchName
     case nameTooLong
-    /// The kernel names an inode that it gave back.
+    /// The kernel names an inode that it has forgotten.
     case forgottenInode
     case unknownHandle
     case readOnly
@@ -19,28 +19,28 @@ enum Failure: Error, Hashable, Sendable {
     case isADirectory
     case notALink
     case noSuchAttribute
-    /// A file manager's thumbnailer would read a picture of which the thumbnail is there.
+    /// A file manager's thumbnailer opens a picture that already has a thumbnail.
     case hasThumbnail
-    /// An ioctl that means nothing here.
+    /// An ioctl that has no meaning here.
     case noSuchCommand
-    /// A ranking that only signed-in users see.
+    /// A ranking that only signed-in users can see.
     case modeNeedsSignIn
-    /// What is the owner's, on a mount that others look into.
+    /// A node of the owner, on a mount that other users can access.
     case ownersOnly
-    /// A command that somebody else than the owner gives.
+    /// A command from a user other than the owner.
     case commandIsOwners
-    /// The service lists the picture but does not give it.
+    /// The service lists the picture but does not deliver it.
     case withheld
-    /// The source cannot say where the picture is.
+    /// The source cannot name the location of the picture.
     case unlocated
     case catalog(CatalogError)
     case picture(ImageCacheError)
-    /// An animation could not be made of what the service gave.
+    /// An animation could not be made from the service's data.
     case media(MediaError)
 }
 
 extension Failure {
-    /// The answer to the kernel.
+    /// The errno that answers the kernel.
     var errno: Errno {
         Errno(rawValue: code)
     }
@@ -104,7 +104,7 @@ extension Failure {
 }
 
 extension Failure {
-    /// Whether the service itself answered that it is in trouble.
+    /// Whether the service itself reported trouble.
     var isServiceTrouble: Bool {
         if case .catalog(.source(.troubled)) = self { true } else { false }
     }

@@ -3,55 +3,55 @@ import Glibc
 package import Rankings
 package import Thumbnails
 
-/// What a mount is made with.
+/// The parameters of a mount.
 package struct MountConfiguration: Sendable {
     package var user: UInt32
     package var group: UInt32
-    /// Permissions that nothing has, as in umask(2).
+    /// The permission bits removed from every node, as in umask(2).
     package var mask: UInt32 = 0
-    /// Whether what is read is noted in `recent/`.
+    /// Whether pictures that are read are noted in `recent/`.
     package var notesRecent = true
-    /// Whether directories list what the service withholds.
+    /// Whether directories list withheld entries.
     package var listsWithheld = false
-    /// Whether users besides the owner and root look into the mount, who are not to see what is the owner's.
+    /// Whether users besides the owner and root can access the mount; the owner's nodes are then hidden from them.
     package var keepsOwners = false
-    /// Whether no request leaves, as the option says: directories then list what opens without one.
+    /// Whether no request may leave, per the option `offline`: directories then list only entries that open without a request.
     package var isOffline = false
-    /// The text of `/.rankfs/status.json`, made anew for each reader: the owner, or somebody else.
+    /// Returns the text of `/.rankfs/status.json`, made for each reader: for the owner, or for other users.
     package var status: @Sendable (_ toOwner: Bool) -> [UInt8]
-    /// The text of `/.rankfs/metrics`, likewise.
+    /// Returns the text of `/.rankfs/metrics`, made for each reader.
     package var metrics: @Sendable () -> [UInt8]
-    /// The same work in another mount, for the web page that it comes from; nil if there is none now.
+    /// Returns the link to the same work in another mount, by the web page that the work comes from; nil if there is none now.
     ///
     /// Must not wait.
     package var bridge: (@Sendable (_ webPage: String) -> Bridge?)?
-    /// Whether a listing's pictures concern its reader alone, and are not shared with other machines.
+    /// Whether the pictures of a listing concern its reader alone, and are not shared with other machines.
     package var isPrivate: @Sendable (ListingKey) -> Bool = { _ in false }
-    /// Further files of `/.rankfs` or the root that only the program can write.
+    /// Further files of `/.rankfs` or the root, with contents that only the program knows.
     package var helpers: [HelperFile] = []
-    /// The whole text of `/.rankfs/version`, its newline included.
+    /// The whole text of `/.rankfs/version`, including its newline.
     package var version: String
-    /// Told once for each failing request: a sentence with cause and remedy.
+    /// Called once for each failing request, with a sentence that names cause and remedy.
     package var report: @Sendable (String) -> Void
-    /// Told, as a sentence, what a service in trouble answered to somebody's request.
+    /// Called with a sentence about the trouble that a service reported in answer to a request.
     package var troubled: @Sendable (String) -> Void = { _ in }
-    /// Told, on no worker's time, when the kernel should forget what it knows of an inode: `Session.invalidate(inode:)`.
+    /// Makes the kernel drop its attributes and pages of an inode: `Session.invalidate(inode:)`; never called on a worker thread.
     package var invalidate: @Sendable (UInt64) -> Void
-    /// Likewise, of its attributes alone: `Session.invalidateAttributes(inode:)`.
+    /// Makes the kernel drop its attributes of an inode only: `Session.invalidateAttributes(inode:)`.
     package var invalidateAttributes: @Sendable (UInt64) -> Void
-    /// Makes the thumbnails of directories that a desktop looks at; nil if there shall be none.
+    /// Makes the thumbnails of directories that a desktop shows; nil for none.
     package var thumbnails: ThumbnailSeeder?
-    /// Wall clock in Unix seconds.
+    /// The wall clock, in Unix seconds.
     package var now: @Sendable () -> Int64
-    /// The monotonic clock by which it is remembered who came when.
+    /// The monotonic clock for remembered visits of programs.
     package var monotonicNow: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-    /// What side bars call the mount.
+    /// The name of the mount in side bars.
     package var volumeName = "Rankings"
-    /// What is asked of the programs that call.
+    /// The queries about calling programs.
     var processes = Processes.system
-    /// Gives memory that is free back to the system.
+    /// Returns free memory to the system.
     package var giveMemoryBack: @Sendable () -> Void = {}
-    /// Does something after so many seconds.
+    /// Runs `work` after `seconds`.
     package var later: @Sendable (_ seconds: Int64, _ work: @escaping @Sendable () -> Void) -> Void = {
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int($0)), execute: $1)
     }

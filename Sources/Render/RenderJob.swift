@@ -1,19 +1,19 @@
-/// What the process that decodes pictures is asked for.
+/// A job of the process that decodes pictures.
 package enum RenderJob: Hashable, Sendable {
-    /// A small preview as PNG files without texts, each within a square of so many pixels.
+    /// Makes a small preview into PNG files without texts, each within a square of the edge in pixels.
     case thumbnails(preview: [UInt8], edges: [Int])
-    /// How an animation's frames, as they lie in their archive, make up a film.
+    /// Computes the film that an animation's frames, as they lie in their archive, make up.
     case film(FilmRequest)
-    /// The same frames as one file that picture viewers show; the archive comes as a descriptor.
+    /// Makes the same frames into one file that picture viewers show; the archive comes as a descriptor.
     case animation(AnimationRequest)
 
-    /// An animation whose archive is known as far as some stretches of it.
+    /// An animation with an archive of which some stretches are known.
     package struct FilmRequest: Hashable, Sendable {
         package var frames: [Frame]
         package var title: String
-        /// Bytes of the whole archive.
+        /// The bytes of the whole archive.
         package var length: Int64
-        /// What was read of it so far.
+        /// The stretches that were read so far.
         package var stretches: [Stretch] = []
 
         package init(frames: [Frame], title: String, length: Int64) {
@@ -23,7 +23,7 @@ package enum RenderJob: Hashable, Sendable {
         }
     }
 
-    /// What frames are made into.
+    /// The format of the file made from frames.
     package enum AnimationFormat: Int64, Hashable, Sendable {
         case webP = 1
         case gif = 2
@@ -32,9 +32,9 @@ package enum RenderJob: Hashable, Sendable {
     package struct AnimationRequest: Hashable, Sendable {
         package var format: AnimationFormat
         package var frames: [Frame]
-        /// Where the archive lies in the file that comes with it.
+        /// The range of the archive in the file that comes with the job.
         package var place: Range<Int64>
-        /// Most bytes of the result.
+        /// The most bytes of the result.
         package var bound: Int
 
         package init(_ format: AnimationFormat, frames: [Frame], place: Range<Int64>, bound: Int) {
@@ -45,11 +45,11 @@ package enum RenderJob: Hashable, Sendable {
         }
     }
 
-    /// A frame of an animation, as its record tells.
+    /// A frame of an animation, as its record describes it.
     package struct Frame: Hashable, Sendable {
         /// Its file in the archive.
         package var file: String
-        /// Milliseconds that it is shown.
+        /// The time that it is shown, in milliseconds.
         package var delay: Int
 
         package init(file: String, delay: Int) {
@@ -69,15 +69,15 @@ package enum RenderJob: Hashable, Sendable {
         }
     }
 
-    /// Most bytes of a job on its way: a preview, or the stretches of an archive.
+    /// The most bytes of a job's message: a preview, or the stretches of an archive.
     package static let longest = 16 << 20
 
-    /// Whether it may take minutes.
+    /// Whether the job may take minutes.
     package var isLong: Bool {
         if case .animation = self { true } else { false }
     }
 
-    /// Most bytes of an answer on its way.
+    /// The most bytes of an answer's message.
     package var longestAnswer: Int {
         switch self {
         case .thumbnails(_, let edges): edges.reduce(4096) { $0 + $1 * $1 * 4 + 4096 }
@@ -87,12 +87,12 @@ package enum RenderJob: Hashable, Sendable {
     }
 }
 
-/// What the process answers.
+/// The answer of the process.
 package enum RenderAnswer: Hashable, Sendable {
-    /// Files in the order in which they were asked for, or one.
+    /// The files of the job, in the requested order, or one file.
     case files([[UInt8]])
     case film(Film)
-    /// These stretches of the archive must be known first.
+    /// The stretches of the archive that must be known first.
     case needs([Range<Int64>])
     case refused(MediaError)
 }
@@ -127,7 +127,7 @@ extension RenderJob {
         return writer.bytes
     }
 
-    /// Takes a message back; nil for what is none.
+    /// Reads a message; nil if it is no job.
     package init?(message: [UInt8]) {
         var reader = MessageReader(message)
         guard let job = try? Self.read(&reader) else { return nil }
@@ -223,9 +223,9 @@ extension RenderAnswer {
         return writer.bytes
     }
 
-    /// Takes the answer to a job back.
+    /// Reads the answer to a job.
     ///
-    /// - Returns: Nil for what is no answer to it: of another kind, or naming what lies outside of the archive.
+    /// - Returns: Nil if the message is no answer to the job: of another kind, or with ranges outside of the archive.
     package init?(message: [UInt8], to job: RenderJob) {
         var reader = MessageReader(message)
         guard let answer = try? Self.read(&reader, to: job) else { return nil }
@@ -241,9 +241,9 @@ extension RenderAnswer {
         case refused = 4
     }
 
-    /// Stands where a frame's index would.
+    /// The value in place of a frame's index.
     private static let literal: Int64 = -1
-    /// Most stretches of an archive that can be asked for at once: one for each frame, and one more.
+    /// The most stretches of an archive in one answer: one for each frame, and one more.
     private static let mostNeeds = Film.mostFrames + 1
 
     private static func read(
@@ -295,7 +295,7 @@ extension RenderAnswer {
         let pieces: [FilmLayout.Piece] = written.map { piece in
             switch piece {
             case .literal(let bytes): .literal(bytes)
-            // An index outside is refused with the film.
+            // An index outside the frames is refused with the film.
             case .frame(let index):
                 .frame(index: index, size: frames.indices.contains(index) ? Int64(frames[index].count) : 0)
             }
@@ -314,7 +314,9 @@ extension MediaError {
         case noMemory = 5
     }
 
-    /// What the other process is told; it is never asked to give up, and does not tell of its own end.
+    /// The error as sent to the other process.
+    ///
+    /// A render process is never cancelled by message, and cannot report its own end.
     fileprivate var written: (code: Code, bound: Int, text: String) {
         switch self {
         case .archive(let text): (.archive, 0, text)
@@ -337,13 +339,13 @@ extension MediaError {
         }
     }
 
-    /// Characters of a reason.
+    /// The most characters of a reason.
     private static let longestText = 200
 }
 
 // MARK: - Coding
 
-/// Writes numbers, texts and bytes one behind the other: numbers in eight bytes, lowest first, everything else behind its length.
+/// Writes numbers, texts and bytes one after the other: numbers in eight bytes, lowest first, all else after its length.
 struct MessageWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -371,9 +373,9 @@ struct MessageWriter {
     }
 }
 
-/// Reads them back, whoever wrote them.
+/// Reads these values back from an untrusted message.
 struct MessageReader {
-    /// What came is no message.
+    /// The error for bytes that are no message.
     struct Nonsense: Error {}
 
     private var rest: ArraySlice<UInt8>
@@ -389,7 +391,7 @@ struct MessageReader {
         return Int64(bitPattern: number)
     }
 
-    /// A number that is a length, a size or a place in memory.
+    /// Reads a number that is a length, a size or a place in memory.
     mutating func count() throws(Nonsense) -> Int {
         guard let count = Int(exactly: try number()), count >= 0 else { throw Nonsense() }
         return count
@@ -416,14 +418,14 @@ struct MessageReader {
         _ element: (inout MessageReader) throws(Nonsense) -> Element
     ) throws(Nonsense) -> [Element] {
         let count = try count()
-        // Each takes at least eight bytes.
+        // Each element takes at least eight bytes.
         guard count <= rest.count / 8 else { throw Nonsense() }
         var list: [Element] = []
         for _ in 0..<count { list.append(try element(&self)) }
         return list
     }
 
-    /// Nothing may stand behind what was read.
+    /// Throws if bytes follow the values that were read.
     func end() throws(Nonsense) {
         guard rest.isEmpty else { throw Nonsense() }
     }

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// What SQLite answered, as its own number (https://www.sqlite.org/rescode.html).
+/// A result of SQLite, as its own number (https://www.sqlite.org/rescode.html).
 package struct ResultCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -28,7 +28,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable {
 package struct DatabaseError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The extended result code.
     package let code: ResultCode
-    /// SQLite's own words; they hold no bound values.
+    /// SQLite's own message, which contains no bound values.
     package let message: String
     /// The statement at fault, without its values; nil where no statement was involved.
     package let sql: String?

@@ -8,7 +8,7 @@ struct Program {
     static func main() {
         Secrecy.begin()
         Output.open()
-        // The background's is started as /proc/self/exe, and ps(1) would call it `exe`.
+        // The background process is started as /proc/self/exe, and ps(1) would call it `exe`.
         unsafe rankfs_name_process("rankfs")
         exit(Main.run(CommandLine.arguments).rawValue)
     }
@@ -16,11 +16,11 @@ struct Program {
 
 // MARK: - Program main
 
-/// The program behind its arguments: which command runs, and what its end means.
+/// The command line as a whole: chooses the command to run and turns its outcome into an exit status.
 enum Main {
     /// Runs a command line and returns the exit status.
     ///
-    /// Blocks the calling thread, which must not be a task's.
+    /// Blocks the calling thread, which must not be a thread of the task pool.
     static func run(_ arguments: [String]) -> ExitStatus {
         let name = String(arguments.first?.split(separator: "/").last ?? "rankfs")
         let words = Array(arguments.dropFirst())
@@ -32,7 +32,7 @@ enum Main {
         }
     }
 
-    /// Runs, and says on the standard error stream why not.
+    /// Runs `work`, and writes the reason of a failure to the standard error stream.
     private static func finish(as name: String, _ work: () throws(ProgramError) -> Void) -> ExitStatus {
         do throws(ProgramError) {
             try work()
@@ -59,7 +59,7 @@ enum Main {
 }
 
 extension Command {
-    /// Does what was asked for; blocks the calling thread, which must not be a task's.
+    /// Runs the command; blocks the calling thread, which must not be a thread of the task pool.
     func perform() throws(ProgramError) {
         switch self {
         case .mount(let request):
@@ -87,6 +87,10 @@ extension Command {
         case .fetch(let request): try FetchCommand.run(request, variables: ProcessEnvironment.variables())
         case .tier(let action): try TierCommand.run(action)
         case .completions(let shell): Output.print(Completions.script(for: shell), terminator: "")
+        case .complete(let words):
+            for candidate in Completions.candidates(for: words, .system) {
+                Output.print(candidate.word + (candidate.help.isEmpty ? "" : "\t\(candidate.help)"))
+            }
         case .guardMount(let mount): mount.serve()
         case .version: Output.print("rankfs \(Version.text)")
         case .help(let topic):

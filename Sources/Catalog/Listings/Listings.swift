@@ -3,13 +3,13 @@ package import Rankings
 import SQLite
 internal import Synchronization
 
-/// Which listings there are: in memory, stored, refused by the service, or to be asked for.
+/// The listings of a catalog: in memory, stored, refused by the service, or still to be requested.
 ///
-/// Opening one is in `Listings+Opening.swift`, comparing one with the service's in `Listings+Refresh.swift`.
+/// Opening a listing, and comparing one with the service's, are in extensions below.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. What does not say `async` never waits and never asks.
+/// Any thread may call. Methods that are not `async` never wait and never send a request.
 package final class Listings: Sendable {
     let context: CatalogContext
     let memory: LoadedListings
@@ -17,13 +17,13 @@ package final class Listings: Sendable {
     let sizes: Sizes
     let pageFactory: PageFactory
     let flights = SharedTasks<ListingKey, Listing>()
-    /// What the service does not have.
+    /// Listings that the service does not have.
     let refused = Pauses<ListingKey>(seconds: Freshness.refusalSeconds)
-    /// What is stored and could not be compared with the service's.
+    /// Stored listings that could not be compared with the service's.
     let unanswered = Pauses<ListingKey>(seconds: Freshness.lateSeconds)
-    /// What was being read anew when the service did not go on answering.
+    /// Listings with an unfinished rereading, because the service stopped answering.
     let unfinished = Pauses<ListingKey>(seconds: Freshness.unfinishedSeconds)
-    /// What is being read anew.
+    /// Listings that are being reread.
     let rereading = Mutex<Set<ListingKey>>([])
 
     init(
@@ -36,46 +36,46 @@ package final class Listings: Sendable {
         pageFactory = pages
     }
 
-    /// What of its works a listing shows.
+    /// The choice and form of the works that listings show.
     package var view: ListingView { context.view }
 
-    /// The listing if it is in memory and need not be compared with the service's.
+    /// The listing, if it is in memory and need not be compared with the service's.
     package func loaded(_ key: ListingKey) -> Listing? {
         guard let listing = memory[key], !needsRefresh(listing) else { return nil }
         return listing
     }
 
-    /// What can be said of a key without waiting: whether it surely does not exist (bad day, remembered refusal).
+    /// Whether a listing surely does not exist (bad day, remembered refusal); never waits.
     package func isKnownAbsent(_ key: ListingKey) -> Bool {
-        // What was stored once is served, whatever the clock or the service say now.
+        // A listing that was once stored is served, whatever the clock or the service says now.
         if isStored(key) { return false }
         return Freshness.isImpossible(key, days: told.days, newest: told.newestPossible)
             || refused.holds(key, now: context.now)
     }
 
-    /// Whether a listing is there, stored or on its way to the database: it opens without the service.
+    /// Whether a listing is loaded, stored or on its way to the database, so that it opens without the service.
     package func isStored(_ key: ListingKey) -> Bool {
         memory[key] != nil || context.stored.contains(key)
     }
 
     /// The listings that are stored or loaded, of any kind.
     package var keys: Set<ListingKey> {
-        // Rows of what was just listed are still on their way to the database.
+        // Rows of new listings are still on their way to the database.
         context.stored.keys.union(memory.all.map(\.key))
     }
 
-    /// The listings that are stored, loaded or just being asked for: those of which a directory tells.
+    /// The listings that are stored, loaded or being requested: the listings that a directory shows.
     ///
-    /// A directory is listed from the moment at which it is opened, not only when the service has answered: file
-    /// managers compare the directory above meanwhile, and take what they do not find there for gone.
+    /// A directory is listed from the moment at which it is opened, not only after the service has answered: file managers
+    /// compare the directory above meanwhile, and treat directories that are missing there as deleted.
     package var opened: Set<ListingKey> { keys.union(flights.keys) }
 
-    /// Where a picture is listed, in a directory that is stored: asks the service nothing.
+    /// The place of a picture in a stored directory; sends no request to the service.
     ///
     /// - Parameters:
     ///   - picture: The picture.
-    ///   - accepts: Whether a place will do; called without a lock.
-    /// - Returns: Nil if no stored directory lists it at a place that will do.
+    ///   - accepts: Whether a place is acceptable; called without a lock.
+    /// - Returns: Nil if no stored directory lists the picture at an acceptable place.
     package func place(
         of picture: PictureID, where accepts: @Sendable (Listing, Int) -> Bool
     ) async -> (listing: Listing, index: Int)? {
@@ -91,7 +91,7 @@ package final class Listings: Sendable {
         return nil
     }
 
-    /// Drops a listing from memory and the database; the next look asks the service.
+    /// Drops a listing from memory and the database; the next access sends a request to the service.
     ///
     /// - Returns: Whether it was known.
     @discardableResult
@@ -106,12 +106,12 @@ package final class Listings: Sendable {
         return isLoaded || isStored
     }
 
-    /// Drops listings from memory that nothing refers to, as SIGHUP asks.
+    /// Drops listings without references from memory, as requested by SIGHUP.
     package func drop() {
         memory.drop()
     }
 
-    /// Ends what is asked.
+    /// Cancels the requests under way.
     func close() {
         flights.close()
     }
@@ -120,10 +120,10 @@ package final class Listings: Sendable {
 // MARK: - Opening
 
 extension Listings {
-    /// The listing from memory or the database, or a new one that asks as it is read.
+    /// The listing from memory or the database, or a new one that requests its pages as it is read.
     ///
     /// Days that cannot exist throw `.noSuchListing` without a request; so do, for minutes, days that the service did not have.
-    /// A new listing is returned only once its first page is there: an unknown author or an unpublished day throws.
+    /// A new listing is returned only after its first page has arrived: an unknown author or an unpublished day throws.
     package func open(_ key: ListingKey) async throws(CatalogError) -> Listing {
         if let listing = loaded(key) { return listing }
         if isKnownAbsent(key) { throw .noSuchListing }
@@ -139,10 +139,10 @@ extension Listings {
 
     /// The listing from memory or the database, however old it is.
     ///
-    /// Never asks the service.
+    /// Never sends a request to the service.
     package func stored(_ key: ListingKey) async -> Listing? {
         if let listing = memory[key] { return listing }
-        // A listing whose rows are still on their way is in the set only once they are there.
+        // A listing with rows on their way to the database enters the set only after they are written.
         guard context.stored.contains(key) else { return nil }
         let found: StoredListing?
         do throws(DatabaseError) { found = try await context.store.listing(key) } catch { return nil }
@@ -152,7 +152,7 @@ extension Listings {
         }
         let header = stored.header
         let pages = pageFactory.pages(of: key, works: header.remaining)
-        // An author's pages are counted anew over the works that remain.
+        // An author's pages are renumbered over the works that remain.
         let (next, last): (Int, Int?) =
             switch key {
             case .author: (1, (header.remaining.count + pages.window.perPage - 1) / pages.window.perPage)
@@ -164,17 +164,17 @@ extension Listings {
                 table: EntryTable(rows: stored.rows),
                 paging: Paging(window: pages.window, next: next, last: last), fetched: header.fetched))
         let kept = memory.add(listing)
-        // Rows tell the sizes of first pages only.
+        // Rows contain the sizes of first pages only.
         let further = kept.entries.filter { $0.picture.page > 0 }
         if !key.isWork, !further.isEmpty { await sizes.learnStored(of: further, in: kept) }
         return kept
     }
 
-    /// Keeps the page that came with the newest day as that day's first, so that it is not asked for again.
+    /// Keeps the page that came with the newest day as that day's first page, so that it is not requested again.
     func adopt(_ page: RankingPage, of mode: RankingMode) async {
         let key = ListingKey.ranking(mode, page.day)
         refused.end(key)
-        // Somebody may open the day meanwhile.
+        // The day may be opened meanwhile.
         guard !isStored(key), let (pages, first) = await pageFactory.pages(beginningWith: page, of: mode),
             !isStored(key)
         else { return }
@@ -189,13 +189,13 @@ extension Listings {
         do throws(SourceError) {
             return try await refreshed(listing)
         } catch {
-            // What is stored serves for as long as the service does not answer or no longer has it.
+            // The stored listing serves for as long as the service does not answer or no longer has it.
             unanswered.begin(key, now: now)
             return listing
         }
     }
 
-    /// Asks the service for the first page of a listing that is nowhere yet.
+    /// Requests the first page of a listing that is neither loaded nor stored.
     private func begin(_ key: ListingKey) async throws(CatalogError) -> Listing {
         do throws(SourceError) {
             switch key {
@@ -220,7 +220,7 @@ extension Listings {
         } catch { throw CatalogError(listing: error) }
     }
 
-    /// Makes a listing of its first page.
+    /// Creates a listing from its first page.
     private func begin(_ key: ListingKey, _ pages: any ListingPages, first: PageContent?, last: Int?) -> Listing {
         let listing = Listing(
             key: key, pages: pages, owner: self,
@@ -240,7 +240,7 @@ extension Listings {
 }
 
 extension [WorkID] {
-    /// Each once, in the same order.
+    /// The works without repetitions, in the same order.
     var unique: [WorkID] {
         var seen: Set<WorkID> = []
         return filter { seen.insert($0).inserted }
@@ -260,9 +260,9 @@ extension Listings {
             && !rereading.withLock { $0.contains(listing.key) }
     }
 
-    /// The listing with what is new in front: another object if there is anything, since positions never change.
+    /// The listing with new entries at the front: another object if there are any, since positions never change.
     ///
-    /// Works that vanished stay, as the pictures do: the service taking something back does not delete what was stored.
+    /// Vanished works stay, as the pictures do: a withdrawal by the service does not delete stored data.
     func refreshed(_ listing: Listing) async throws(SourceError) -> Listing {
         switch listing.key {
         case .ranking: return try await settled(listing)
@@ -271,9 +271,9 @@ extension Listings {
         }
     }
 
-    /// Asks the service for a listing now, however fresh it is; a ranking is read anew from its first page.
+    /// Requests a listing from the service now, however fresh it is; a ranking is reread from its first page.
     ///
-    /// - Throws: What the service says; what is stored stays then.
+    /// - Throws: The error of the service; the stored listing stays in that case.
     package func refresh(_ key: ListingKey) async throws(CatalogError) {
         refused.end(key)
         unanswered.end(key)
@@ -306,7 +306,7 @@ extension Listings {
         } catch { throw CatalogError(listing: error) }
     }
 
-    /// Has a day read anew in the background; what is there is shown until all of it has come.
+    /// Starts a background rereading of a day; the present entries are shown until all pages have arrived.
     private func settled(_ listing: Listing) async throws(SourceError) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         readAnew(listing, from: content)
@@ -324,7 +324,7 @@ extension Listings {
             touch(listing)
             return listing
         }
-        // Of many new works the rest is asked for as it is read, and stored as it comes.
+        // Of many new works, the rest is requested as it is read, and stored as it arrives.
         let newPages = pageFactory.pages(of: listing.key, works: new, isComparison: true)
         let pictures = try await newPages.page(1).pictures(in: view.rendition, of: source)
         let present = Set(works)
@@ -334,14 +334,14 @@ extension Listings {
         return replace(listing, front: pictures, old: table, pages, Paging(window: pages.window, last: last))
     }
 
-    /// Compares the first page: what is new goes in front, and a page that knows nothing of the old ones begins the list anew.
+    /// Compares the first page: new entries go to the front, and a page without any known entry begins the list anew.
     private func refreshedFirstPage(_ listing: Listing) async throws(SourceError) -> Listing {
         let content = try await pageFactory.pages(of: listing.key, isComparison: true).page(1)
         reportUnreadable(content, listing.key, page: 1)
         let pictures = content.pictures(in: view.rendition, of: source)
         let (table, paging) = listing.state.withLock { ($0.table, $0.paging) }
         let isWork = listing.key.isWork
-        // A work that was uploaded anew keeps its entry, as in an author's listing; two would have the same name.
+        // A work that was uploaded again keeps its entry, as in an author's listing; two entries would have the same name.
         let new = pictures.filter { picture in
             isWork ? table.position(of: picture.id) == nil : table.position(of: picture.listed.work.id) == nil
         }
@@ -365,13 +365,13 @@ extension Listings {
             listing, front: new, old: table, pages, Paging(window: pages.window, next: paging.next, last: last))
     }
 
-    /// Reads a list anew as far as it was read before, and shows it in the place of the old one once all of that is there.
+    /// Rereads a list as far as it was read before, and replaces the old list once all of that has arrived.
     ///
-    /// Authors who vanished are not followed any more; works that vanished from a day stay, behind the others.
+    /// Vanished authors are no longer followed; works that vanished from a day stay, after the others.
     private func readAnew(_ listing: Listing, from first: PageContent) {
         guard rereading.withLock({ $0.insert(listing.key).inserted }) else { return }
         context.background.run { [self] in
-            // Nobody waits for it: a long one leaves the service to those who do.
+            // A rereading has no waiter: a long one must leave the service to requests with waiters.
             await RequestUrgency.$isBackground.withValue(true) { await readOn(listing, from: first) }
             rereading.withLock { _ = $0.remove(listing.key) }
         }
@@ -391,7 +391,7 @@ extension Listings {
             } catch .pastTheEnd {
                 last = number
             } catch {
-                // It would begin with the first page again. Of followed authors what is new was shown already.
+                // Another rereading would begin with the first page again. New followed authors are already shown.
                 if !listing.key.listsAuthors { unfinished.begin(listing.key, now: now) }
                 return
             }
@@ -408,7 +408,7 @@ extension Listings {
             Paging(window: pages.window, next: number + 1, last: last))
     }
 
-    /// Notes that a listing was compared with the service's just now and has nothing new.
+    /// Records that a listing was compared with the service's just now and has no new entries.
     private func touch(_ listing: Listing) {
         let now = now
         let (header, count) = listing.state.withLock { state in
@@ -418,7 +418,7 @@ extension Listings {
         context.outbox.add([.listing(ListingWrite(key: listing.key, firstPosition: count, rows: [], header: header))])
     }
 
-    /// Puts a listing with new pictures in front of old ones in the place of another.
+    /// Replaces a listing by one with new pictures before old ones.
     private func replace(
         _ listing: Listing, front: [ListedPicture], old: EntryTable, _ pages: any ListingPages,
         _ paging: Paging<PageContent>
@@ -429,7 +429,7 @@ extension Listings {
             guard let row = table.appendOlder(row) else { continue }
             rows.append(ListingRow(entry: row.entry, previousRank: nil, work: nil))
         }
-        // Rows tell the sizes of first pages only.
+        // Rows contain the sizes of first pages only.
         for (entry, size) in zip(old.entries, old.sizes) where size > 0 && entry.picture.page > 0 {
             table.setSize(size, of: entry.picture)
         }
@@ -467,12 +467,12 @@ extension Listings: ListingOwner {
             } catch { outcome = .failure(Self.pageError(error)) }
             listing.arrived(page, outcome)
         }
-        // Whoever still waits would wait for ever.
+        // Without this outcome the remaining waiters would wait for ever.
         if !isAsked { listing.arrived(page, .failure(.source(.cancelled))) }
     }
 
     func appended(_ write: ListingWrite, entries: [ListingEntry], to listing: Listing) {
-        // If a refreshed listing has taken this one's place, its rows are the ones to keep.
+        // If a refreshed listing has replaced this one, the rows of the refreshed one are kept.
         memory.ifCurrent(listing) { context.outbox.add([.listing(write)]) }
         if !entries.isEmpty { sizes.learn(of: entries, in: listing) }
     }
@@ -486,7 +486,7 @@ extension Listings: ListingOwner {
         context.report(.entriesUnreadable(count: content.unreadable, listing: key, page: page))
     }
 
-    /// What a failed page means: only "past the end" ends a listing; that a day is gone does not take back what was listed.
+    /// The meaning of a failed page: only "past the end" ends a listing; a day that disappears keeps its listed entries.
     private static func pageError(_ error: SourceError) -> CatalogError {
         switch error {
         case .pastTheEnd: .noSuchListing

@@ -1,15 +1,15 @@
 package import Rankings
 
-/// One page of a listing, as it comes from the source.
+/// One page of a listing, as the source returns it.
 struct PageContent: Sendable {
     var works: [ListedWork]
-    /// The works' pictures where they are not just page 0 in the listing's rendition.
+    /// The works' pictures, unless they are page 0 in the listing's rendition.
     var pictures: [ListedPicture]?
-    /// The number of the last page, if this one tells.
+    /// The number of the last page, if this page contains it.
     var last: Int?
-    /// How many entries all pages have, if this one tells.
+    /// The number of entries of all pages, if this page contains it.
     var total: Int?
-    /// Entries that could not be understood.
+    /// The number of entries that could not be decoded.
     var unreadable = 0
 
     /// The pictures to list.
@@ -20,22 +20,22 @@ struct PageContent: Sendable {
 
 typealias PageWindow = Paging<PageContent>.Window
 
-/// Where a listing's pages come from.
+/// The origin of a listing's pages.
 protocol ListingPages: Sendable {
     var window: PageWindow { get }
 
-    /// Asks the source for a page.
+    /// Requests a page from the source.
     func page(_ number: Int) async throws(SourceError) -> PageContent
 
-    /// The works that a listing still needs when `nextPage` is the next to append; none where pages are not made of works.
+    /// The works that a listing still needs when `nextPage` is the next to append; empty where pages do not consist of works.
     func remaining(from nextPage: Int) -> [WorkID]
 
-    /// Whether an entry whose name begins with this number may be on a page still to come.
+    /// Whether an entry with a name that begins with this number may be on a page still to come.
     ///
     /// - Parameters:
     ///   - number: A rank or the number of a work.
-    ///   - last: The last entry known.
-    /// - Returns: False if asking for further pages is of no use.
+    ///   - last: The last known entry.
+    /// - Returns: False if requests for further pages are of no use.
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool
 }
 
@@ -60,7 +60,7 @@ struct RankingPages: ListingPages {
         return try content(of: page, number: number)
     }
 
-    /// Checks that the page is the one asked for, and reads what it tells about further ones.
+    /// Checks that the page is the requested one, and reads its data about further pages.
     func content(of page: RankingPage, number: Int) throws(SourceError) -> PageContent {
         guard page.mode == mode, page.day == day else { throw .notPublished }
         if page.entries.isEmpty {
@@ -79,17 +79,17 @@ struct RankingPages: ListingPages {
     }
 }
 
-/// An author's works, in pages as large as one request may be.
+/// An author's works, in pages of the largest size that one request allows.
 struct AuthorPages: ListingPages {
     let author: UserID
-    /// The works to ask for, newest first.
+    /// The works to request, newest first.
     let works: [WorkID]
     let source: any RankingSource
     let timeout: AnswerLimit
 
     var window: PageWindow { .author(perRequest: source.worksPerRequest) }
 
-    /// How many pages the works fill; 0 for none.
+    /// The number of pages that the works fill; 0 for none.
     var pageCount: Int { (works.count + window.perPage - 1) / window.perPage }
 
     func page(_ number: Int) async throws(SourceError) -> PageContent {
@@ -112,10 +112,10 @@ struct AuthorPages: ListingPages {
 
 // MARK: - Works
 
-/// The pages of a list of works that is asked for by a text, newest first: a search, an artist's works by name.
+/// The pages of a list of works under a text, newest first: a search, or an artist's works by name.
 struct NewestFirstPages: ListingPages {
     let perPage: Int
-    /// Whether a list without works is that of nothing: of a name that nobody has.
+    /// Whether an empty list means that the name does not exist.
     var isOfAName = false
     let ask: @Sendable (_ page: Int) async throws(SourceError) -> WorkPage
 
@@ -150,12 +150,12 @@ struct BookmarkPages: ListingPages {
 
     func remaining(from nextPage: Int) -> [WorkID] { [] }
 
-    // Names come from listings, and bookmarks are in no order: looking through all of them for a name that nobody listed
+    // Names come from listings, and bookmarks are in no order: a search through all of them for a name that was never listed
     // would cost a request a page.
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
 }
 
-/// The pages of the authors whom a user follows, last followed first.
+/// The pages of the authors that a user follows, last followed first.
 struct FollowingPages: ListingPages {
     let user: UserID
     let source: any RankingSource
@@ -181,7 +181,7 @@ struct FollowingPages: ListingPages {
 }
 
 extension ListedPicture {
-    /// An author in the place of a work: known by number and name, and without an upload.
+    /// An author in the place of a work: with number and name, without an upload.
     init(_ author: NamedAuthor) {
         let work = Work(
             id: WorkID(rawValue: author.id.rawValue), title: author.name, author: author.id, authorName: author.name,
@@ -195,7 +195,7 @@ extension ListedPicture {
 }
 
 extension ListedPicture {
-    /// A file that the work's record tells all about.
+    /// A file with all its facts in the work's record.
     init(_ file: WorkPicture, of listed: ListedWork, _ source: any RankingSource) {
         let location = source.location(
             of: listed.work.id, picture: file.reference, page: 0, rendition: file.rendition)
@@ -208,7 +208,7 @@ extension ListedPicture {
 }
 
 extension ListingEntry {
-    /// The author whom an entry of followed authors means.
+    /// The author of an entry of followed authors.
     package var author: NamedAuthor {
         NamedAuthor(id: UserID(rawValue: picture.work.rawValue), name: reference)
     }
@@ -227,21 +227,21 @@ extension PageContent {
 }
 
 extension Paging.Window {
-    /// A list whose length is not known: one request ahead of the reader, a thousand in all (what members get of a search).
+    /// A list of unknown length: one request ahead of the reader, a thousand in all (the limit of a search for members).
     static func unranked(perPage: Int) -> Self { Self(perPage: max(1, perPage), pages: 1, lastPage: 1000) }
 }
 
-/// The one page that holds everything of a work: its pages' originals, and the archive of an animation.
+/// The single page of a work: the originals of its pages, and the archive of an animation.
 struct WorkPages: ListingPages {
     let work: WorkID
     let resolver: OriginalResolver
     let source: any RankingSource
     let timeout: AnswerLimit
-    /// The work's record if a listing told it.
+    /// The work's record, if a listing contained it.
     let summary: @Sendable () async -> Work?
-    /// Told the record that had to be asked for, with the names of the files, so that `info.json` needs no question of its own.
+    /// Receives a requested record with the names of the files, so that `info.json` needs no request of its own.
     let learntDetails: @Sendable (WorkDetails, _ names: [String]) -> Void
-    /// Told what had to be asked for.
+    /// Receives a requested animation.
     let learntAnimation: @Sendable (AnimationRecord) -> Void
 
     /// No work has more pages than one answer can hold.
@@ -252,7 +252,7 @@ struct WorkPages: ListingPages {
         let deadline = timeout.deadline
         if let summary = await summary(), summary.withheld == nil {
             do throws(SourceError) { return try await content(of: summary, deadline: deadline) } catch .notFound {
-                // A service may say so of pages that it withholds; the record tells.
+                // A service may answer so for pages that it withholds; the record shows the reason.
             }
         }
         let details = try await source.details(of: work, deadline: deadline)
@@ -272,7 +272,7 @@ struct WorkPages: ListingPages {
         if let reason = record.withheld { throw .withheld(reason) }
         var pictures: [ListedPicture] = []
         if record.kind == .animation {
-            // The first frame in full size; only the image host tells its format.
+            // The first frame in full size; only the image host knows its format.
             var first = try await resolver.original(of: listed)
             first.name = "p0.\(first.fileExtension)"
             pictures.append(first)
@@ -295,7 +295,7 @@ struct WorkPages: ListingPages {
     func mayHold(_ number: Int64, after last: ListingEntry?) -> Bool { false }
 }
 
-/// Pages whose works are shown as their originals.
+/// Pages of works that are shown as their originals.
 struct OriginalPages: ListingPages {
     let base: any ListingPages
     let resolver: OriginalResolver

@@ -1,6 +1,6 @@
 package import Rankings
 
-/// A picture that was read, by its path below the mount point, and when, in Unix seconds.
+/// A picture that was read, as its path below the mount point, with the time in Unix seconds.
 package struct RecentPicture: Hashable, Sendable {
     package var path: String
     package var opened: Int64
@@ -10,26 +10,27 @@ package struct RecentPicture: Hashable, Sendable {
         self.opened = opened
     }
 
-    /// The name that it has as long as it is remembered, whatever else is read: `2026-11-21_daily_001-Title.jpg`,
-    /// `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
+    /// The name of the picture among recent ones, for as long as it is remembered, independent of the other pictures.
+    ///
+    /// `2026-11-21_daily_001-Title.jpg` of a ranking, `77-Title.jpg` of an author or a search, `77_p0.png` of a work.
     package var name: String {
         let path = TreePath(path)
         return switch path.parent {
         case .day(let mode, let day): "\(day)_\(mode.rawValue)_\(path.name)"
-        // Pages of works are all called alike: their directory's number tells which.
+        // Pages of all works have the same names: the number of the directory distinguishes them.
         case .work(let work): "\(work.rawValue)_\(path.name)"
         default: path.name
         }
     }
 }
 
-/// What was read last, newest first: each name once, up to a number.
+/// The pictures that were read last, newest first: each name once, up to a bound.
 struct RecentPictures: Hashable, Sendable {
-    /// A few screens of a file manager.
+    /// The number of pictures in a few screens of a file manager.
     static let bound = 100
 
     private(set) var pictures: [RecentPicture]
-    /// The names of the pictures, in the same order: each is put together from its path, which takes longer than to compare it.
+    /// The names of the pictures, in the same order: building a name from a path takes longer than comparing it.
     private var names: [String] = []
 
     /// - Parameter pictures: Newest first.
@@ -39,7 +40,7 @@ struct RecentPictures: Hashable, Sendable {
         names = self.pictures.map(\.name)
     }
 
-    /// Puts a picture in front.
+    /// Moves or inserts a picture at the front.
     mutating func note(_ picture: RecentPicture) {
         let name = picture.name
         if let place = names.firstIndex(of: name) {
@@ -56,7 +57,7 @@ struct RecentPictures: Hashable, Sendable {
 
 // MARK: - Stored text
 
-/// What a stored text is about.
+/// The subject of a stored text.
 enum TextKey: Hashable, Sendable {
     /// The full record of a work, as JSON.
     case details(WorkID)
@@ -77,7 +78,7 @@ enum TextKey: Hashable, Sendable {
     }
 }
 
-/// A text with the times it was asked for and last changed, in Unix seconds.
+/// A text with the times at which it was requested and last changed, in Unix seconds.
 package struct StoredText: Hashable, Sendable {
     package var text: String
     package var fetched: Int64
@@ -96,32 +97,32 @@ package struct StoredText: Hashable, Sendable {
 
 // MARK: - Newest day
 
-/// What is known of a mode's newest day.
+/// The known facts of a mode's newest day.
 struct NewestDay: Hashable, Sendable {
     /// The newest day that the service has named.
     var day: Day
-    /// When it named it, in Unix seconds.
+    /// The time at which the service named it, in Unix seconds.
     var asked: Int64
-    /// When asking failed since; nil after an answer.
+    /// The time of a failed request since then, in Unix seconds; nil after an answer.
     var failed: Int64?
 
-    /// Whether the service must be asked before this is given as the answer.
+    /// Whether the service must be queried before this day is returned.
     ///
     /// - Parameters:
-    ///   - days: The ranking's.
-    ///   - now: Unix seconds.
-    /// - Returns: Whether a newer day may have appeared since it was asked.
+    ///   - days: The days of the ranking.
+    ///   - now: The present time, in Unix seconds.
+    /// - Returns: Whether a newer day may have appeared since the last query.
     func mustAsk(_ days: RankingDays, now: Int64) -> Bool {
         let expected = days.newest(at: now)
         guard day != expected else { return false }
         if let failed, Freshness.holds(since: failed, seconds: Freshness.failedSeconds, now: now) { return false }
-        // The clock is behind what the service named: it cannot tell when the next day appears.
+        // The clock is slow compared with the day that the service named: it cannot determine when the next day appears.
         if day > expected { return !Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now) }
         let askedSince = asked <= now && days.newest(at: asked) >= expected
         return !(askedSince && Freshness.holds(since: asked, seconds: Freshness.lateSeconds, now: now))
     }
 
-    /// The last of the days to list without asking: the calendar's, unless the service was asked since that one was due.
+    /// The last day to list without a request: the calendar's, unless the service was queried since that day was due.
     func listedEnd(_ days: RankingDays, now: Int64) -> Day {
         let expected = days.newest(at: now)
         let latestAsking = max(asked, failed ?? asked)
@@ -130,10 +131,10 @@ struct NewestDay: Hashable, Sendable {
     }
 }
 
-/// A mode's newest day without asking anybody.
+/// A mode's newest day, without a request.
 package struct RememberedDay: Hashable, Sendable {
     package let day: Day
-    /// Whether asking for it would not ask the service.
+    /// Whether a request for the newest day would be answered without the service.
     package let isCurrent: Bool
 
     package init(day: Day, isCurrent: Bool) {
@@ -141,16 +142,16 @@ package struct RememberedDay: Hashable, Sendable {
         self.isCurrent = isCurrent
     }
 
-    /// Nil if the service may have published a day since it was asked.
+    /// Nil if the service may have published a day since the last query.
     ///
     /// - Parameters:
-    ///   - told: What the service named last.
-    ///   - days: The ranking's.
-    ///   - calendarsIsThere: Whether the listing of the newest day that the calendar allows is here: then none is newer.
-    ///   - now: Unix seconds.
+    ///   - told: The day that the service named last.
+    ///   - days: The days of the ranking.
+    ///   - calendarsIsThere: Whether the listing of the newest day that the calendar allows exists: no day is newer then.
+    ///   - now: The present time, in Unix seconds.
     init?(_ told: NewestDay?, _ days: RankingDays, calendarsIsThere: Bool, now: Int64) {
         let expected = days.newest(at: now)
-        // Later than the calendar's: the clock is behind.
+        // A day later than the calendar's: the clock is slow.
         if let told, told.day >= expected {
             (day, isCurrent) = (told.day, !told.mustAsk(days, now: now))
         } else if calendarsIsThere {
@@ -163,7 +164,7 @@ package struct RememberedDay: Hashable, Sendable {
     }
 }
 
-/// Which days a mode's directory shows.
+/// The days that a mode's directory shows.
 enum ListedDays {
     /// The recent days up to `end` and the stored ones, oldest first, each once.
     static func days(_ days: RankingDays, end: Day, recent: Int, stored: some Sequence<Day>) -> [Day] {

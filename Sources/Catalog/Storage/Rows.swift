@@ -1,17 +1,17 @@
 import Rankings
 import SQLite
 
-/// Between values and rows: the statements of the catalog, each a plain function of a connection.
+/// Conversions between values and rows: the statements of the catalog, each a plain function of a connection.
 enum Rows {
     // MARK: - Listings
 
-    /// Writes a listing; returns how many sizes are new.
+    /// Writes a listing; returns the number of new sizes.
     static func write(
         _ listing: ListingWrite, _ variant: StoredVariant, to connection: Connection
     ) throws(DatabaseError) -> Int {
         let header = listing.header
         if listing.replaces { try delete(listing.key, variant, in: connection) }
-        // Pages that arrive together may be written in any order: the header that knows most entries stays.
+        // Pages that arrive together may be written in any order: the header with the most entries stays.
         try connection.run(
             """
             INSERT INTO listings(key, complete, next_page, last_page, entry_count, fetched, remaining)
@@ -40,7 +40,7 @@ enum Rows {
         return newSizes
     }
 
-    /// The rendition of an entry that always has it; nil for one whose rendition is the mount's.
+    /// The rendition of an entry that has it in every mount; nil for an entry in the mount's rendition.
     private static func storedRendition(of picture: PictureID) -> String? {
         switch picture.rendition {
         case .regular, .small: nil
@@ -72,7 +72,8 @@ enum Rows {
         }
         guard let (id, header) = found else { return nil }
         var stored = StoredListing(header: header, rows: [])
-        // What has no rendition of its own is listed in the mount's; for originals that is the one they fell back to.
+        // An entry without a rendition of its own is listed in the mount's; for originals, in the rendition that stands in for
+        // them.
         let standard = view.rendition == .original || key.isWork ? .regular : view.rendition
         try connection.rows(rowsSQL(withRecords: view.needsRecords(of: key)), .integer(id), .text(standard.rawValue)) {
             row in
@@ -90,7 +91,7 @@ enum Rows {
                     size: row.int64(6), pageCount: view.allPages ? work?.pageCount ?? 1 : 1))
         }
         guard stored.rows.count == header.entryCount else {
-            // A page in the middle could not be written: ask the service again rather than show a hole.
+            // A page in the middle could not be written: a new request to the service is better than a gap.
             try connection.run("DELETE FROM listings WHERE id = ?", .integer(id))
             return nil
         }
@@ -108,7 +109,7 @@ enum Rows {
         """
     }
 
-    /// As much of a work's record as filters ask for.
+    /// The part of a work's record that filters need.
     private static func judged(_ row: Statement, _ picture: PictureID) -> Work {
         Work(
             id: picture.work, title: "", author: UserID(rawValue: 0), authorName: "", tags: tags(row.text(9)),
@@ -129,7 +130,7 @@ enum Rows {
             let text = variant.text(of: key)
             if !stored.utf8.elementsEqual(text.utf8) { spellings.append((stored, text)) }
         }
-        // Earlier versions stored what was typed in each spelling.
+        // Earlier versions stored each typed spelling separately.
         for (stored, key) in spellings {
             try connection.run("UPDATE OR IGNORE listings SET key = ? WHERE key = ?", .text(key), .text(stored))
             try connection.run("DELETE FROM listings WHERE key = ?", .text(stored))
@@ -182,7 +183,7 @@ extension Rows {
         let separator = String(Schema.tagSeparator)
         let tags = work.tags.map { tag in tag.filter { $0 != Schema.tagSeparator } }.filter { !$0.isEmpty }
         try connection.run(
-            // A listing that does not tell how a work was made leaves what another one told.
+            // A listing that does not report how a work was made leaves the value of another listing.
             """
             INSERT OR REPLACE INTO works
             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
@@ -196,7 +197,7 @@ extension Rows {
             .optional(work.origin))
     }
 
-    /// The record of an entry: what is newest of the work, but the picture that the entry was listed with.
+    /// The record of an entry: the newest record of the work, with the picture under which the entry was listed.
     static func record(
         of entry: ListingEntry, in key: ListingKey, _ variant: StoredVariant, _ connection: Connection
     ) throws(DatabaseError) -> ListedWork? {
@@ -249,7 +250,7 @@ extension Rows {
         return connection.changes > 0 ? 1 : 0
     }
 
-    /// Writes a size in the place of any other; 1 if the picture had none before, else 0.
+    /// Writes a size in place of any other; 1 if the picture had none before, else 0.
     static func write(_ size: Int64, of picture: PictureID, to connection: Connection) throws(DatabaseError) -> Int {
         if try writeTold(size, of: picture, to: connection) > 0 { return 1 }
         try connection.run(
@@ -304,7 +305,7 @@ extension Rows {
             .integer(RecentPictures.bound))
     }
 
-    /// Newest first.
+    /// The recent pictures, newest first.
     static func recentPictures(_ connection: Connection) throws(DatabaseError) -> [RecentPicture] {
         var pictures: [RecentPicture] = []
         try connection.rows("SELECT path, opened FROM recent ORDER BY place DESC") { row in
@@ -315,7 +316,7 @@ extension Rows {
 
     // MARK: - Where a work is listed
 
-    /// The listings of this variant that have a work as an entry; a few, rankings first, which never need the network.
+    /// The listings of this variant that contain a work: at most 16, rankings first, since they never need the network.
     static func places(
         of work: WorkID, _ variant: StoredVariant, in connection: Connection
     ) throws(DatabaseError) -> [ListingKey] {
@@ -332,7 +333,7 @@ extension Rows {
         return places
     }
 
-    /// The authors of listed works with this name, at most two: more than one is as good as many.
+    /// The authors of listed works with this name, at most two: two are enough to show that the name is ambiguous.
     static func authors(named name: String, in connection: Connection) throws(DatabaseError) -> [UserID] {
         var authors: [UserID] = []
         try connection.rows(
@@ -343,7 +344,7 @@ extension Rows {
         return authors
     }
 
-    /// A work's newest record, whatever listed it.
+    /// The newest record of a work from any listing.
     static func work(_ id: WorkID, in connection: Connection) throws(DatabaseError) -> Work? {
         try connection.first(
             """

@@ -1,12 +1,12 @@
 import Rankings
 internal import Synchronization
 
-/// A change on its way to the database.
+/// A pending change of the database.
 enum StoreWrite: Sendable {
     case listing(ListingWrite)
-    /// A size that was learnt by downloading.
+    /// A size found by a download.
     case size(Int64, PictureID)
-    /// One that the image host told: it does not replace another one.
+    /// A size that the image host declared; it does not replace another one.
     case toldSize(Int64, PictureID)
     case noSize(PictureID)
     case newest(RankingMode, NewestDay)
@@ -19,7 +19,7 @@ enum StoreWrite: Sendable {
 /// Rows to append to a stored listing, with its new header.
 struct ListingWrite: Sendable {
     let key: ListingKey
-    /// Whether rows stored before go first.
+    /// Whether the rows stored before are deleted first.
     var replaces = false
     /// The position of the first of `rows`.
     let firstPosition: Int
@@ -27,53 +27,53 @@ struct ListingWrite: Sendable {
     let header: ListingHeader
 }
 
-/// An entry as it is stored.
+/// An entry in its stored form.
 struct ListingRow: Sendable {
     let entry: ListingEntry
     let previousRank: Int?
-    /// The whole record; nil if it is stored already.
+    /// The whole record; nil if it is already stored.
     let work: Work?
-    /// The picture's bytes if they are known; 0 else.
+    /// The picture's size in bytes; 0 if unknown.
     var size: Int64 = 0
 }
 
-/// How far a listing has come.
+/// The progress of a listing.
 struct ListingHeader: Hashable, Sendable {
     var isComplete: Bool
     var nextPage: Int
     var lastPage: Int?
-    /// How many rows there are.
+    /// The number of rows.
     var entryCount: Int
-    /// When the service was last asked for the whole of it, in Unix seconds.
+    /// The time of the last request for the whole listing, in Unix seconds.
     var fetched: Int64
-    /// An author's works that were not asked for yet, newest first.
+    /// An author's works that have not been requested yet, newest first.
     var remaining: [WorkID]
 }
 
-/// A listing as it comes from the database.
+/// A listing as read from the database.
 struct StoredListing: Sendable {
     var header: ListingHeader
     var rows: [StoredRow]
 }
 
-/// An entry as it comes from the database.
+/// An entry as read from the database.
 struct StoredRow: Sendable {
     var entry: ListingEntry
-    /// Bytes; 0 for unknown.
+    /// The size in bytes; 0 if unknown.
     var size: Int64
-    /// How many pages of the work are entries; 1 where only the first one is.
+    /// The number of pages of the work that are entries; 1 if only the first page is.
     var pageCount: Int
 }
 
-/// What is loaded when the catalog opens.
+/// The data loaded when the catalog opens.
 struct StoredOverview: Sendable {
     var keys: Set<ListingKey> = []
     var newest: [RankingMode: NewestDay] = [:]
     var sizes = 0
-    /// Newest first.
+    /// The recent pictures, newest first.
     var recent: [RecentPicture] = []
 
-    /// Leaves out rankings that a source does not have, or has no longer.
+    /// Removes rankings that a source does not have, or no longer has.
     mutating func keepRankings(of source: SourceDescription) {
         newest = newest.filter { source[$0.key] != nil }
         keys = keys.filter { key in
@@ -85,7 +85,7 @@ struct StoredOverview: Sendable {
 
 // MARK: - Stored contents
 
-/// What is known of the database without asking it: which listings it has, and whether it has sizes.
+/// The known contents of the database, without a query: the listings that it has, and whether it has sizes.
 ///
 /// ## Concurrency
 ///
@@ -102,12 +102,12 @@ final class StoredContents: Sendable {
         state = Mutex(State(keys: keys, sizes: sizes))
     }
 
-    /// The listings that are stored; of what is on its way to the database, nothing.
+    /// The stored listings, without those on their way to the database.
     var keys: Set<ListingKey> {
         state.withLock { $0.keys }
     }
 
-    /// How many pictures' sizes are stored.
+    /// The number of stored sizes.
     var sizes: Int {
         state.withLock { $0.sizes }
     }
@@ -116,7 +116,7 @@ final class StoredContents: Sendable {
         state.withLock { $0.keys.contains(key) }
     }
 
-    /// Takes a listing out that is to be forgotten, or turned out not to be there.
+    /// Removes a listing that is to be forgotten, or that turned out to be missing.
     ///
     /// - Returns: Whether it was stored.
     @discardableResult
@@ -124,14 +124,14 @@ final class StoredContents: Sendable {
         state.withLock { $0.keys.remove(key) != nil }
     }
 
-    /// Takes in what was written.
+    /// Records changes that were written.
     func wrote(_ writes: [StoreWrite], newSizes: Int) {
         state.withLock { state in
             state.sizes += newSizes
             for write in writes {
                 switch write {
                 case .listing(let listing): state.keys.insert(listing.key)
-                // Its rows may have been on their way when it was forgotten.
+                // Rows of the listing may have been on their way when it was forgotten.
                 case .forget(let key): state.keys.remove(key)
                 default: break
                 }
@@ -139,7 +139,7 @@ final class StoredContents: Sendable {
         }
     }
 
-    /// The database was set aside, and a new one begun.
+    /// Clears everything, after the database was set aside and a new one begun.
     func clear() {
         state.withLock { $0 = State(keys: [], sizes: 0) }
     }

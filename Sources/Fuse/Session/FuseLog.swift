@@ -2,14 +2,14 @@ internal import CFuse3
 import Glibc
 import Synchronization
 
-/// libfuse's log, which is one for the whole process.
+/// libfuse's log, of which each process has one.
 ///
-/// While a session is being mounted its lines are kept, because they say why it failed; at other times they go to a
+/// While a session is being mounted, the lines are kept, because they give the reason of a failure. At other times they go to a
 /// receiver, by default standard error.
 ///
 /// ## Concurrency
 ///
-/// Any thread.
+/// Any thread may call.
 package enum FuseLog {
     private struct State {
         var isInstalled = false
@@ -20,17 +20,17 @@ package enum FuseLog {
         }
     }
 
-    /// Lines kept at most; mounting writes two or three.
+    /// The maximum number of kept lines; mounting writes two or three.
     private static let mostKept = 32
 
     private static let state = Mutex(State())
 
-    /// Sends lines to `receiver` from now on; it is called on any thread and must not wait.
+    /// Sends lines to `receiver` from now on, which is called on any thread and must not wait.
     package static func send(to receiver: @escaping @Sendable (String) -> Void) {
         state.withLock { $0.receiver = receiver }
     }
 
-    /// Runs `body` and keeps what libfuse says meanwhile.
+    /// Runs `body` and keeps the lines that libfuse logs meanwhile.
     static func keepingLines<Result>(during body: () -> Result) -> (result: Result, lines: [String]) {
         install()
         state.withLock { $0.kept = [] }
@@ -42,7 +42,7 @@ package enum FuseLog {
         return (result, lines)
     }
 
-    /// Takes the log over from libfuse, once.
+    /// Redirects libfuse's log to this type, once.
     private static func install() {
         let isFirst = state.withLock { state in
             defer { state.isInstalled = true }
@@ -71,15 +71,15 @@ package enum FuseLog {
 
 // MARK: - Mount failure
 
-/// Why a mount failed, as a sentence with cause and remedy; from what libfuse said and what the system shows.
+/// The reason of a failed mount, as a sentence with cause and remedy; derived from libfuse's log and the state of the system.
 struct MountFailure {
     var mountPoint: String
-    /// What libfuse logged meanwhile.
+    /// The lines that libfuse logged during the mount.
     var lines: [String]
-    /// errno after the failure, as far as it means something.
+    /// The value of errno after the failure, as far as it is meaningful.
     var errno: Int32
 
-    /// What is wrong with the mount point itself, asked before libfuse is: nil if nothing is.
+    /// Returns the problem with the mount point itself, checked before libfuse is called; nil if there is none.
     static func obstacle(at mountPoint: String) -> SessionError? {
         var status = stat()
         if unsafe stat(mountPoint, &status) == 0 {
@@ -105,7 +105,7 @@ struct MountFailure {
         return SessionError(message: message, errno: error)
     }
 
-    /// libfuse did not accept the options.
+    /// The error for options that libfuse did not accept.
     var ofOptions: SessionError {
         let text = lines.joined(separator: " ")
         guard let start = text.firstRange(of: "unknown option(s): `") else {
@@ -120,7 +120,7 @@ struct MountFailure {
             errno: .EINVAL)
     }
 
-    /// The options were fine, but mounting failed.
+    /// The error for a mount that failed with valid options.
     var ofMounting: SessionError {
         let text = lines.joined(separator: "; ")
         if text.contains("device not found") || !Self.allows(F_OK, "/dev/fuse") {
@@ -162,7 +162,7 @@ struct MountFailure {
         }
     }
 
-    /// libfuse's own words, in parentheses.
+    /// The lines of libfuse, in parentheses.
     private var quoted: String {
         lines.isEmpty ? "" : " (\(lines.joined(separator: "; ")))"
     }

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// ## Concurrency
 ///
-/// ``run()`` blocks a thread of the caller's; everything else may be called on any thread meanwhile. Signals are the
-/// program's business: none is handled here.
+/// ``run()`` blocks the calling thread; any thread may call everything else meanwhile. Signals are left to the program: none is
+/// handled here.
 package final class Session: Sendable {
     private enum Phase {
         case mounted
@@ -17,12 +17,12 @@ package final class Session: Sendable {
         case ended
     }
 
-    /// Worker threads at most, as in libfuse's default: methods do not wait, so more would only cost memory.
+    /// The maximum number of worker threads, as in libfuse's default: methods do not wait, so more would only cost memory.
     private static let workers: UInt32 = 10
     /// How long the end waits for threads that are still answering or invalidating.
     ///
-    /// They take microseconds; one that takes
-    /// longer hangs in the kernel, and then libfuse's session is left to the end of the process.
+    /// They take microseconds. A thread that takes longer hangs in the kernel, and libfuse's session is then left to the end of
+    /// the process.
     private static let patience = DispatchTimeInterval.seconds(2)
 
     private let handle: SessionHandle
@@ -31,7 +31,7 @@ package final class Session: Sendable {
     private let mountsItself: Bool
     private let phase = Mutex(Phase.mounted)
 
-    /// Mounts.
+    /// Mounts the file system.
     ///
     /// Throws a sentence with cause and remedy.
     package init(_ configuration: SessionConfiguration, fileSystem: any FileSystem) throws(SessionError) {
@@ -43,7 +43,7 @@ package final class Session: Sendable {
         guard let handle = created else {
             throw MountFailure(mountPoint: configuration.mountPoint, lines: complaints, errno: 0).ofOptions
         }
-        // libfuse takes a mount that is there already by this name.
+        // libfuse uses this name for an existing mount.
         let target = device.map { "/dev/fd/\($0)" } ?? configuration.mountPoint
         let (error, lines) = FuseLog.keepingLines { handle.mount(at: target) ? 0 : errno }
         guard error == 0 else {
@@ -57,15 +57,15 @@ package final class Session: Sendable {
     }
 
     deinit {
-        // Mounted and never run: nobody else is in the session.
+        // Mounted and never run: no thread is in the session.
         guard phase.withLock({ if case .mounted = $0 { true } else { false } }) else { return }
         handle.unmount()
         handle.destroy(dispatcher: dispatcher)
     }
 
-    /// Serves requests on libfuse's worker threads until unmounted or stopped, once.
+    /// Serves requests on libfuse's worker threads until the session is unmounted or stopped; can be called once.
     ///
-    /// Blocks the calling thread, which must not be a task's. When this returns the file system is unmounted.
+    /// Blocks the calling thread, which must not belong to a task. On return the file system is unmounted.
     package func run() throws(SessionError) {
         let isFirst = phase.withLock { phase in
             guard case .mounted = phase else { return false }
@@ -78,44 +78,45 @@ package final class Session: Sendable {
         Wakeup.prepareThread()
         let result = handle.loop(workers: Self.workers)
         end()
-        // -ENODEV is how a worker hears of the unmount.
+        // -ENODEV reports the unmount to a worker.
         if result < 0, result != -ENODEV {
             let error = Errno(rawValue: -result)
             throw SessionError(message: "Serving \(mountPoint) failed (\(error)); mount it again.", errno: error)
         }
     }
 
-    /// Answers everything that waits (EINTR), unmounts (lazily if it is busy) and lets `run` return.
+    /// Answers all waiting requests with EINTR, unmounts (lazily if the mount is busy) and lets `run` return.
     ///
-    /// Any thread; async-signal-unsafe. The unmount is done by `run`, soon after.
+    /// Any thread may call; not async-signal-safe. `run` performs the unmount shortly afterwards.
     package func stop() {
         dispatcher.waiting.stop()
         enter { handle in handle.exit() }
         wakeLoop()
     }
 
-    /// Tells the kernel to forget the attributes and the cached pages of an inode.
+    /// Makes the kernel drop the attributes and the cached pages of an inode.
     ///
-    /// Not from a file-system method: the kernel may hold a lock until that has answered.
+    /// Not for calls from a file-system method: the kernel may hold a lock until that method has answered.
     package func invalidate(inode: UInt64) {
         enter { handle in handle.invalidate(inode: inode) }
     }
 
-    /// Tells the kernel to forget the attributes of an inode, and nothing else.
+    /// Makes the kernel drop the attributes of an inode and keep its pages.
     ///
-    /// This waits for no page. To drop pages the kernel waits for those that are being read, and no signal ends that: if this
-    /// process is killed meanwhile, whoever waits for those reads waits for ever.
+    /// This waits for no page. To drop pages, the kernel waits for those that are being read, and no signal ends that wait: if
+    /// this process is killed meanwhile, the readers of those pages wait for ever.
     package func invalidateAttributes(inode: UInt64) {
         enter { handle in handle.invalidateAttributes(inode: inode) }
     }
 
-    /// Requests that wait for an answer, for status displays.
+    /// The number of requests that wait for an answer, for status displays.
     package var waiting: Int {
         dispatcher.waiting.count
     }
 
-    /// Interrupts the loop's sleep, so that it sees the session's end: again and again, because a signal that comes between
-    /// its look and its sleep is lost.
+    /// Interrupts the loop's sleep so that it notices the end of the session.
+    ///
+    /// Repeats, because a signal between the loop's check and its sleep is lost.
     private func wakeLoop() {
         let isRunning = phase.withLock { phase in
             guard case .running(let thread) = phase else { return false }
@@ -126,7 +127,7 @@ package final class Session: Sendable {
         Wakeup.queue.asyncAfter(deadline: .now() + Wakeup.interval) { [weak self] in self?.wakeLoop() }
     }
 
-    /// Uses libfuse's session, if it has not ended; it will not end meanwhile.
+    /// Runs `body` on libfuse's session unless the session has ended; the session does not end meanwhile.
     private func enter(_ body: (SessionHandle) -> Void) {
         let isOpen = phase.withLock { phase in
             if case .ended = phase { return false }
@@ -138,11 +139,11 @@ package final class Session: Sendable {
         body(handle)
     }
 
-    /// Unmounts and frees after the loop: the workers are gone, tasks may be answering.
+    /// Unmounts and frees the session after the loop: the workers are gone, but tasks may still be answering.
     private func end() {
         dispatcher.waiting.stop()
         phase.withLock { $0 = .ended }
-        // Closing /dev/fuse under a thread that writes to it could send its answer to another file.
+        // Closing /dev/fuse while a thread writes to it could send that thread's answer to another file.
         guard dispatcher.outstanding.wait(timeout: .now() + Self.patience) == .success else {
             if mountsItself { Unmount.lazily(mountPoint) }
             return
@@ -158,20 +159,20 @@ package final class Session: Sendable {
 ///
 /// ## Concurrency
 ///
-/// `@unchecked` for the pointer: libfuse's functions on a session lock for themselves. ``Session`` sees to it that
-/// `destroy` is called once and last, and `unmount` only when nobody else is in the session.
+/// `@unchecked` for the pointer: libfuse's functions on a session do their own locking. ``Session`` ensures that `destroy` is
+/// called once and last, and `unmount` only when no other thread is in the session.
 @safe struct SessionHandle: @unchecked Sendable {
     private let session: OpaquePointer
 
-    /// Makes a session that is not mounted yet; nil if libfuse refuses the options.
+    /// Creates a session that is not mounted yet; nil if libfuse refuses the options.
     ///
     /// - Parameters:
-    ///   - options: As in `-o`, one by one.
+    ///   - options: The options of `-o`, one per element.
     ///   - dispatcher: Kept by the session until ``destroy(dispatcher:)``.
     init?(options: [String], dispatcher: Dispatcher) {
         var arguments = unsafe fuse_args()
         defer { unsafe fuse_opt_free_args(&arguments) }
-        // The first is the program's name, which libfuse skips.
+        // libfuse skips the first argument, the program's name.
         unsafe fuse_opt_add_arg(&arguments, "fuse")
         for option in options {
             unsafe fuse_opt_add_arg(&arguments, "-o")
@@ -189,7 +190,7 @@ package final class Session: Sendable {
         unsafe self.session = unsafe session
     }
 
-    /// fuse_opt_parse(3) separates options at commas, and takes a backslash for an escape.
+    /// Escapes an option: fuse_opt_parse(3) separates options at commas, and treats a backslash as an escape.
     static func escaped(_ option: String) -> String {
         var result = ""
         for scalar in option.unicodeScalars {
@@ -199,18 +200,18 @@ package final class Session: Sendable {
         return result
     }
 
-    /// Mounts; whether that succeeded.
+    /// Mounts and returns whether that succeeded.
     func mount(at mountPoint: String) -> Bool {
         guard unsafe fuse_session_mount(session, mountPoint) == 0 else { return false }
         if InitialAnswer.needsCompletion {
             var access = InitialAnswer.deviceAccess()
-            // Fails only for want of memory, and then directories are asked one request at a time, as without it.
+            // Fails only without memory; directory requests then come one at a time, as without the flag.
             unsafe fuse_session_custom_io(session, &access, fuse_session_fd(session))
         }
         return true
     }
 
-    /// Serves requests until the session ends: 0, or -errno.
+    /// Serves requests until the session ends, and returns 0, or -errno.
     func loop(workers: UInt32) -> Int32 {
         let configuration = unsafe fuse_loop_cfg_create()
         defer { unsafe fuse_loop_cfg_destroy(configuration) }
@@ -218,28 +219,29 @@ package final class Session: Sendable {
         return unsafe rankfs_fuse_session_loop_mt(session, configuration)
     }
 
-    /// Ends the loop the next time that it looks, which it does between two requests and when it is interrupted.
+    /// Ends the loop at its next check, which comes between two requests and after an interrupt.
     func exit() {
         unsafe fuse_session_exit(session)
     }
 
-    /// The kernel forgets the attributes and pages of an inode.
+    /// Makes the kernel drop the attributes and pages of an inode.
     func invalidate(inode: UInt64) {
         unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), 0, 0)
     }
 
-    /// The kernel forgets the attributes of an inode, and keeps its pages: a negative offset says so
-    /// (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
+    /// Makes the kernel drop the attributes of an inode and keep its pages.
+    ///
+    /// A negative offset requests this (`fuse_lowlevel_notify_inval_inode` in fuse_lowlevel.h).
     func invalidateAttributes(inode: UInt64) {
         unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode), -1, 0)
     }
 
-    /// Unmounts, lazily if it is busy, and closes `/dev/fuse`: whoever still waits in the kernel gets an error.
+    /// Unmounts, lazily if the mount is busy, and closes `/dev/fuse`: requests that still wait in the kernel get an error.
     func unmount() {
         unsafe fuse_session_unmount(session)
     }
 
-    /// Frees the session and what it kept.
+    /// Frees the session and the dispatcher.
     func destroy(dispatcher: Dispatcher) {
         unsafe fuse_session_destroy(session)
         unsafe Unmanaged.passUnretained(dispatcher).release()
@@ -250,18 +252,18 @@ package final class Session: Sendable {
 
 /// Interrupts the sleep of a thread in libfuse's loop.
 ///
-/// fuse_session_exit(3) sets a flag and wakes nobody: the thread that runs the loop sleeps in sem_wait(3) and the workers in
-/// reads of `/dev/fuse`, which an unmount would end, but not a lazy one with files open. sem_wait is left at a signal
-/// whose handler is not SA_RESTART (signal(7)); the loop then sees the flag and cancels the workers. The signal is SIGURG,
-/// because it is ignored by default: one that strays does no harm.
+/// fuse_session_exit(3) sets a flag and wakes no thread: the thread that runs the loop sleeps in sem_wait(3) and the workers
+/// sleep in reads of `/dev/fuse`, which an unmount would end, but not a lazy unmount with open files. A signal with a handler
+/// that is not SA_RESTART ends sem_wait (signal(7)); the loop then sees the flag and cancels the workers. The signal is SIGURG,
+/// because it is ignored by default: a stray SIGURG does no harm.
 enum Wakeup {
-    /// Where interrupts are repeated, and how often.
+    /// The queue that repeats interrupts, and the time between two of them.
     static let queue = DispatchQueue(label: "fuse.wakeup")
     static let interval = DispatchTimeInterval.milliseconds(20)
 
-    /// Lets ``interrupt(_:)`` reach the calling thread.
+    /// Prepares the calling thread for ``interrupt(_:)``.
     ///
-    /// A handler of the program's own is left as it is: it interrupts as well.
+    /// An existing handler of the program is left in place: it interrupts as well.
     static func prepareThread() {
         var current = sigaction()
         unsafe sigaction(SIGURG, nil, &current)
@@ -286,9 +288,9 @@ enum Wakeup {
 
 // MARK: - Fuse library
 
-/// The libfuse that the program runs with.
+/// The libfuse library in use.
 package enum FuseLibrary {
-    /// Its version, as `3.14.0`.
+    /// The version of the library, for example `3.14.0`.
     package static var version: String {
         unsafe fuse_pkgversion().map { unsafe String(cString: $0) } ?? "unknown"
     }

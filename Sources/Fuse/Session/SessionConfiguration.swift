@@ -1,30 +1,30 @@
-/// What a session is mounted with.
+/// The parameters of a mount.
 package struct SessionConfiguration: Sendable {
     /// An existing directory.
     package var mountPoint: String
-    /// `/dev/fuse` as somebody has mounted it for this process; then the session neither mounts nor unmounts.
+    /// The descriptor of `/dev/fuse` of an existing mount made for this process; the session then neither mounts nor unmounts.
     ///
     /// The session closes it at its end.
     package var device: Int32?
     /// Options of mount(8) and libfuse (`ro`, `nosuid`, `fsname=…`, `subtype=…`, `allow_other`, …).
     package var options: [String]
-    /// When every request has been answered, whatever the file system does.
+    /// The time limit of every request, whatever the file system does.
     package var deadline: Duration
-    /// Log libfuse's debug output.
+    /// Whether to log libfuse's debug output.
     package var debug: Bool
-    /// The file system is asked for extended attributes that begin with this; it has no others (EOPNOTSUPP).
+    /// The prefix of the extended attributes for which the file system is queried; all others answer EOPNOTSUPP.
     ///
-    /// `ls -l` asks for `security.selinux` and `system.posix_acl_access`, and after that answer not again.
+    /// `ls -l` queries `security.selinux` and `system.posix_acl_access`, and does not repeat the query after that answer.
     package var attributeNamespace = "user."
 
-    /// Whether the file system hears of interrupted page reads, at the price of reading ahead one request at a time.
+    /// Whether the file system is notified of interrupted page reads; the kernel then reads ahead one request at a time.
     ///
-    /// With `false` the kernel reads ahead asynchronously: files that are not in the page cache are read about twice
-    /// as fast, but no interrupt is sent for such a read. A signal that kills frees the reader at once either way; one
-    /// that the reader handles frees it only with `true`, as does the cancellation of the work.
+    /// With `false` the kernel reads ahead asynchronously: files that are not in the page cache are read about twice as fast, but
+    /// no interrupt is sent for such a read. A fatal signal frees the reader at once in both cases. A signal that the reader
+    /// handles frees it, and cancels the work, only with `true`.
     package var interruptibleReads = true
 
-    /// A configuration with the attributes of users only and interruptible reads.
+    /// Creates a configuration with the `user.` attributes only and interruptible reads.
     package init(mountPoint: String, options: [String], deadline: Duration, debug: Bool) {
         self.mountPoint = mountPoint
         self.options = options
@@ -33,14 +33,14 @@ package struct SessionConfiguration: Sendable {
     }
 }
 
-/// Why a session could not be mounted or served.
+/// The reason why a session could not be mounted or served.
 package struct SessionError: Error, Sendable {
     /// One sentence with cause and remedy.
     package let message: String
-    /// errno where one is known.
+    /// The value of errno, if known.
     package let errno: Errno?
 
-    /// An error with its sentence.
+    /// Creates an error with its sentence.
     package init(message: String, errno: Errno?) {
         self.message = message
         self.errno = errno

@@ -2,8 +2,8 @@ package import Render
 
 /// Writes the elements of a Matroska file around frames of which only the lengths are known.
 ///
-/// The order is header, what to find where, description, tracks, cues, clusters: lengths are known beforehand, so the
-/// cues can stand in front, and a player that reads over a network seeks without having read the end.
+/// The order is header, seek head, description, tracks, cues, clusters: lengths are known in advance, so the cues can come first,
+/// and a player that reads over a network seeks without having read the end.
 struct MatroskaWriter {
     let width: Int
     let height: Int
@@ -15,7 +15,7 @@ struct MatroskaWriter {
         let clusters = clusters()
         let info = info(duration: clusters.last.map { $0.end } ?? 0)
         let tracks = tracks()
-        // Positions count from the segment's first byte; these elements have the same length whatever they tell.
+        // Positions count from the segment's first byte; these elements have the same length for all values.
         let infoPlace = Int64(seekHead(info: 0, tracks: 0, cues: 0).count)
         let tracksPlace = infoPlace + Int64(info.count)
         let cuesPlace = tracksPlace + Int64(tracks.count)
@@ -44,9 +44,9 @@ struct MatroskaWriter {
     /// Frames that share a base of time.
     private struct Cluster {
         let frames: Range<Int>
-        /// When each frame begins, in milliseconds from the cluster's begin.
+        /// The begin of each frame, in milliseconds from the cluster's begin.
         let begins: [Int]
-        /// In milliseconds from the beginning of the animation.
+        /// The begin of the cluster, in milliseconds from the beginning of the animation.
         let begin: Int
         let end: Int
         /// The cluster's identifier, length and time.
@@ -55,8 +55,9 @@ struct MatroskaWriter {
         let length: Int64
     }
 
-    /// How far a frame may begin behind its cluster, in milliseconds: RFC 9559, 25.1 advises 5 seconds; times within
-    /// a cluster have 16 bits with a sign.
+    /// The longest time from a cluster's begin to the begin of a frame, in milliseconds.
+    ///
+    /// RFC 9559, 25.1 advises 5 seconds; times within a cluster have 16 bits with a sign.
     private static let longestCluster = 5000
 
     private func clusters() -> [Cluster] {
@@ -89,10 +90,10 @@ struct MatroskaWriter {
             length: Int64(head.count) + body)
     }
 
-    /// What stands before and behind a frame that begins so many milliseconds after its cluster.
+    /// The bytes before and after a frame that begins `time` milliseconds after its cluster.
     ///
-    /// A group without references is a key frame; only groups tell how long a frame is shown, which for the last frame
-    /// follows from nothing else. The lengths do not depend on the time.
+    /// A group without references is a key frame; only groups state how long a frame is shown, which for the last frame follows
+    /// from nothing else. The lengths do not depend on the time.
     private func group(_ index: Int, at time: Int) -> (head: [UInt8], tail: [UInt8]) {
         let tail = EBML.element(ID.blockDuration, number: UInt64(FrameLimits.shown(frames[index].delay)))
         // Track, time, flags (RFC 9559, 10.1).
@@ -102,7 +103,7 @@ struct MatroskaWriter {
         return (EBML.head(ID.blockGroup, size: size) + block, tail)
     }
 
-    // MARK: - What stands before them
+    // MARK: - Elements before the clusters
 
     private func header() -> [UInt8] {
         EBML.element(
@@ -144,13 +145,14 @@ struct MatroskaWriter {
         return EBML.element(ID.tracks, EBML.element(ID.trackEntry, body + EBML.element(ID.video, video)))
     }
 
-    /// One point for each frame, of clusters the first of which begins at `place`: any frame can be sought, and mpv discards
-    /// an index of three points or fewer.
+    /// The cues: one point for each frame, of clusters the first of which begins at `place`.
+    ///
+    /// Any frame can be sought, and mpv discards an index of three points or fewer.
     private func cues(_ clusters: [Cluster], from place: Int64) -> [UInt8] {
         var place = place
         var points: [UInt8] = []
         for cluster in clusters {
-            // From the first byte behind the cluster's length (RFC 9559, 5.1.5.1.2.3).
+            // Counted from the first byte after the cluster's length (RFC 9559, 5.1.5.1.2.3).
             var within = Int64(EBML.element(ID.timestamp, number: UInt64(cluster.begin)).count)
             for (index, begin) in zip(cluster.frames, cluster.begins) {
                 let positions =
@@ -168,7 +170,7 @@ struct MatroskaWriter {
         return EBML.element(ID.cues, points)
     }
 
-    /// In nanoseconds, which the scale of time and the default duration count in.
+    /// A millisecond in nanoseconds, the unit of the time scale and of the default duration.
     private static let millisecond: UInt64 = 1_000_000
     /// TrackType 1 (RFC 9559, 5.1.4.1.3).
     private static let video: UInt64 = 1
@@ -226,12 +228,12 @@ struct MatroskaWriter {
 
 // MARK: - Matroska
 
-/// An animation of JPEG frames as a Matroska file (RFC 9559), whose frames are the JPEG files as they are.
+/// An animation of JPEG frames as a Matroska file (RFC 9559), which contains the JPEG files unchanged.
 package enum Matroska {
-    /// Which bytes a Matroska file consists of, told by the frames' lengths alone: there is no date and no random identifier in them.
+    /// The bytes of a Matroska file, which follow from the frames' lengths alone: it has no date and no random identifier.
     package typealias Layout = FilmLayout
 
-    /// What a zip archive without extensions can hold; the sum of all frames stays far below EBML's 2^56.
+    /// The longest file in a zip archive without extensions; the sum of all frames stays far below EBML's 2^56.
     fileprivate static let longestFrame: Int64 = 0xffff_ffff
 }
 
@@ -239,10 +241,10 @@ extension Matroska.Layout {
     /// Lays a file out.
     ///
     /// - Parameters:
-    ///   - width: Of every frame, in pixels.
-    ///   - height: Of every frame, in pixels.
-    ///   - frames: Their lengths in bytes and the milliseconds that each is shown, mended by `FrameLimits.shown`.
-    ///   - title: What players show as the name; none if nil or empty.
+    ///   - width: The width of every frame, in pixels.
+    ///   - height: The height of every frame, in pixels.
+    ///   - frames: The lengths in bytes, and the milliseconds that each frame is shown, corrected by `FrameLimits.shown`.
+    ///   - title: The name that players show; none if nil or empty.
     /// - Throws: `.animation` for sizes and counts that no such file can have.
     package init(
         width: Int, height: Int, frames: [(size: Int64, delay: Int)], title: String? = nil
@@ -290,19 +292,19 @@ enum EBML {
         element(id, Array(text.utf8))
     }
 
-    /// Identifier and length of an element whose body of `size` bytes follows.
+    /// Identifier and length of an element, before its body of `size` bytes.
     static func head(_ id: UInt32, size: Int64) -> [UInt8] {
         identifier(id) + self.size(size)
     }
 
-    /// An identifier: it contains its length marker, so its leading zero bytes are no part of it (RFC 8794, 5).
+    /// An identifier, which contains its length marker: its leading zero bytes do not belong to it (RFC 8794, 5).
     static func identifier(_ id: UInt32) -> [UInt8] {
         Array(bigEndian(UInt64(id)).drop { $0 == 0 })
     }
 
     /// A length in as few bytes as it needs; below 2^56 - 1.
     ///
-    /// The highest bit set tells how many bytes they are (RFC 8794, 6).
+    /// The highest bit set gives the number of bytes (RFC 8794, 6).
     static func size(_ size: Int64) -> [UInt8] {
         // All bits set would mean that the length is unknown.
         var width = 1
@@ -321,7 +323,7 @@ enum EBML {
 
 /// Numbers in zip and RIFF files, lowest byte first.
 extension [UInt8] {
-    /// The number in `bytes` (1 to 4) bytes at `offset`, or nil where they are not all there.
+    /// The number in `bytes` (1 to 4) bytes at `offset`; nil if some of them are missing.
     func littleEndian(at offset: Int, bytes: Int) -> Int? {
         guard offset >= 0, offset <= count - bytes else { return nil }
         return self[offset..<offset + bytes].reversed().reduce(0) { $0 << 8 | Int($1) }

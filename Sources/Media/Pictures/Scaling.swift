@@ -1,6 +1,6 @@
-/// Makes pictures smaller.
+/// Reduces pictures.
 package enum Scaling {
-    /// The size that fits a square: the proportions are kept, and nothing gets larger.
+    /// The size that fits a square: the proportions are kept, and no side gets longer.
     package static func size(_ width: Int, _ height: Int, within edge: Int) -> (width: Int, height: Int) {
         let longest = max(width, height)
         guard longest > edge else { return (width, height) }
@@ -8,7 +8,7 @@ package enum Scaling {
         return (scaled(width), scaled(height))
     }
 
-    /// The picture within a square, each pixel the mean of the area that it covers.
+    /// Returns the picture within a square, each pixel the mean of the area that it covers.
     package static func fit(_ pixels: Pixels, within edge: Int) -> Pixels {
         let (width, height) = size(pixels.width, pixels.height, within: edge)
         guard (width, height) != (pixels.width, pixels.height) else { return pixels }
@@ -56,15 +56,15 @@ package enum Scaling {
         }
     }
 
-    /// What the pixels of a line contribute to one pixel of the shorter line.
+    /// The contributions of a line's pixels to one pixel of the shorter line.
     private struct Share {
-        /// The first that contributes.
+        /// The index of the first contributing pixel.
         var first: Int
-        /// How much of each, in parts of the line's length.
+        /// The weight of each contributing pixel, in parts of the line's length.
         var weights: [UInt64]
     }
 
-    /// In units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole numbers.
+    /// Computes the shares; in units in which a new pixel is `length` wide and an old one `newLength`, all edges are whole.
     private static func shares(of length: Int, in newLength: Int) -> [Share] {
         (0..<newLength).map { index in
             let (start, end) = (index * length, (index + 1) * length)
@@ -89,7 +89,7 @@ package struct Pixels: Hashable, Sendable {
     /// Bytes of one pixel.
     package static let pixelBytes = 4
 
-    /// A picture of one grey.
+    /// Makes a picture of one grey.
     package init(width: Int, height: Int, filledWith value: UInt8 = 0xff) {
         self.width = width
         self.height = height
@@ -101,7 +101,7 @@ package struct Pixels: Hashable, Sendable {
         width * Self.pixelBytes
     }
 
-    /// Sets a pixel, which must lie within.
+    /// Sets a pixel, which must lie within the picture.
     package mutating func set(_ x: Int, _ y: Int, red: UInt8, green: UInt8, blue: UInt8) {
         let at = y * stride + x * Self.pixelBytes
         bytes[at] = blue
@@ -120,9 +120,9 @@ struct PixelArea: Hashable, Sendable {
     var width: Int
     var height: Int
 
-    /// The smallest rectangle at even coordinates, which WebP asks for, that contains every pixel that differs; not empty.
+    /// The smallest rectangle that contains every differing pixel; not empty.
     ///
-    /// Both pictures must be of one size.
+    /// It begins at even coordinates, as WebP requires. Both pictures must have the same size.
     static func changed(from last: Pixels, to next: Pixels) -> PixelArea {
         let (width, height, stride) = (next.width, next.height, next.stride)
         return unsafe last.bytes.withUnsafeBytes { last in

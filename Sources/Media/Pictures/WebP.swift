@@ -3,12 +3,12 @@ package import Render
 
 /// The chunks of an animated WebP file (RFC 9649, section 2.7).
 struct WebPContainer: AnimationContainer {
-    /// Longest side of a picture, in pixels: VP8 has 14 bits for it (RFC 6386, 9.1).
+    /// The longest side of a picture, in pixels: VP8 has 14 bits for it (RFC 6386, 9.1).
     static let longestSide = 16_383
 
     private var bytes: [UInt8] = []
 
-    /// A file without frames that repeats for ever.
+    /// Makes a file without frames that repeats without end.
     init(width: Int, height: Int) throws(MediaError) {
         guard (1...Self.longestSide).contains(width), (1...Self.longestSide).contains(height) else {
             throw .animation("WebP holds no \(width) x \(height) pixels")
@@ -25,7 +25,7 @@ struct WebPContainer: AnimationContainer {
 
     var length: Int { bytes.count }
 
-    /// Appends a frame, of which the area begins at even coordinates.
+    /// Appends a frame; its area begins at even coordinates.
     mutating func append(_ pixels: Pixels, _ area: PixelArea, delay: Int) throws(MediaError) {
         let picture = try WebPEncoder.encode(pixels, area)
         chunk("ANMF", size: Self.frameHead + picture.count)
@@ -50,10 +50,10 @@ struct WebPContainer: AnimationContainer {
     private static let frameHead = 16
     /// Flag A of VP8X.
     private static let isAnimation = 0x02
-    /// The background, which no frame leaves free.
+    /// The background, which frames cover completely.
     private static let white = 0xffff_ffff
     private static let forEver = 0
-    /// Not blended with what stood there, and left there.
+    /// The frame is not blended with the picture below, and is kept under the next.
     private static let overwrites: UInt8 = 0x02
 
     private mutating func chunk(_ name: String, size: Int) {
@@ -77,7 +77,7 @@ enum WebPEncoder {
         }
         config.quality = quality
         config.method = method
-        // Threads would only disturb those who wait for other files.
+        // Further threads would only delay the waiters for other files.
         config.thread_level = 0
         unsafe picture.width = Int32(area.width)
         unsafe picture.height = Int32(area.height)
@@ -109,17 +109,17 @@ enum WebPEncoder {
     private static let quality: Float = 80
     /// From 0, the fastest, to 6.
     private static let method: Int32 = 1
-    /// `RIFF`, length and `WEBP`, which a container of its own replaces.
+    /// `RIFF`, length and `WEBP`, which the container replaces with its own.
     private static let fileHead = 12
 }
 
 // MARK: - Still web P
 
-/// A WebP file of one picture that does not move (RFC 9649, section 2.7).
+/// A WebP file of one still picture (RFC 9649, section 2.7).
 package enum StillWebP {
-    /// Makes the file from a JPEG, in the extended format, which allows more chunks behind the picture's.
+    /// Converts a JPEG to a file in the extended format, which allows more chunks after the picture's.
     ///
-    /// Throws `MediaError` for what is no JPEG or too large.
+    /// - Throws: `MediaError` for data that is no JPEG or too large.
     package static func encode(jpeg: [UInt8]) throws(MediaError) -> [UInt8] {
         let pixels = try JPEG.decode(jpeg)
         let picture = try WebPEncoder.encode(
@@ -136,6 +136,6 @@ package enum StillWebP {
 
     private static let fileName = Array("WEBP".utf8)
     private static let chunkHead = 8
-    /// The chunk VP8X whole.
+    /// Bytes of the whole VP8X chunk.
     private static let extendedHead = 18
 }

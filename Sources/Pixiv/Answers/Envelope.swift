@@ -1,13 +1,13 @@
 package import Rankings
 import Sourcing
 
-/// What most answers are wrapped in: `{"error":bool,"message":string,"body":…}`; rankings have `error` as a string instead.
+/// The envelope of most answers: `{"error":bool,"message":string,"body":…}`; rankings have `error` as a string instead.
 package enum Envelope {
-    /// The body of an answer that is no error.
+    /// Returns the body of an answer that is no error.
     ///
     /// - Parameter root: The whole answer.
-    /// - Returns: Its `body`; an object that is empty arrives as `[]`.
-    /// - Throws: `.notFound` if the service says that there is no such thing, `.unreadable` for every other error it tells.
+    /// - Returns: The `body`; an empty object arrives as `[]`.
+    /// - Throws: `.notFound` if the service reports that the thing does not exist, `.unreadable` for every other reported error.
     package static func body(of root: JSON) throws(SourceError) -> JSON {
         if let message = error(in: root) { throw refusal(message) }
         let body = root["body"]
@@ -17,7 +17,7 @@ package enum Envelope {
         return body
     }
 
-    /// The message of an answer that is an error, which may be empty; nil for one that is none.
+    /// The message of an error answer, which may be empty; nil for an answer that is no error.
     package static func error(in root: JSON) -> String? {
         switch root["error"] {
         case .string(let message): message.isEmpty || message == "false" ? nil : message
@@ -25,7 +25,7 @@ package enum Envelope {
         }
     }
 
-    /// What an error's message means.
+    /// The error that a message of the service stands for.
     static func refusal(_ message: String) -> SourceError {
         if message.contains("has left pixiv") || message.contains("does not exist") { return .notFound }
         return .unreadable(
@@ -37,7 +37,7 @@ package enum Envelope {
 
 // MARK: - Field list
 
-/// What is known of the service's answers.
+/// The known fields of the service's answers.
 extension FieldList {
     /// An answer of `ranking.php`.
     static let ranking = FieldList(
@@ -47,7 +47,7 @@ extension FieldList {
         ],
         passedOver: ["prev", "prev_date", "next_date", "meta", "date_range_text", "zoneConfig"])
 
-    /// One of its entries that is not masked.
+    /// An entry of a ranking that is not masked.
     static let entry = FieldList(
         decoded: [
             ("rank", .number), ("yes_rank", .number), ("illust_id", .number), ("title", .text), ("user_id", .number),

@@ -1,15 +1,15 @@
 package import Rankings
 import Sourcing
 
-/// Answers about one work.
+/// Decoders of answers about one work.
 package enum WorkAnswers {
-    /// The full record in `/ajax/illust/<id>`.
+    /// Decodes the full record in `/ajax/illust/<id>`.
     ///
     /// - Parameters:
     ///   - body: The body of the answer.
-    ///   - work: The work asked for.
-    /// - Returns: The record; what is not told is nil or empty.
-    /// - Throws: `.unreadable` for the record of another work or none.
+    ///   - work: The requested work.
+    /// - Returns: The record; fields that the answer lacks are nil or empty.
+    /// - Throws: `.unreadable` if the record is missing or of another work.
     package static func details(_ body: JSON, of work: WorkID) throws(SourceError) -> WorkDetails {
         guard let told = WorkDecoding.full(body), told.id == work else {
             throw .unreadable("pixiv's record of work \(work.rawValue) makes no sense; pixiv may have changed it.")
@@ -39,9 +39,9 @@ package enum WorkAnswers {
         return WorkDetails.Tag(name: name, translation: translation, romaji: told["romaji"].words)
     }
 
-    /// The frames in `/ajax/illust/<id>/ugoira_meta`; those that make no sense are left out.
+    /// Decodes the frames in `/ajax/illust/<id>/ugoira_meta`; unreadable frames are left out.
     ///
-    /// - Throws: `.unreadable` if there is no frame, more than any animation has, or no archive of this work.
+    /// - Throws: `.unreadable` if there is no frame, more frames than any animation has, or no archive of this work.
     package static func animation(_ body: JSON, of work: WorkID) throws(SourceError) -> AnimationRecord {
         let archives = ["originalSrc", "src"].lazy.compactMap { body[$0].text.flatMap { ArchivePath(url: $0) } }
         guard let archive = archives.first(where: { $0.work == work }) else {
@@ -60,10 +60,10 @@ package enum WorkAnswers {
         return AnimationRecord(archive: archive.reference, frames: frames)
     }
 
-    /// Longest time that a frame is shown, in milliseconds; more is a slip.
+    /// The longest time that a frame is shown, in milliseconds; a longer time is an error of the record.
     private static let longestDelay: Int64 = 600_000
 
-    /// `000000.jpg`: six digits, as in every archive seen.
+    /// Whether a name has the form of `000000.jpg`: six digits, as in every archive seen.
     private static func isFrameName(_ name: String) -> Bool {
         name.utf8.count == 10 && name.hasSuffix(".jpg") && name.utf8.prefix(6).allSatisfy(PathParts.isDigit)
     }
@@ -71,12 +71,12 @@ package enum WorkAnswers {
 
 // MARK: - Work decoding
 
-/// Decoders of one work, from each of the three forms in which the service tells one.
+/// Decoders of one work, for each of the three forms in which the service describes a work.
 ///
-/// Nil means that the entry cannot be used: no number, or a picture URL of an unknown form. Everything else has a substitute, so that a
-/// strange field costs that field only.
+/// Nil means that the entry cannot be used: it has no number, or a picture URL of an unknown form. Every other field has a
+/// substitute, so that an unexpected field costs that field only.
 package enum WorkDecoding {
-    /// An entry of `ranking.php`, with its place.
+    /// Decodes an entry of `ranking.php` with its rank.
     package static func ranked(_ entry: JSON) -> ListedWork? {
         guard let rank = entry["rank"].number(in: PixivLimits.ranks) else { return nil }
         var fields = Fields()
@@ -99,7 +99,7 @@ package enum WorkDecoding {
             rank: Int(rank), previousRank: entry["yes_rank"].number(in: PixivLimits.ranks).map { Int($0) }, work: work)
     }
 
-    /// A brief record: author's works, bookmarks, followed authors, searches.
+    /// Decodes a brief record: of an author's works, bookmarks, followed authors or a search.
     package static func brief(_ entry: JSON) -> Work? {
         var fields = Fields(brief: entry)
         fields.url = entry["url"].text
@@ -107,17 +107,17 @@ package enum WorkDecoding {
         return fields.work
     }
 
-    /// The full record of `/ajax/illust/<id>`.
+    /// Decodes the full record of `/ajax/illust/<id>`.
     package static func full(_ body: JSON) -> Work? {
         var fields = Fields(brief: body)
         let urls = body["urls"]
         fields.url = urls["regular"].text ?? urls["original"].text ?? urls["small"].text ?? urls["thumb"].text
-        // Whoever may not see a work gets its record with all URLs null.
+        // A reader without permission to see a work gets its record with all URLs null.
         if fields.url == nil, !urls.members.isEmpty {
             fields.maskReason =
                 fields.maskReason ?? (body["isLoginOnly"].flag == true ? Withheld.loginOnly : Withheld.unnamed)
         }
-        // The service tells such a work's record, and says of its pages that there are none.
+        // The service returns the record of such a work, and reports its pages as missing.
         if body["locationMask"].flag == true { fields.maskReason = Withheld.location }
         fields.tags = body["tags"]["tags"].elements.map { $0["tag"] }
         fields.views = body["viewCount"]
@@ -127,12 +127,12 @@ package enum WorkDecoding {
     }
 }
 
-/// Reasons for withholding a work that rankfs gives where the service gives none.
+/// Reasons for withholding a work, from rankfs where the service gives none.
 enum Withheld {
     static let unnamed = "withheld"
-    /// Not shown in the reader's country.
+    /// The work is not shown in the reader's country.
     static let location = "location"
-    /// Rankings say so, records only that it is so.
+    /// The work needs an account; rankings state this reason, records only the fact.
     static let loginOnly = "login_only"
 
     /// The reason in a placeholder's URL: `limit_unviewable` of `https://s.pximg.net/common/images/limit_unviewable_s.png`.
@@ -143,13 +143,13 @@ enum Withheld {
         return plain(reason)
     }
 
-    /// A reason that is one short word of ASCII, as all seen are; any other text is not shown.
+    /// Returns a reason that is one short ASCII word, as all reasons seen are; any other text becomes `unnamed`.
     static func plain(_ reason: String) -> String {
         reason.utf8.count <= 64 && reason.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? reason : unnamed
     }
 }
 
-/// What the forms have in common, as told, before it is judged.
+/// The fields that the forms share, as answered, before they are judged.
 private struct Fields {
     var id: Int64?
     var title: String?
@@ -188,7 +188,7 @@ private struct Fields {
         guard let id, id > 0 else { return nil }
         let path = url.flatMap { PicturePath(url: $0) }
         let reason = maskReason.flatMap { $0.isEmpty ? nil : Withheld.plain($0) }
-        // A path of another work would show its picture under this one's name.
+        // A path of another work would show that work's picture under this name.
         let known = path.flatMap { $0.work.rawValue == id ? $0 : nil }
         let withheld =
             reason ?? url.flatMap(Withheld.reason(ofPlaceholder:))
@@ -208,7 +208,7 @@ private struct Fields {
             isAI: isAI)
     }
 
-    /// 0 stands for works from before the service asked, as does no value at all.
+    /// Whether the work was made with AI; nil for 0 (works from before the service recorded it) and for a missing value.
     private var isAI: Bool? {
         switch aiType {
         case 1: false

@@ -3,10 +3,10 @@ import Rankings
 package import Sourcing
 import Synchronization
 
-/// Asks the service for what this program takes for granted of it: a page of a ranking, a record, and parts of one picture.
+/// Checks the assumptions about the service: a page of a ranking, a record, and parts of one picture.
 ///
-/// By the rules of a mount (the gate, the header that tells where a request comes from), without an account. Eight requests; an API answer
-/// that is no JSON is asked for once more. Where a host does not answer, it is not asked again.
+/// It follows the rules of a mount (the gate, the `Referer` header) and needs no account. It sends eight requests; it repeats an
+/// API request once if the answer is not JSON. After a host failed to answer, it sends that host no further request.
 package struct ServiceExaminer: Sendable {
     private let send: @Sendable (HTTPRequest) async throws(HTTPError) -> HTTPResponse
     private let api: WebAPI
@@ -39,12 +39,12 @@ package struct ServiceExaminer: Sendable {
         let head = Mutex<HTTPAnswer?>(nil)
     }
 
-    /// The 64 KB that are asked of a picture.
+    /// The bytes requested of a picture's beginning: 64 KB.
     static let part: Int64 = 64 << 10
-    /// The end that is asked for: the two bytes that end a JPEG.
+    /// The bytes requested of a picture's end: the two that end a JPEG.
     static let end: Int64 = 2
 
-    /// Asks, one request after the other, and judges.
+    /// Sends the requests one after the other and judges the answers.
     package func examine() async -> [Assumption] {
         let ranking = await ask(PixivSource.plainRanking)
         var report = RankingJudgement.assumptions(of: ranking, now: now)
@@ -113,15 +113,15 @@ package struct ServiceExaminer: Sendable {
 
 // MARK: - Service judgements
 
-/// What a page of a ranking says of the service.
+/// The judgement of a page of a ranking.
 enum RankingJudgement {
-    /// A work that everybody sees, with where its picture is by the ranking's own words.
+    /// A work that needs no account, with the path of its picture as the ranking states it.
     struct Example {
         let work: WorkID
         let picture: PicturePath
     }
 
-    /// The first entry that is not masked and names a picture of its own.
+    /// The first entry that is not masked and has a picture of its own.
     static func example(in answer: Result<WebAPI.Answer, SourceError>) -> Example? {
         guard case .success(let answer) = answer else { return nil }
         return answer.json["contents"].elements.lazy.compactMap { entry -> Example? in
@@ -132,10 +132,12 @@ enum RankingJudgement {
         }.first
     }
 
+    /// Judges an answer.
+    ///
     /// - Parameters:
-    ///   - answer: To the newest daily ranking's first page, asked without an account.
-    ///   - now: Unix seconds, by which the calendar's newest day is told.
-    /// - Returns: Each thing that the program relies on.
+    ///   - answer: The first page of the newest daily ranking, requested without an account.
+    ///   - now: The current time in Unix seconds, which gives the newest day of the calendar.
+    /// - Returns: Each assumption that the program relies on.
     static func assumptions(of answer: Result<WebAPI.Answer, SourceError>, now: Int64) -> [Assumption] {
         let name = "ranking without an account"
         switch answer {
@@ -187,7 +189,7 @@ enum RankingJudgement {
             return Assumption(name, .changed, "it is not told as eight digits")
         }
         let late = PixivSource.facts.days(of: PixivRankings.daily).newest(at: now).ordinal - day.ordinal
-        // It appears around noon in Japan, sometimes hours later.
+        // The ranking appears around noon in Japan, sometimes hours later.
         let text =
             switch late {
             case 0: "the one that appeared last by the calendar"
@@ -208,13 +210,13 @@ enum RankingJudgement {
                 + (next.map { "then page \($0)" } ?? "and no further page"))
     }
 
-    /// A slot that strangers do not see.
+    /// Whether the entry is a slot that is hidden without an account.
     private static func isMasked(_ entry: JSON) -> Bool {
         entry["mask_reason"].text?.isEmpty == false
     }
 }
 
-/// What a work's record says of the service.
+/// The judgement of a work's record.
 enum RecordJudgement {
     static func assumptions(
         of answer: Result<WebAPI.Answer, SourceError>, entry: RankingJudgement.Example
@@ -245,17 +247,17 @@ enum RecordJudgement {
     }
 }
 
-/// What the image host's answers for one picture say of it; what was not asked for is nil.
+/// The judgement of the image host's answers for one picture; requests not sent are nil.
 struct PictureJudgement {
     let isSecure: Bool
-    /// A HEAD of the whole.
+    /// The answer to a HEAD of the whole picture.
     var whole: Result<HTTPResponse, HTTPError>?
     var beginning: Result<HTTPResponse, HTTPError>?
-    /// Its last two bytes.
+    /// The picture's last two bytes.
     var ending: Result<HTTPResponse, HTTPError>?
-    /// A HEAD that does not tell where it comes from.
+    /// The answer to a HEAD without the `Referer` header.
     var stranger: Result<HTTPResponse, HTTPError>?
-    /// A HEAD of the small preview.
+    /// The answer to a HEAD of the small preview.
     var preview: Result<HTTPResponse, HTTPError>?
 
     init(isSecure: Bool) {
@@ -282,7 +284,7 @@ struct PictureJudgement {
         return report
     }
 
-    /// Bytes of the whole, as HEAD tells them or else a part of it.
+    /// The length of the whole picture in bytes, as declared by HEAD or else by a part.
     var length: Int64? {
         if case .success(let response)? = whole, let told = response.head.length.value { return told }
         guard case .success(let response)? = beginning else { return nil }
@@ -302,7 +304,7 @@ struct PictureJudgement {
                     ? "without the whole length" : isWhole ? "with the whole length" : "of another length than HEAD's"))
     }
 
-    /// JPEG (ITU T.81): begins with SOI and ends with EOI.
+    /// The check of the format: a JPEG (ITU T.81) begins with SOI and ends with EOI.
     private var format: Assumption {
         let name = "format of the 1200-pixel rendition"
         guard case .success(let first)? = beginning else { return Assumption.failed(name, beginning) }

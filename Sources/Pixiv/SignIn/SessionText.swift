@@ -1,17 +1,17 @@
 package import Rankings
 package import Sourcing
 
-/// Finds the session in text: a cookies.txt as browsers' extensions export it (Netscape format), or the bare cookie.
+/// Finds the session in a text: a cookies.txt as exported by browser extensions (Netscape format), or the bare cookie.
 package enum SessionText {
-    /// A text's session.
+    /// Returns the session in a text.
     ///
     /// - Parameters:
     ///   - bytes: The whole text.
-    ///   - host: The API's host: cookies of others are not taken.
-    ///   - takesBare: Whether a value alone is enough, which does not tell whose cookie it is.
-    ///   - now: Unix seconds, for cookies that have run out.
-    /// - Returns: The first that is valid.
-    /// - Throws: why there is none.
+    ///   - host: The API's host; cookies of other hosts are ignored.
+    ///   - takesBare: Whether a bare value is accepted, which does not name its host.
+    ///   - now: The current time in Unix seconds, for cookies that have run out.
+    /// - Returns: The first valid session.
+    /// - Throws: The reason why there is none.
     package static func cookie(
         in bytes: [UInt8], host: String, takesBare: Bool, now: Int64
     ) throws(SessionProblem) -> SessionCookie {
@@ -32,7 +32,7 @@ package enum SessionText {
         return cookie
     }
 
-    /// `PHPSESSID=…` or the value alone, as a person copies it, or all cookies of a request.
+    /// Reads `PHPSESSID=…`, the value alone, as a person copies it, or all cookies of a request.
     package static func bare(_ text: String) throws(SessionProblem) -> SessionCookie {
         let fields = CookieText.fields(of: text)
         let named = fields.first { $0.hasPrefix("\(SessionCookie.name)=") }?.dropFirst(SessionCookie.name.count + 1)
@@ -51,7 +51,7 @@ package enum SessionText {
             || word.split(whereSeparator: { "=,;: \"'".contains($0) }).contains { SessionCookie($0) != nil }
     }
 
-    /// The first session of a host that is still good.
+    /// The first session of a host that has not run out.
     private static func session(in jar: [CookieText.Cookie], host: String) throws(SessionProblem) -> SessionCookie {
         let sessions = jar.filter { $0.name == SessionCookie.name }
         let own = sessions.filter(\.isOfHost)
@@ -70,22 +70,26 @@ package enum SessionText {
 
 // MARK: - Session cookie
 
-/// The cookie of a signed-in user, `PHPSESSID=<user id>_<secret>`; its value is in no description of it.
+/// The cookie of a signed-in user, `PHPSESSID=<user id>_<secret>`; no description of it contains the value.
 package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
     /// The cookie's name on the wire.
     static let name = "PHPSESSID"
-    /// Characters of a value; those seen have about 45.
+    /// The most characters of a value; those seen have about 45.
     private static let longest = 256
-    /// Characters behind the user's number; those seen have 32, and no name of a file should be taken for one by chance.
+    /// The fewest characters after the user's number; those seen have 32.
+    ///
+    /// The bound keeps file names from passing as cookies by chance.
     private static let shortestSecret = 8
 
-    /// Whose session it is: the part before the underscore, as gallery-dl takes it.
+    /// The user of the session: the part before the underscore, as gallery-dl reads it.
     package let user: UserID
-    /// For the request header and the session file, never for texts.
+    /// The value for the request header and the session file, never for texts.
     let value: String
-    /// Nil for what a signed-in user's cookie never looks like; visitors have one without a user's number.
+    /// Reads a value; nil for a form that no signed-in user's cookie has.
+    ///
+    /// Visitors have a cookie without a user's number.
     package init?(_ text: some StringProtocol) {
         let value = String(text)
         guard value.utf8.count <= Self.longest, let underscore = value.firstIndex(of: "_") else { return nil }
@@ -100,7 +104,7 @@ package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, 
 
     package var line: String { "\(Self.name)=\(value)" }
 
-    /// The request header that carries it.
+    /// The request header that carries the cookie.
     var header: String { "Cookie: \(line)" }
 
     package var description: String { "the session of user \(user.rawValue)" }
@@ -109,7 +113,7 @@ package struct SessionCookie: SourceSession, Hashable, CustomStringConvertible, 
 }
 
 extension SessionCookie {
-    /// The session that a file holds.
+    /// Reads the session from a file.
     static func read(_ place: SessionPlace, host: String, now: Int64) throws(SessionProblem) -> SessionCookie {
         try SessionText.cookie(
             in: try SessionFile.content(of: place), host: host, takesBare: place.takesBare, now: now)

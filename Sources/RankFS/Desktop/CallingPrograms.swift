@@ -1,23 +1,23 @@
 import Glibc
 import Posix
 
-/// What is asked of the programs that call; each call reads some small files of proc(5).
+/// The queries about calling programs; each query reads some small files of proc(5).
 struct Processes: Sendable {
-    /// The program that a thread belongs to; nil if it is gone, or of another process namespace.
+    /// Returns the program of a thread; nil if it is gone, or belongs to another process namespace.
     var program: @Sendable (_ thread: Int32) -> CallingProgram?
-    /// Whether a process watches an inode with inotify(7).
+    /// Returns whether a process watches an inode with inotify(7).
     var watches: @Sendable (_ process: Int32, _ inode: UInt64) -> Bool
-    /// The words of the command line of a thread's program.
+    /// Returns the words of the command line of a thread's program.
     var arguments: @Sendable (_ thread: Int32) -> [String]
-    /// The programs that started a thread's program, the nearest first.
+    /// Returns the programs that started a thread's program, the nearest first.
     var starters: @Sendable (_ thread: Int32) -> [CallingProgram]
 
-    /// Those of this machine.
+    /// The queries of this machine.
     static let system = Processes(
         program: program(of:), watches: { Watches.contain($1, of: $0) }, arguments: arguments(of:),
         starters: starters(of:))
 
-    /// Programs between a file manager and what it starts: sandboxes, each of which forks.
+    /// The maximum number of programs between a file manager and the program it starts: sandboxes, each of which forks.
     private static let mostStarters = 4
 
     private static func program(of thread: Int32) -> CallingProgram? {
@@ -46,14 +46,14 @@ struct Processes: Sendable {
         text(of: "/proc/\(thread)/status").flatMap { number(key, in: $0) }
     }
 
-    /// A number of a text of `/proc/PID/status`.
+    /// Extracts a number from a text of `/proc/PID/status`.
     static func number(_ key: String, in status: String) -> Int32? {
         let line = status.split(separator: "\n").first { $0.hasPrefix(key) }
         return line.flatMap { Int32($0.drop { !$0.isNumber }) }
     }
 
     private static func text(of path: String) -> String? {
-        // What is asked for stands in the first lines.
+        // The requested fields are in the first lines.
         guard let bytes = try? FileBytes.read(path, upTo: 512), !bytes.isEmpty else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -61,9 +61,9 @@ struct Processes: Sendable {
 
 // MARK: - Calling program
 
-/// A program that runs.
+/// A running program.
 struct CallingProgram: Hashable, Sendable {
-    /// Its process number, the same for all of its threads.
+    /// The process number, the same for all threads of the program.
     var process: Int32
     /// The name of its main thread, of which Linux keeps 15 bytes.
     var name: String
@@ -71,32 +71,34 @@ struct CallingProgram: Hashable, Sendable {
 
 // MARK: - Known programs
 
-/// The programs that must be known by name, since nothing else that they do tells them apart: every list of names is here.
+/// The programs that must be recognised by name, since their behaviour does not distinguish them; all lists of names.
 ///
-/// Most programs are told by what they do: file managers by the names that they look up (`ProbedNames`) and by what they watch
-/// (`LookRecognition`), those that walk by the order in which they open (`Excursions`), those that copy and pack by following no
-/// links (`O_NOFOLLOW`).
+/// Most programs are recognised by their behaviour: file managers by the names that they query (`ProbedNames`) and by their
+/// watches (`LookRecognition`), walks by the order of their opens (`Excursions`), and programs that copy and pack because they
+/// follow no links (`O_NOFOLLOW`).
 package enum KnownPrograms {
-    /// What looks into directories for previews: KIO's workers of KDE Frameworks 5 and 6.
+    /// The programs that open directories for previews: KIO's workers of KDE Frameworks 5 and 6.
     static let previewers: Set<String> = ["kioslave5", "kioworker"]
 
-    /// Programs that look for all thumbnails of a directory in order and have a picture read that has none yet; Dolphin lists in a
-    /// thread of its own (seen with 22.12).
+    /// Programs that search for all thumbnails of a directory in order, and have each picture read that has no thumbnail yet.
+    ///
+    /// Dolphin lists in a thread of its own (seen with 22.12).
     static let eagerViewers: Set<String> = [dolphin.program]
 
     /// Programs that name thumbnails by the decoded address: libgwenview, ThumbnailProvider takes the digest of QUrl::url().
     static let decodingViewers: Set<String> = ["gwenview"]
 
-    /// How the names of programs end that file managers start to make a thumbnail of one file, as the entries of
-    /// `/usr/share/thumbnailers` say.
+    /// The ending of the names of programs that file managers start for one thumbnail.
+    ///
+    /// The names are in the entries of `/usr/share/thumbnailers`.
     static let thumbnailerEnding = "thumbnailer"
 
-    /// What a previewer's command line holds when it makes thumbnails: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
+    /// The word in a previewer's command line that means thumbnails: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
     static let previewerTask = "thumbnail"
 
-    /// Indexers that read what they find unless a directory says that it is not to be indexed.
+    /// Indexers that read every file they find unless a directory declares that it must not be indexed.
     package static let trackers: Set<String> = ["tracker-miner-f", "localsearch-3"]
-    /// Likewise, KDE's, which can only be told in its configuration.
+    /// KDE's indexer, which only its own configuration can exclude from a directory.
     package static let baloo = "baloo_file"
 
     /// A file manager: its name in sentences, and its program.
@@ -116,16 +118,17 @@ package enum KnownPrograms {
 
 /// A program that reads pictures to make thumbnails.
 enum Thumbnailer: Hashable, Sendable {
-    /// One that a file manager starts for one file, as the entries of `/usr/share/thumbnailers` say:
-    /// `gdk-pixbuf-thumbnailer -s 256 file:///… /tmp/….png`. The edge is in pixels.
+    /// A program that a file manager starts for one file, per the entries of `/usr/share/thumbnailers`.
+    ///
+    /// For example `gdk-pixbuf-thumbnailer -s 256 file:///… /tmp/….png`. The edge is in pixels.
     case ofOneFile(edge: Int)
-    /// KDE's worker, which makes one after the other: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
+    /// KDE's worker, which makes one thumbnail after the other: `kioslave5 …/kio/thumbnail.so thumbnail local:…`.
     case worker
 
-    /// The edge of those that are told none.
+    /// The edge, in pixels, for a command line without one.
     private static let normalEdge = 128
 
-    /// Nil for the command line of another program.
+    /// Parses a command line; nil for any other program.
     init?(arguments: [String]) {
         guard let program = arguments.first else { return nil }
         if KnownPrograms.previewers.contains(where: program.hasSuffix), arguments.contains(KnownPrograms.previewerTask)
@@ -142,18 +145,18 @@ enum Thumbnailer: Hashable, Sendable {
 
 // MARK: - Program places
 
-/// Which programs were at which paths lately.
+/// The programs that were at each path recently.
 ///
-/// Every open and lookup asks: what most of them meet, a path at which no program was, is told by one look into a dictionary.
+/// Every open and lookup queries it. For the usual case, a path without a program, a single access to a dictionary suffices.
 ///
-/// A pure state machine: it knows neither clock nor processes.
+/// A pure state machine without clock or access to processes.
 struct ProgramPlaces: Sendable {
-    /// Paths remembered, and programs at each; when there are more, those whose time is over are forgotten, then all.
+    /// The maximum number of paths, and of programs at each; beyond it the expired ones are forgotten, then all.
     static let most = 1000
 
     /// How long a program is remembered at a path.
     private let lifetime: Duration
-    /// When each program came, by path.
+    /// The time at which each program came, by path.
     private var places: [String: [Int32: ContinuousClock.Instant]] = [:]
 
     init(lifetime: Duration) {
@@ -163,20 +166,20 @@ struct ProgramPlaces: Sendable {
     var isEmpty: Bool { places.isEmpty }
     var remembered: Int { places.values.reduce(0) { $0 + $1.count } }
 
-    /// A program comes to a path.
+    /// Records that a program comes to a path.
     ///
     /// - Parameters:
-    ///   - path: Where.
+    ///   - path: The path.
     ///   - process: The program's process number.
-    ///   - now: When.
-    ///   - prolongs: Whether its time begins anew if it is there already.
+    ///   - now: The present time.
+    ///   - prolongs: Whether its time restarts if it is there already.
     mutating func note(_ path: String, _ process: Int32, now: ContinuousClock.Instant, prolongs: Bool) {
         if !prolongs, holds(path, process, now: now) { return }
         if places.count >= Self.most || (places[path]?.count ?? 0) >= Self.most { forgetOld(now) }
         places[path, default: [:]][process] = now
     }
 
-    /// Whether any program is at a path; forgets the path if none is any more.
+    /// Whether any program is at a path; forgets the path otherwise.
     mutating func isAnybody(at path: String, now: ContinuousClock.Instant) -> Bool {
         guard let programs = places[path] else { return false }
         if programs.values.contains(where: { isFresh($0, now) }) { return true }
@@ -189,7 +192,7 @@ struct ProgramPlaces: Sendable {
         left(path, process, now: now) != nil
     }
 
-    /// How long a program will be remembered at a path; nil if it is not.
+    /// How long a program will still be remembered at a path; nil if it is not remembered there.
     func left(_ path: String, _ process: Int32, now: ContinuousClock.Instant) -> Duration? {
         places[path]?[process].flatMap { isFresh($0, now) ? lifetime - $0.duration(to: now) : nil }
     }
@@ -206,19 +209,19 @@ struct ProgramPlaces: Sendable {
 
 // MARK: - Watches
 
-/// What a process watches with inotify(7), as proc(5) tells.
+/// The inodes that a process watches with inotify(7), as listed by proc(5).
 enum Watches {
-    /// Bytes read of one list of watches: those of an editor that watches ten thousand directories.
+    /// The maximum number of bytes read of one list of watches: enough for an editor that watches ten thousand directories.
     private static let longest = 1 << 20
 
-    /// Whether a process watches an inode of this mount; false if nobody may know.
+    /// Whether a process watches an inode of this mount; false if the list of watches is not readable.
     ///
-    /// File systems are not told apart: inode numbers here are long ones that no other has, but for the root's.
+    /// File systems are not distinguished: inode numbers of this mount are long and unique, except for the root's.
     ///
     /// - Parameters:
-    ///   - inode: Its number, as stat(2) shows it.
-    ///   - process: Whose descriptors are looked at; only root may look at another user's.
-    /// - Returns: Whether it does.
+    ///   - inode: The inode number, as in stat(2).
+    ///   - process: The process that owns the descriptors; only root may inspect the processes of other users.
+    /// - Returns: Whether the process watches it.
     static func contain(_ inode: UInt64, of process: Int32) -> Bool {
         inotifyDescriptors(of: process).contains { descriptor in
             tells(of: inode, (try? FileBytes.read("/proc/\(process)/fdinfo/\(descriptor)", upTo: longest)) ?? [])

@@ -5,23 +5,23 @@ import Rankings
 import Synchronization
 import Thumbnails
 
-/// `.sh_thumbnails` in every directory of pictures, and its directory of a size: never listed, each file made when it is looked up
-/// by its name.
+/// The directory `.sh_thumbnails` in every directory of pictures, and its directory of each size.
 ///
-/// Thumbnail Managing Standard 0.9, section 10; Tumbler, Ristretto and pqiv look there. It is for every user of the mount.
+/// Both are never listed; each file is made at the lookup of its name. Defined in the Thumbnail Managing Standard 0.9, section
+/// 10; Tumbler, Ristretto and pqiv use it. It serves every user of the mount.
 struct SharedThumbnailsDirectory: TreeDirectory {
     private let owner: any TreeDirectory
     private let size: ThumbnailSize?
 
     /// - Parameters:
     ///   - owner: The directory of pictures.
-    ///   - size: Nil for the directory of all sizes.
+    ///   - size: The size of the thumbnails; nil for the directory of all sizes.
     init(of owner: any TreeDirectory, _ size: ThumbnailSize? = nil) {
         self.owner = owner
         self.size = size
     }
 
-    /// Whether a name in a directory of pictures is that of its store.
+    /// Whether a name in a directory of pictures is the name of its shared thumbnails.
     static func isName(_ name: [UInt8]) -> Bool {
         name.elementsEqual(TreePath.sharedThumbnails(.root).name.utf8)
     }
@@ -32,13 +32,13 @@ struct SharedThumbnailsDirectory: TreeDirectory {
 
     var parent: any TreeDirectory { size == nil ? owner : SharedThumbnailsDirectory(of: owner) }
 
-    // What a size holds is found by name only.
+    // The thumbnails of a size are found by name only.
     func names(in tree: Tree) -> [NamedNode]? {
         guard size == nil else { return [] }
         return ThumbnailSize.allCases.map { SharedThumbnailsDirectory(of: owner, $0).named }
     }
 
-    /// Costs nothing for names that no thumbnail has.
+    /// Finds a thumbnail; names that no thumbnail has cost nothing.
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         guard let size else {
             let size = ThumbnailSize.allCases.first { $0.directory.utf8.elementsEqual(name) }
@@ -49,14 +49,14 @@ struct SharedThumbnailsDirectory: TreeDirectory {
     }
 
     private func thumbnail(_ digest: String, _ size: ThumbnailSize, in tree: Tree) async -> LookupResult {
-        // Whoever wants a thumbnail has listed the directory: a name guessed elsewhere asks nobody.
+        // A program that needs a thumbnail has listed the directory: a name guessed without that causes no request.
         guard let key = owner.listing?.rememberedKey(in: tree),
             tree.catalog.listings.loaded(key) != nil || tree.catalog.listings.keys.contains(key),
             let listing = try? await tree.listing(key),
             let (index, address) = tree.sharedNames.withLock({ $0.find(digest, in: listing) })
         else { return .absent(.zero) }
         let picture = listing.entries[index].picture
-        // Without the picture's length, which may become known between two looks.
+        // Without the picture's length, which may become known between two lookups.
         let thumbnail = Thumbnail(uri: address, size: size, modified: picture.uploaded, length: nil)
         guard let bytes = await tree.bytes(of: thumbnail, listing, index) else { return .absent(.zero) }
         return .node(.file(SharedThumbnail(listing, index, thumbnail, length: bytes.count)))
@@ -68,13 +68,13 @@ struct SharedThumbnailsDirectory: TreeDirectory {
     func audience(in tree: Tree) -> Audience { owner.audience(in: tree).ofContents }
 }
 
-/// A thumbnail in a directory's shared store, which somebody asked for by name.
+/// A thumbnail in a directory's shared thumbnails, made for a lookup by name.
 final class SharedThumbnail: TreeFile {
     private let listing: Listing
-    /// The place of its picture in the listing.
+    /// The index of its picture in the listing.
     private let index: Int
     private let thumbnail: Thumbnail
-    /// Bytes of its file.
+    /// The length of its file, in bytes.
     private let length: Int
 
     init(_ listing: Listing, _ index: Int, _ thumbnail: Thumbnail, length: Int) {
@@ -114,24 +114,24 @@ extension Tree {
 
 // MARK: - Shared thumbnail names
 
-/// Finds entries of listings by the digests that name their shared thumbnails.
+/// Finds entries of listings by the digests in the names of their shared thumbnails.
 ///
-/// Digests are made for a whole listing when the first one is asked for: three thousand for a day, a millisecond or two.
+/// The first query makes the digests of a whole listing: three thousand for a day, a millisecond or two.
 struct SharedThumbnailNames: Sendable {
     private struct Names {
         var listing: Listing
-        /// How many of the listing's entries were known.
+        /// The number of entries of the listing that were known.
         var count: Int
         var indices: [String: Int]
     }
 
-    /// Listings of which digests are kept: a person looks at one directory, and came from another.
+    /// The number of listings with kept digests: a person views one directory, and came from another.
     private static let mostListings = 4
 
-    /// The one asked last is the last.
+    /// The kept listings, the most recently used last.
     private var kept: [Names] = []
 
-    /// The entry whose shared thumbnail has a digest, and the address of which it is.
+    /// Finds the entry with the digest in the name of its shared thumbnail, and the address that has the digest.
     mutating func find(_ digest: String, in listing: Listing) -> (index: Int, address: String)? {
         let entries = listing.entries
         var names = Names(listing: listing, count: 0, indices: [:])

@@ -2,7 +2,7 @@ import Catalog
 import Fuse
 import Rankings
 
-/// `users/`: the authors whose works were listed, and those of the pictures that were read last.
+/// `users/`: the authors with listed works, and the authors of the pictures that were read last.
 struct UsersDirectory: TreeDirectory {
     var path: TreePath { .users }
     var parent: any TreeDirectory { RootDirectory() }
@@ -38,10 +38,10 @@ struct UsersDirectory: TreeDirectory {
 }
 
 extension Tree {
-    /// Names and those of what was seen lately, in the order of their numbers.
+    /// Returns names together with the recently seen ones, in numeric order.
     ///
-    /// The ways from a picture to its author and its work: listing them asks nobody; whether there is such an author or work is
-    /// asked when one is opened.
+    /// They lead from a picture to its author and its work. Listing them makes no request; whether the author or work exists is
+    /// queried when the directory is opened.
     func inOrder(_ names: [NamedNode], with seen: [any ListingDirectory]) -> [NamedNode] {
         let listed = Set(names.map(\.name))
         let seen = seen.filter { directory in
@@ -55,10 +55,10 @@ extension Tree {
 
 // MARK: - Author directory
 
-/// `users/<id>/`: an author's works, what the author says of himself, and his bookmarks.
+/// `users/<id>/`: an author's works, profile and bookmarks.
 struct AuthorDirectory: ListingDirectory {
     let author: UserID
-    /// When its listing last changed, in Unix seconds, if that was known.
+    /// The time of its listing's last change, in Unix seconds, if known.
     private let modified: Int64?
 
     init(_ author: UserID, modified: Int64? = nil) {
@@ -85,7 +85,7 @@ struct AuthorDirectory: ListingDirectory {
         return files(in: tree).map { ($0.name, .file($0)) } + (isListed ? [bookmarks.named] : [])
     }
 
-    /// The files that are made of what the service tells of an author.
+    /// The files made from the service's data about an author.
     private func files(in tree: Tree) -> [any TreeFile] {
         tree.source.can(.profiles) ? [ProfileFile(author: author), AvatarFile(author: author)] : []
     }
@@ -94,7 +94,7 @@ struct AuthorDirectory: ListingDirectory {
         tree.catalog.listings.loaded(.author(author))?.modified ?? modified ?? tree.newestPublication
     }
 
-    // Opening one that nobody asked about tells whether there is such a number.
+    // Opening a directory that was never requested shows whether the number exists.
     func lifetime(in tree: Tree) -> Lifetime {
         isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
     }
@@ -104,7 +104,7 @@ struct AuthorDirectory: ListingDirectory {
 
 // MARK: - Artists directory
 
-/// `artists/`: the artists whose works were listed, where a service knows them by name alone.
+/// `artists/`: the artists with listed works, where a service identifies them by name alone.
 struct ArtistsDirectory: TreeDirectory {
     var path: TreePath { .artists }
     var parent: any TreeDirectory { RootDirectory() }
@@ -123,7 +123,7 @@ struct ArtistsDirectory: TreeDirectory {
     }
 }
 
-/// `artists/<name>/`: the works of an artist; each spelling of the name is a directory, all show one listing.
+/// `artists/<name>/`: the works of an artist; each spelling of the name is a directory, and all show one listing.
 struct ArtistDirectory: ListingDirectory {
     let artist: String
 
@@ -135,7 +135,7 @@ struct ArtistDirectory: ListingDirectory {
     var parent: any TreeDirectory { ArtistsDirectory() }
     var key: ListingKey? { .artist(NormalizedName(artist)) }
 
-    // Opening one that nobody asked about tells whether there is such a name.
+    // Opening a directory that was never requested shows whether the name exists.
     func lifetime(in tree: Tree) -> Lifetime {
         isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
     }
@@ -145,7 +145,7 @@ struct ArtistDirectory: ListingDirectory {
 
 // MARK: - Bookmarks directory
 
-/// `users/<id>/bookmarks/`: the public bookmarks of a user, which only signed-in users see.
+/// `users/<id>/bookmarks/`: the public bookmarks of a user, which only signed-in users can see.
 struct BookmarksDirectory: ListingDirectory {
     let user: UserID
 
@@ -186,14 +186,16 @@ extension SessionDirectory {
     func opens(in tree: Tree) async -> Bool { rememberedKey(in: tree).map(tree.catalog.listings.isStored) ?? false }
 }
 
-/// `bookmarks/`: the signed-in user's own, with the pictures of the directory below `users/`: a directory can only be in one place.
+/// `bookmarks/`: the signed-in user's own bookmarks.
+///
+/// It shows the pictures of the directory below `users/`, because a directory can only be in one place.
 struct OwnBookmarksDirectory: SessionDirectory {
     var path: TreePath { .ownBookmarks }
     func key(of user: UserID) -> ListingKey { .bookmarks(user) }
     func isThere(in tree: Tree) -> Bool { tree.source.can(.bookmarks) }
 }
 
-/// `following/`: a link to each author whom the signed-in user follows.
+/// `following/`: a link to each author that the signed-in user follows.
 struct FollowingDirectory: SessionDirectory {
     var path: TreePath { .following }
     func key(of user: UserID) -> ListingKey { .following(user) }
@@ -202,7 +204,7 @@ struct FollowingDirectory: SessionDirectory {
 }
 
 extension Tree {
-    /// Why what a session shows must not be shown now.
+    /// The reason why the nodes of a session must not be shown now.
     var refusalOfSession: Failure? {
         source.signIn == .signedOut ? .catalog(.needsSignIn) : nil
     }
@@ -210,7 +212,7 @@ extension Tree {
 
 // MARK: - Search directory
 
-/// `search/`: what was searched for.
+/// `search/`: the searches made so far.
 struct SearchesDirectory: TreeDirectory {
     var path: TreePath { .searches }
     var parent: any TreeDirectory { RootDirectory() }
@@ -229,7 +231,7 @@ struct SearchesDirectory: TreeDirectory {
     }
 }
 
-/// `search/<words>/`: the works that a search finds; each spelling of the words is a directory, all show one listing.
+/// `search/<words>/`: the works found by a search; each spelling of the words is a directory, and all show one listing.
 struct SearchDirectory: ListingDirectory {
     let words: String
 
@@ -245,7 +247,7 @@ struct SearchDirectory: ListingDirectory {
 
 // MARK: - Works directory
 
-/// `works/`: the works that were opened, and those of the pictures that were read last.
+/// `works/`: the works that were opened, and the works of the pictures that were read last.
 struct WorksDirectory: TreeDirectory {
     var path: TreePath { .works }
     var parent: any TreeDirectory { RootDirectory() }
@@ -270,7 +272,7 @@ struct WorksDirectory: TreeDirectory {
     }
 }
 
-/// `works/<id>/`: the pages of a work, and files that are made of what the service tells of it.
+/// `works/<id>/`: the pages of a work, and files made from the service's data about it.
 struct WorkDirectory: ListingDirectory {
     let work: WorkID
 
@@ -297,13 +299,13 @@ struct WorkDirectory: ListingDirectory {
         }
     }
 
-    /// The work in another mount; nil for a name that no such link has.
+    /// Finds the link to the work in another mount; nil for a name that no such link has.
     private func findBridge(_ name: [UInt8], in tree: Tree) -> LookupResult? {
         guard tree.configuration.bridge != nil, tree.source.can(.origins), !name.contains(UInt8(ascii: ".")) else {
             return nil
         }
         return .unknown { () async throws(Failure) in
-            // A record that nobody listed comes with the directory.
+            // The record of a work that was never listed arrives with the directory.
             guard try await tree.listing(.work(work)) != nil else { return .absent(TreeLimits.changing) }
             await learnExtras(in: tree)
             guard let bridge = tree.bridge(of: work), bridge.name.utf8.elementsEqual(name) else {
@@ -329,7 +331,7 @@ struct WorkDirectory: ListingDirectory {
         return files + (tree.bridge(of: work).map { [($0.name, .link(.bridge(work, $0)))] } ?? [])
     }
 
-    // Opening one that nobody asked about tells whether there is such a number.
+    // Opening a directory that was never requested shows whether the number exists.
     func lifetime(in tree: Tree) -> Lifetime {
         isStored(in: tree) ? (TreeLimits.changing, TreeLimits.changing) : (.zero, .zero)
     }

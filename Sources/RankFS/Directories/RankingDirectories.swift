@@ -30,7 +30,7 @@ struct ModeDirectory: TreeDirectory {
     func names(in tree: Tree) -> [NamedNode]? {
         let days =
             tree.configuration.isOffline ? tree.catalog.days.stored(of: mode) : tree.catalog.days.listed(of: mode)
-        // Behind the days: who packs links as links stores the pictures in the directory that keeps its name.
+        // After the days: a program that packs hard links stores the pictures in the directory that keeps its name.
         return days.map { DayDirectory(mode, $0).named } + [LatestDirectory(mode).named]
     }
 
@@ -47,7 +47,7 @@ struct ModeDirectory: TreeDirectory {
         guard catalog.days.calendar(of: mode).contains(day) else { return .absent(TreeLimits.frozen) }
         let key = ListingKey.ranking(mode, day)
         if catalog.listings.isKnownAbsent(key) { return .absent(TreeLimits.unpublished) }
-        // Only the newest day may still be missing: the service is sometimes late. Older ones are asked when they are read.
+        // Only the newest day may still be missing: the service is sometimes late. Older days are requested when they are read.
         if day < catalog.days.newestPossible(of: mode) || catalog.listings.isStored(key)
             || tree.desktops.isGlancing(at: self, caller)
         {
@@ -58,7 +58,7 @@ struct ModeDirectory: TreeDirectory {
         }
     }
 
-    // Signing out takes it away at once.
+    // Signing out removes the name at once.
     func lifetime(in tree: Tree) -> Lifetime { (tree.longest(of: mode), TreeLimits.current) }
     func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
     func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
@@ -74,10 +74,10 @@ struct ModeDirectory: TreeDirectory {
     func changing(with tree: Tree) -> [any TreeDirectory] { [LatestDirectory(mode)] }
 }
 
-// MARK: - What is true of rankings now
+// MARK: - Present state of rankings
 
 extension Tree {
-    /// The ranking of a name, as a directory.
+    /// Finds the directory of a ranking by its name.
     func findMode(_ name: [UInt8], _ directory: (RankingMode) -> any TreeDirectory) -> LookupResult {
         guard let name = EntryName.ascii(name), let mode = RankingMode(rawValue: name), source.description[mode] != nil
         else {
@@ -88,7 +88,7 @@ extension Tree {
         return source.has(mode) ? .directory(directory(mode)) : .absent(TreeLimits.changing)
     }
 
-    /// The modes that are listed: those of all contents, and the limited ones that have a stored day.
+    /// The listed modes: those of all contents, and the limited ones with a stored day.
     var listedModes: [RankingMode] {
         let limited = Set(
             catalog.listings.keys.compactMap { key -> RankingMode? in
@@ -99,25 +99,25 @@ extension Tree {
         return (source.modes + limited.sorted { $0.rawValue < $1.rawValue }).filter(catalog.listings.view.shows)
     }
 
-    /// Why a ranking must not be shown now.
+    /// The reason why a ranking must not be shown now.
     func refusal(of mode: RankingMode) -> Failure? { isAllowed(mode) ? nil : .modeNeedsSignIn }
 
-    /// Whether the present sign-in state shows a ranking.
+    /// Whether the present sign-in state allows a ranking.
     private func isAllowed(_ mode: RankingMode) -> Bool {
         !source.description.needsSignIn(mode) || source.has(mode)
     }
 
-    /// How long the kernel may keep a name that is there while a ranking is shown.
+    /// How long the kernel may keep a name that exists while a ranking is shown.
     func longest(of mode: RankingMode) -> Duration {
         source.description.needsSignIn(mode) ? .zero : TreeLimits.frozen
     }
 
-    /// When a day's ranking appears, in Unix seconds.
+    /// The time at which a day's ranking appears, in Unix seconds.
     func publication(of day: Day, in mode: RankingMode) -> Int64 {
         source.description.days(of: mode).published(day)
     }
 
-    /// When the newest day of all appeared.
+    /// The time at which the newest day of all appeared, in Unix seconds.
     var newestPublication: Int64 {
         let days = source.description.days
         return days.published(days.newest(at: configuration.now()))
@@ -170,7 +170,7 @@ struct DatesDirectory: TreeDirectory {
         }
     }
 
-    /// The newest day that is reached through it; nil if none is, and for that of all rankings.
+    /// The newest day reached through the directory; nil if there is none, and for the directory of all rankings.
     private func newest(in tree: Tree) -> Day? {
         switch folder {
         case .all: nil
@@ -181,7 +181,7 @@ struct DatesDirectory: TreeDirectory {
         }
     }
 
-    /// When the newest day in it appeared: stable for what is past.
+    /// The time at which its newest day appeared: stable for past periods.
     func modified(in tree: Tree) -> Int64 {
         guard let day = newest(in: tree), let mode = folder.mode else { return tree.newestPublication }
         return tree.publication(of: day, in: mode)
@@ -211,13 +211,13 @@ struct DatesDirectory: TreeDirectory {
 
     func mayHold(_ number: UInt64) -> Bool {
         guard case .month = folder else { return true }
-        // The directory and the width of the order count, not the day.
+        // The directory and the width of the order matter, not the day.
         return InodeNumber.mayBe(number, in: path.text, order: .day(Day(ordinal: 0)))
     }
 }
 
 extension Tree {
-    /// The days of a ranking that can be there.
+    /// The days of a ranking that can exist.
     fileprivate func published(_ mode: RankingMode) -> PublishedDays {
         catalog.days.calendar(of: mode).published(to: catalog.days.newestPossible(of: mode))
     }
@@ -264,9 +264,9 @@ struct DayDirectory: ListingDirectory {
 
 /// `ranking/<mode>/latest`: a directory that shows the newest day, so that each picture of that day has two names.
 ///
-/// They are the same inodes as in the day's directory, with a link count of 2: programs that know hard links (tar, borg, restic,
-/// `cp -a`, `rsync -H`, du) take each once. A directory can only be in one place, so `latest` and what `.sh_thumbnails` it has are
-/// inodes of their own.
+/// The pictures are the same inodes as in the day's directory, with a link count of 2: programs that handle hard links (tar,
+/// borg, restic, `cp -a`, `rsync -H`, du) take each once. A directory can only be in one place, so `latest` and its
+/// `.sh_thumbnails` are inodes of their own.
 struct LatestDirectory: ListingDirectory {
     let mode: RankingMode
 
@@ -284,7 +284,7 @@ struct LatestDirectory: ListingDirectory {
         return .ranking(mode, newest.day)
     }
 
-    /// Asks once after each day is due which one it is.
+    /// Queries the newest day once after each day is due.
     func currentKey(in tree: Tree) async throws(Failure) -> ListingKey? {
         if let key = rememberedKey(in: tree) { return key }
         guard !tree.configuration.isOffline else { throw .catalog(.source(.offline)) }
@@ -293,7 +293,7 @@ struct LatestDirectory: ListingDirectory {
         } catch { throw .catalog(error) }
     }
 
-    /// Asks for the newest day only where a picture may have the name.
+    /// Queries the newest day only if a picture may have the name.
     func find(_ name: [UInt8], in tree: Tree, for caller: Caller) -> LookupResult {
         if let key = rememberedKey(in: tree) {
             return tree.findPicture(name, key, leastDigits: TreeLimits.rankDigits)
@@ -313,7 +313,7 @@ struct LatestDirectory: ListingDirectory {
     }
 
     func lifetime(in tree: Tree) -> Lifetime { (TreeLimits.frozen, TreeLimits.current) }
-    // Names lead elsewhere when a day appears.
+    // Names have another meaning when a day appears.
     var longestName: Duration { TreeLimits.current }
     func refusal(in tree: Tree) -> Failure? { tree.refusal(of: mode) }
     func audience(in tree: Tree) -> Audience { tree.source.description.needsSignIn(mode) ? .session : .everybody }
@@ -325,15 +325,15 @@ struct LatestDirectory: ListingDirectory {
 }
 
 extension Tree {
-    /// A mode's newest day as far as memory tells, with the option `offline` the newest stored one.
+    /// Returns a mode's newest day known in memory, or with the option `offline` the newest stored day.
     ///
-    /// Never asks.
+    /// Makes no request.
     func rememberedNewest(of mode: RankingMode) -> RememberedDay? {
         guard configuration.isOffline else { return catalog.days.rememberedNewest(of: mode) }
         return catalog.days.stored(of: mode).last.map { RememberedDay(day: $0, isCurrent: true) }
     }
 
-    /// Whether a listing is the one that `latest` is known to show.
+    /// Whether `latest` is known to show a listing.
     func isInLatest(_ key: ListingKey) -> Bool {
         guard case .ranking(let mode, let day) = key else { return false }
         return rememberedNewest(of: mode)?.day == day

@@ -45,15 +45,15 @@ struct HelpersDirectory: TreeDirectory {
 
 // MARK: - Recent directory
 
-/// `recent/`: the pictures that were read lately, each under a further name.
+/// `recent/`: the pictures that were read last, each under a further name.
 ///
-/// They are those of stored listings: nobody is asked. What is read here is not read anew.
+/// All come from stored listings, so no request is made. Reading a picture here does not count as a new read.
 struct RecentDirectory: TreeDirectory {
     var path: TreePath { .recent }
     var parent: any TreeDirectory { RootDirectory() }
     func isThere(in tree: Tree) -> Bool { tree.configuration.notesRecent }
     func audience(in tree: Tree) -> Audience { .owner }
-    /// The kernel asks for a name at each open, which so tells that it was opened here.
+    /// The kernel sends a lookup at each open, which shows that the picture was opened here.
     var longestName: Duration { .zero }
     var listsSeen: Bool { true }
 
@@ -80,7 +80,7 @@ struct RecentDirectory: TreeDirectory {
 }
 
 extension Tree {
-    /// A picture of a listing if it is shown now.
+    /// The node of a listing's picture, if it is shown now.
     fileprivate func shownPicture(_ listing: Listing, _ index: Int) -> Node? {
         let node = Node.picture(listing, Int32(clamping: index))
         return listing.entry(at: index)?.isHidden == false && node.refusal(in: self) == nil ? node : nil

@@ -3,18 +3,18 @@ import Fuse
 import Rankings
 import Synchronization
 
-/// A symbolic link: what it is, and where it leads.
+/// A symbolic link with its kind and target.
 enum Link: Hashable, Sendable {
-    /// A day in the month that it is in.
+    /// A day in its month.
     case dated(RankingMode, Day)
-    /// An author whom the signed-in user follows.
+    /// An author that the signed-in user follows.
     case followed(NamedAuthor)
-    /// An author by a name that nobody else has.
+    /// An author under a name that is unique among authors.
     case named(String, UserID)
     /// A work in another mount.
     case bridge(WorkID, Bridge)
 
-    /// Where it is below the mount point.
+    /// The path below the mount point.
     var path: TreePath {
         switch self {
         case .dated(let mode, let day): .dayLink(mode, day)
@@ -33,21 +33,21 @@ enum Link: Hashable, Sendable {
         }
     }
 
-    /// Its place among the entries of its directory.
+    /// The position among the entries of its directory.
     var order: InodeOrder? {
         if case .dated(_, let day) = self { .day(day) } else { nil }
     }
 }
 
-// MARK: - What the kernel is told of it
+// MARK: - Attributes for the kernel
 
 extension Link {
     func lifetime(in tree: Tree) -> Lifetime {
         switch self {
         case .dated(let mode, _): (tree.longest(of: mode), TreeLimits.frozen)
-        // Signing out takes it away at once.
+        // Signing out removes the name at once.
         case .followed: (.zero, TreeLimits.current)
-        // The other mount comes and goes unheard.
+        // The other mount comes and goes without notice.
         case .bridge: (.zero, .zero)
         case .named: (TreeLimits.current, TreeLimits.current)
         }
@@ -68,7 +68,7 @@ extension Link {
         }
     }
 
-    /// When it last changed, in Unix seconds.
+    /// The time of the last change, in Unix seconds.
     func modified(in tree: Tree) -> Int64 {
         switch self {
         case .dated(let mode, let day): tree.publication(of: day, in: mode)
@@ -76,7 +76,7 @@ extension Link {
         }
     }
 
-    /// Whether what it leads to opens without a request.
+    /// Whether its target opens without a request.
     func opens(in tree: Tree) async -> Bool {
         switch self {
         case .dated(let mode, let day): return tree.catalog.listings.isStored(.ranking(mode, day))
@@ -88,7 +88,7 @@ extension Link {
 }
 
 extension Link {
-    /// Where it leads.
+    /// The target of the link.
     var target: String {
         switch self {
         case .followed(let author): "../\(TreePath.author(author.id).text)"
@@ -101,11 +101,11 @@ extension Link {
 
 // MARK: - Bridge
 
-/// A way from a work to the same work in another mount.
+/// A link from a work to the same work in another mount.
 package struct Bridge: Hashable, Sendable {
-    /// The name of the link in the work's directory: that of the other source.
+    /// The name of the link in the work's directory, which is the name of the other source.
     package let name: String
-    /// The absolute path that it leads to.
+    /// The absolute path of the target.
     package let target: String
 
     package init(name: String, target: String) {
@@ -114,18 +114,18 @@ package struct Bridge: Hashable, Sendable {
     }
 }
 
-/// The pages that works come from, of works whose directories were opened.
+/// The web pages that works come from, for works with directories that were opened.
 ///
 /// ## Concurrency
 ///
 /// Any thread may call; takes a lock for microseconds.
 final class Origins: Sendable {
-    /// Works remembered at most; their records are in the database.
+    /// The maximum number of remembered works; their records are in the database.
     private static let bound = 4096
 
     private let known = Mutex<[WorkID: String]>([:])
 
-    /// The page of a work; empty for one that comes from nowhere else, nil if it was not looked up.
+    /// Returns the web page that a work comes from; empty for a work without one, nil if it is not known.
     func page(of work: WorkID) -> String? {
         known.withLock { $0[work] }
     }
@@ -142,18 +142,18 @@ extension Tree {
     /// Whether works may have bridges.
     private var hasBridges: Bool { configuration.bridge != nil && source.can(.origins) }
 
-    /// Whether it is known at once if a work has a bridge.
+    /// Whether it is known without a query if a work has a bridge.
     func knowsBridge(of work: WorkID) -> Bool {
         !hasBridges || origins.page(of: work) != nil
     }
 
-    /// Looks up where a work comes from.
+    /// Queries the web page that a work comes from.
     func learnBridge(of work: WorkID) async {
         guard !knowsBridge(of: work) else { return }
         origins.remember(await catalog.records.listedWork(work)?.origin ?? "", of: work)
     }
 
-    /// The bridge of a work whose origin is known; nil if there is none now.
+    /// Returns the bridge of a work with a known origin; nil if there is none now.
     func bridge(of work: WorkID) -> Bridge? {
         guard hasBridges, let page = origins.page(of: work), !page.isEmpty else { return nil }
         return configuration.bridge?(page)

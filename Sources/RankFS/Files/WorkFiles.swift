@@ -4,7 +4,7 @@ import ImageCache
 import Rankings
 import Render
 
-/// The files that are made of what the service tells of a work, beside its pages.
+/// The files made from the service's data about a work, beside its pages.
 enum WorkFiles {
     static func of(_ work: WorkID, isAnimation: Bool) -> [any TreeFile] {
         isAnimation
@@ -27,7 +27,7 @@ struct InfoFile: TreeFile {
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        // What the kernel keeps of it may be shorter than the new text.
+        // The length cached by the kernel may be shorter than the new text.
         .text(Array(try await text(in: tree).text.utf8), isLive: true)
     }
 
@@ -41,7 +41,7 @@ struct InfoFile: TreeFile {
     func opens(in tree: Tree) async -> Bool { await tree.catalog.records.hasDetails(of: work) }
 }
 
-/// `ugoira.mkv`: an animation's frames as Matroska, not encoded anew.
+/// `ugoira.mkv`: an animation's frames as Matroska, without new encoding.
 struct MatroskaFile: TreeFile {
     let work: WorkID
 
@@ -66,7 +66,7 @@ struct MatroskaFile: TreeFile {
     }
 }
 
-/// `ugoira.webp`, `ugoira.gif`: an animation as one picture that moves.
+/// `ugoira.webp`, `ugoira.gif`: an animation as one moving picture.
 struct EncodedFile: TreeFile {
     let work: WorkID
     /// One of `AnimationFiles.encoded`.
@@ -108,7 +108,7 @@ extension Tree {
         return listing
     }
 
-    /// Whether what an animation is made of is stored.
+    /// Whether the archive and the record of an animation are stored.
     fileprivate func hasFrames(_ listing: Listing, of work: WorkID) async -> Bool {
         let archive = listing.entries.first { $0.picture.rendition == .archive }
         guard let archive, cache.storedSize(of: archive.picture) != nil else { return false }
@@ -118,7 +118,7 @@ extension Tree {
 
 // MARK: - Author files
 
-/// `profile.json`: what an author says of himself.
+/// `profile.json`: the profile of an author.
 struct ProfileFile: TreeFile {
     let author: UserID
 
@@ -131,7 +131,7 @@ struct ProfileFile: TreeFile {
     }
 
     func opened(in tree: Tree) async throws(Failure) -> OpenedFile {
-        // What the kernel keeps of it may be shorter than the new text.
+        // The length cached by the kernel may be shorter than the new text.
         .text(Array(try await text(in: tree).text.utf8), isLive: true)
     }
 
@@ -167,13 +167,13 @@ struct AvatarFile: TreeFile {
 
     func opens(in tree: Tree) async -> Bool {
         guard let avatar = try? await picture(in: tree) else {
-            // Who has no picture gets a drawn one.
+            // An author without a picture gets a drawn one.
             return (try? await tree.catalog.records.avatar(of: author)) == .some(nil)
         }
         return tree.cache.storedSize(of: avatar.id) != nil
     }
 
-    /// Where the picture is, with its size; nil for an author without one.
+    /// The request for the picture, with its size; nil for an author without one.
     private func picture(in tree: Tree) async throws(Failure) -> PictureRequest? {
         let reference: String?
         do throws(CatalogError) { reference = try await tree.catalog.records.avatar(of: author) } catch {

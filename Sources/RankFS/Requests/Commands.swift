@@ -9,7 +9,7 @@ extension RankFileSystem {
             return refuse(reply, .forgottenInode, subject: "inode \(request.inode)")
         }
         if let failure = node.refusal(in: tree) { return refuse(reply, failure, subject: node.path.text) }
-        // ENOTTY, as for any other ioctl: programs probe files with those of terminals.
+        // ENOTTY, as for any other ioctl: programs probe files with the ioctls of terminals.
         guard let command = MountCommand(rawValue: request.command), command.isMeant(for: node) else {
             return reply.fail(Failure.noSuchCommand.errno)
         }
@@ -28,7 +28,7 @@ extension RankFileSystem {
 
     // MARK: - Pictures
 
-    /// The pictures that a path stands for: itself, or all of a listing.
+    /// Returns the pictures of a path: the picture itself, or all pictures of a listing.
     private func pictures(of node: Node) async throws(Failure) -> [PictureID] {
         if case .picture(let listing, let index) = node { return [listing.entries[Int(index)].picture] }
         guard let listing = try await pictureListing(of: node)?.currentListing(in: tree) else { throw .noSuchName }
@@ -65,7 +65,7 @@ extension RankFileSystem {
         return isKnown ? 1 : 0
     }
 
-    /// The directory of pictures that a node is.
+    /// The node as a directory of pictures; nil if it is none.
     private func pictureListing(of node: Node) -> (any ListingDirectory)? {
         guard case .directory(let directory) = node, let listing = directory.listing, listing.showsPictures else {
             return nil
@@ -73,7 +73,7 @@ extension RankFileSystem {
         return listing
     }
 
-    /// Lets the kernel forget a directory, by its other name too.
+    /// Makes the kernel drop a directory, also under its other name.
     private func invalidate(_ directory: any TreeDirectory, inode: UInt64) {
         configuration.invalidate(inode)
         for other in directory.changing(with: tree) { configuration.invalidate(inodes.number(of: .directory(other))) }
@@ -81,7 +81,7 @@ extension RankFileSystem {
 }
 
 extension MountCommand {
-    /// Whether a command makes sense for a node; whoever walks a tree goes on below the others.
+    /// Whether a command applies to a node; a walk that gives commands continues below the others.
     fileprivate func isMeant(for node: Node) -> Bool {
         switch (self, node) {
         case (.refresh, .directory(let directory)): directory.isRefreshable
@@ -94,18 +94,18 @@ extension MountCommand {
 
 // MARK: - Mount command
 
-/// What can be asked of a path in a mount by ioctl(2), which a read-only mount allows: no argument goes along.
+/// The commands for a path in a mount, given by ioctl(2), which a read-only mount allows; they take no argument.
 ///
-/// The numbers are `_IO('R', n)` of ioctl(2). The answer is how many pictures or listings were concerned.
+/// The numbers are `_IO('R', n)` of ioctl(2). The answer is the number of pictures or listings concerned.
 package enum MountCommand: UInt32, Sendable, CaseIterable {
-    /// Keep pictures once they are stored.
+    /// Pins pictures, which keeps them once they are stored.
     case pin = 0x5201
-    /// Let pinned pictures go again when room is needed.
+    /// Unpins pictures, which lets them go when room is needed.
     case unpin = 0x5202
-    /// Drop stored pictures.
+    /// Evicts stored pictures.
     case evict = 0x5203
-    /// Ask the service again for a listing.
+    /// Requests a listing from the service again.
     case refresh = 0x5204
-    /// Drop a listing, as if it had never been asked for.
+    /// Drops a listing, as if it had never been requested.
     case forget = 0x5205
 }

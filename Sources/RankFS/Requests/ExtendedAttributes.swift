@@ -5,7 +5,7 @@ import Rankings
 import Synchronization
 
 extension RankFileSystem {
-    /// Lists the names that have a value and keep it: `cp -a` and `getfattr -d` complain about a listed name without one.
+    /// Lists the names of attributes with a stable value: `cp -a` and `getfattr -d` complain about a listed name without a value.
     package func listExtendedAttributes(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         guard case .picture(let listing, let index) = inodes.node(request.inode) else { return reply.value([]) }
         withRecord(request.inode, listing, Int(index), reply) { record in
@@ -22,7 +22,7 @@ extension RankFileSystem {
 
     package func getExtendedAttribute(_ request: ExtendedAttributeRequest, reply: ExtendedAttributeReply) {
         if request.name == Self.dayAttribute, case .directory(let directory) = inodes.node(request.inode),
-            // As long as nobody knows which day is the newest, a guess would name one that the service has not published.
+            // While the newest day is unknown, a guess would name a day that the service has not published.
             let day = directory.day(in: tree)
         {
             return Self.give(day.description, reply)
@@ -46,13 +46,13 @@ extension RankFileSystem {
         }
     }
 
-    /// The attribute of a directory that tells which day it shows.
+    /// The attribute of a directory that names the day it shows.
     ///
-    /// Found by name and not listed, as other live attributes: a copy of `latest` would go on telling a day that a later copy
-    /// into the same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
+    /// Found by name and not listed, like other live attributes: a copy of `latest` would keep a day that a later copy into the
+    /// same directory makes untrue, and a list that changes every day is a changed directory for backup programs.
     static let dayAttribute = "user.rankfs.day"
 
-    /// Answers with the number of entries that a directory does not list because the service withholds them, by memory and database.
+    /// Answers with the number of entries left out of a directory because they are withheld, from memory and database.
     private func giveCount(ofWithheldIn key: ListingKey, _ reply: ExtendedAttributeReply) {
         later(reply, subject: { key.path.text }) { () async throws(Failure) in
             guard let listing = await self.tree.catalog.listings.stored(key) else { throw .noSuchAttribute }
@@ -60,7 +60,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Hands over an entry's record: at once if it was asked lately, or later from the database.
+    /// Passes an entry's record to `answer`: at once if it was read recently, otherwise later from the database.
     private func withRecord(
         _ inode: UInt64, _ listing: Listing, _ index: Int, _ reply: ExtendedAttributeReply,
         _ answer: @escaping @Sendable (ListedWork) -> Void
@@ -83,7 +83,7 @@ extension RankFileSystem {
 // MARK: - Values
 
 extension RankFileSystem {
-    /// The values that need no record.
+    /// Returns the values that need no record.
     private func value(_ attribute: PictureAttribute, _ listing: Listing, _ index: Int) -> String? {
         let entry = listing.entries[index]
         let picture = entry.picture
@@ -112,13 +112,13 @@ extension RankFileSystem {
         case .absent: "absent"
         case .queued: "queued"
         case .downloading: "downloading"
-        // All of it may be here and not in its place yet: `rankfs evict` would not find it.
+        // All bytes may be here but not yet in their place: `rankfs evict` would not find the picture.
         case .stored: tree.cache.storedSize(of: picture) == nil ? "downloading" : "stored"
         case .failed: "failed"
         }
     }
 
-    /// `received/total` in bytes, with `?` for a total that nobody knows yet.
+    /// The text `received/total` in bytes, with `?` for a total that is not known yet.
     private func progress(of picture: PictureID, size: Int64?) -> String {
         let (received, total): (Int64, Int64?) =
             switch tree.cache.state(of: picture) {
@@ -129,12 +129,12 @@ extension RankFileSystem {
         return "\(received)/\(total.map(String.init) ?? "?")"
     }
 
-    /// Answers with a value, cut at a character to what Linux takes.
+    /// Answers with a value, cut at a character to the length that Linux accepts.
     private static func give(_ value: String, _ reply: ExtendedAttributeReply) {
         let bytes = Array(value.utf8.prefix(TreeLimits.longestAttribute + 1))
         guard bytes.count > TreeLimits.longestAttribute else { return reply.value(bytes) }
         var end = TreeLimits.longestAttribute
-        // A byte 10xxxxxx goes on with the character before it.
+        // A byte 10xxxxxx continues the character before it.
         while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         reply.value(Array(bytes[..<end]))
     }
@@ -142,7 +142,7 @@ extension RankFileSystem {
 
 // MARK: - Record memory
 
-/// The last few records, so that `getfattr -d` reads the database once a file.
+/// The most recent records, so that `getfattr -d` reads the database once per file.
 ///
 /// ## Concurrency
 ///
@@ -154,10 +154,10 @@ final class RecordMemory: Sendable {
         var record: ListedWork
     }
 
-    /// Most recently used last.
+    /// The records, the most recently used last.
     private let entries = Mutex<[Entry]>([])
 
-    /// The record of an inode's picture, if it was asked lately.
+    /// Returns the record of an inode's picture, if it was read recently.
     func record(_ inode: UInt64, picture: PictureID) -> ListedWork? {
         entries.withLock { entries in
             guard let place = entries.lastIndex(where: { $0.inode == inode && $0.picture == picture }) else {
@@ -169,7 +169,7 @@ final class RecordMemory: Sendable {
         }
     }
 
-    /// Keeps a record; the one that was not used for longest goes.
+    /// Keeps a record; the least recently used record is dropped.
     func keep(_ record: ListedWork, of inode: UInt64, picture: PictureID) {
         entries.withLock { entries in
             entries.removeAll { $0.inode == inode }

@@ -35,7 +35,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Answers what can be answered from memory, for the kernel to keep for `longest` at most; false if nothing was answered.
+    /// Answers from memory, for the kernel to keep for `longest` at most; false if that is not possible.
     private func answer(_ reply: EntryReply, _ finding: LookupResult, for longest: Duration) -> Bool {
         switch finding {
         case .absent(let timeout):
@@ -50,7 +50,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Asks until there is an answer, and gives it.
+    /// Queries until there is a result, and answers with it.
     private func resolve(
         _ finding: LookupResult, _ reply: EntryReply, for longest: Duration, isGlance: Bool = false
     ) async throws(Failure) {
@@ -69,7 +69,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Answers with a node, which is counted now that nothing can fail any more.
+    /// Answers with a node and counts the lookup, now that nothing can fail any more.
     private func answer(_ reply: EntryReply, _ node: Node, _ shown: Shown, for longest: Duration) {
         var attributes = shown.attributes
         attributes.inode = inodes.adopt(node)
@@ -79,16 +79,16 @@ extension RankFileSystem {
     }
 }
 
-// MARK: - Desktops that look
+// MARK: - Lookups by desktops
 
 extension RankFileSystem {
-    /// Answers the look of a desktop, and has thumbnails made.
+    /// Answers the lookup by which a desktop identifies itself, and starts making thumbnails.
     ///
-    /// - Returns: False if nothing was answered: the name is another one, the directory shows no listing, nobody wants
-    ///   thumbnails, or it is not the user whose thumbnails they are that looks.
+    /// - Returns: False if there was no answer: it is another name, the directory shows no listing, no thumbnails are needed, or
+    ///   the caller is not the user of the thumbnails.
     private func answerDesktop(_ request: LookupRequest, in directory: any TreeDirectory, _ reply: EntryReply) -> Bool {
         guard let look = tree.desktops.look(request.name, in: directory, by: request.caller) else { return false }
-        // GIO and KDE list a directory first; in one that nobody listed a look may cost no request to the service.
+        // GIO and KDE list a directory first; in a directory that was not listed, this lookup may cost no request to the service.
         guard look.isWanted, let wish = thumbnails.wish(of: request.caller, in: directory, look.program),
             directory.refusal(in: tree) == nil, let shown = directory.listing, shown.showsPictures,
             let listing = shown.rememberedKey(in: tree).flatMap(tree.catalog.listings.loaded)
@@ -99,10 +99,11 @@ extension RankFileSystem {
         return true
     }
 
-    /// Tells a file manager of one of the first pictures once the thumbnails that are being made of it are there, and who may be one
-    /// a little later; its size is asked for first.
+    /// Answers a file manager's lookup of one of the first pictures once its thumbnails are made.
     ///
-    /// - Returns: False if nothing was answered: nobody waits for thumbnails of what was found.
+    /// A program that may be a file manager gets the answer a little later. The size is requested first.
+    ///
+    /// - Returns: False if there was no answer: no reader waits for thumbnails of the node.
     private func answerAfterThumbnails(
         _ reply: EntryReply, _ finding: LookupResult, in directory: any TreeDirectory, _ caller: Caller
     ) -> Bool {
@@ -137,19 +138,19 @@ extension RankFileSystem {
     }
 }
 
-/// Attributes as the kernel is told them, and for how long it may keep the name and them.
+/// Attributes in the form sent to the kernel, and how long it may keep the name and the attributes.
 struct Shown: Sendable {
     var attributes: Attributes
     var entryTimeout: Duration
     var attributesTimeout: Duration
-    /// The picture whose size is only announced by a download under way; the kernel keeps nothing of it.
+    /// The picture with a size that is only announced to a download in progress; the kernel keeps neither name nor attributes.
     var announced: PictureID?
 }
 
-// MARK: - What stat shows
+// MARK: - Shown attributes
 
 extension RankFileSystem {
-    /// What to show if it is known without asking anybody; nil for a picture whose size is not.
+    /// Returns the attributes if they are known without a request; nil for a picture of unknown size.
     func known(_ node: Node, number: UInt64) -> Shown? {
         var announced: PictureID?
         let known: Attributes?
@@ -173,7 +174,7 @@ extension RankFileSystem {
             attributesTimeout: lifetime.attributes, announced: announced)
     }
 
-    /// What to show, asked for if need be, also by who only glances at the directory that it is in.
+    /// Returns the attributes, with a request if needed, also for a program that only glances at the directory.
     func shown(_ node: Node, number: UInt64, isGlance: Bool = false) async throws(Failure) -> Shown {
         if let shown = known(node, number: number) { return shown }
         let asked: Attributes
@@ -197,7 +198,7 @@ extension RankFileSystem {
     private func attributes(_ number: UInt64, _ listing: Listing, _ index: Int, size: Int64) -> Attributes {
         var attributes = attributes(
             number, .file, size: size, modified: listing.entries[index].picture.uploaded)
-        // What may have further names, in `latest` and `recent/`: programs that know hard links take it once.
+        // Pictures that may have further names, in `latest` and `recent/`: programs that handle hard links take them once.
         if case .ranking = listing.key { attributes.links = tree.isInLatest(listing.key) ? 3 : 2 }
         return attributes
     }
@@ -205,7 +206,8 @@ extension RankFileSystem {
     private func attributes(
         _ number: UInt64, _ kind: Attributes.Kind, size: Int64 = 0, modified: Int64
     ) -> Attributes {
-        // As files of one's own: who copies them may change and remove the copies. Nothing is written here, whatever they say.
+        // Permissions as for a user's own files, so that copies can be changed and removed. The mount itself accepts no writes
+        // regardless.
         let (permissions, links): (UInt32, UInt32) =
             switch kind {
             case .directory: (0o755 & ~configuration.mask, 2)
@@ -236,12 +238,12 @@ extension RankFileSystem {
 
 // MARK: - Export
 
-/// Inodes that are asked for by their number alone: servers of NFS keep numbers, not names, and the kernel forgets names.
+/// Lookups of inodes by their number alone: NFS servers keep numbers, not names, and the kernel forgets names.
 ///
-/// The kernel looks up `.` and `..` in such a number if the file system agreed to FUSE_EXPORT_SUPPORT (libfuse's
-/// fuse_common.h; Documentation/filesystems/nfs/exporting.rst of Linux). Everything is found in memory or the database.
+/// The kernel looks up `.` and `..` in such a number if the file system agreed to FUSE_EXPORT_SUPPORT (libfuse's fuse_common.h;
+/// Documentation/filesystems/nfs/exporting.rst of Linux). Every node is found in memory or the database.
 extension RankFileSystem {
-    /// What `.` and `..` of an inode are; nil for other names.
+    /// Finds the nodes for `.` and `..` of an inode; nil for other names.
     func findByNumber(_ request: LookupRequest) -> LookupResult? {
         let wantsParent = request.name.elementsEqual("..".utf8)
         guard wantsParent || request.name.elementsEqual(".".utf8) else { return nil }
@@ -253,7 +255,7 @@ extension RankFileSystem {
         }
     }
 
-    /// The node that has a number, as far as the mount lists it without asking the service.
+    /// Finds the node that has a number, as far as the mount lists it without a request to the service.
     private func node(numbered number: UInt64) async -> Node? {
         var (directories, last): ([any TreeDirectory], [any TreeDirectory]) = ([], [])
         if let found = node(numbered: number, below: .root, &directories, searchedLast: &last) { return found }
@@ -284,19 +286,19 @@ extension RankFileSystem {
         return nil
     }
 
-    /// Searches a directory and those below it that are listed without a listing.
+    /// Searches a directory and the directories below it that show no listing.
     ///
     /// - Parameters:
-    ///   - number: The number.
+    ///   - number: The inode number.
     ///   - start: The directory.
-    ///   - searched: Told the directories that were searched.
-    ///   - last: Told those below it that come last.
-    /// - Returns: Nil if none of them holds it.
+    ///   - searched: Collects the directories that were searched.
+    ///   - last: Collects the directories below it that are searched last.
+    /// - Returns: The node; nil if none of them holds it.
     private func node(
         numbered number: UInt64, below start: Node, _ searched: inout [any TreeDirectory],
         searchedLast last: inout [any TreeDirectory]
     ) -> Node? {
-        // What is searched last has its own kind below it.
+        // A directory that is searched last has its own kind below it.
         let isLast = if case .directory(let directory) = start { directory.isSearchedLast } else { false }
         var open = isLast ? [start] : [start, .directory(HelpersDirectory())]
         while let node = open.popLast() {

@@ -10,19 +10,19 @@ extension RankFileSystem {
         let start = max(0, Int(request.offset))
         switch view.content {
         case .fixed(let names):
-            // rewinddir(3) shows what is there at that moment.
+            // rewinddir(3) shows the entries of that moment.
             guard start == 0, !view.noteRead() else { return send(names, of: view, from: start, reply) }
             show(view.directory, to: request.caller, reply) { names in
                 view.content = .fixed(names)
                 self.send(names, of: view, from: start, reply)
             }
         case .listing(let extras, let listing):
-            // Whoever opened it may have shown itself as a file manager since.
+            // The opener may have identified itself as a file manager since the open.
             view.viewer = thumbnails.viewer(of: view.directory, request.caller)
             if view.noteRead() { sizes.beganReading(listing, by: view.reader) }
             let packed = pack(view, extras, listing, from: start, reply)
             if packed.isAnswer {
-                // Who counts goes on with the next one at once, and closes this one some time later.
+                // A program that counts continues with the next directory at once, and closes this one some time later.
                 if !packed.hasEntries { endGlance(view) }
                 reply.send()
                 if !packed.isEnd { askAhead(listing, packed.known - 1, isNobodys: view.isNobodys) }
@@ -30,7 +30,8 @@ extension RankFileSystem {
             }
             later(reply, subject: { view.directory.path.text }) { () async throws(Failure) in
                 var packed = packed
-                // An answer without entries would be the directory's end: pages of which everything is hidden are passed over.
+                // An answer without entries would mark the directory's end: listing pages with only hidden entries are passed
+                // over.
                 while !packed.isAnswer {
                     try await self.askOn(listing, packed.known, isNobodys: view.isNobodys)
                     packed = self.pack(view, extras, listing, from: packed.next, reply)
@@ -47,24 +48,24 @@ extension RankFileSystem {
         reply.send()
     }
 
-    /// What is told of a place: a name, what it stands for, and that node's own number if it is known already.
+    /// The data of one place: a name, its node, and that node's own number if it is known already.
     private typealias Entry = (name: String, node: Node, number: UInt64?)
 
-    /// How far an answer has come.
+    /// The progress of an answer.
     private struct Packed {
-        /// The offset to go on at.
+        /// The offset at which to continue.
         var next: Int
-        /// How many of the listing's entries lie before it.
+        /// The number of the listing's entries before that offset.
         var known: Int
         /// Whether no further entry will come.
         var isEnd: Bool
-        /// Whether there was any to show.
+        /// Whether there was any entry to show.
         var hasEntries: Bool
-        /// Whether the reader can be told now: of some entries, or that there are no more.
+        /// Whether the reader can be answered now: with some entries, or with the end.
         var isAnswer: Bool { hasEntries || isEnd }
     }
 
-    /// Lets the listing ask for the page behind what was just read; what goes wrong is told to the reader who waits for it.
+    /// Requests the listing page after the entries just read; a failure is reported to the reader that waits for the page.
     private func askAhead(_ listing: Listing, _ index: Int, isNobodys: Bool) {
         guard index >= 0 else { return }
         Task { try? await self.askOn(listing, index, isNobodys: isNobodys) }
@@ -86,7 +87,7 @@ extension RankFileSystem {
     private func pack(
         _ view: DirectoryView, _ extras: [NamedNode], _ listing: Listing, from start: Int, _ reply: DirectoryReply
     ) -> Packed {
-        // In this order: what completes the listing in between must not hide its last entries.
+        // In this order: a completion of the listing in between must not hide its last entries.
         let isComplete = listing.isComplete || configuration.isOffline
         let entries = listing.entries
         let numbers = listing.key.listsAuthors ? nil : PictureNumbers(listing.key)
@@ -106,12 +107,12 @@ extension RankFileSystem {
     /// Packs until the buffer is full or the entries end.
     ///
     /// - Parameters:
-    ///   - view: What is read.
-    ///   - start: The offset to begin at.
-    ///   - count: How many entries there are.
-    ///   - reply: Where they go.
-    ///   - entry: What is at a place; nil for what is not shown.
-    /// - Returns: The offset to go on at, and whether there was any to show.
+    ///   - view: The directory being read.
+    ///   - start: The offset at which to begin.
+    ///   - count: The number of entries.
+    ///   - reply: The reply that takes the entries.
+    ///   - entry: Returns the entry at a place; nil for an entry that is not shown.
+    /// - Returns: The offset at which to continue, and whether there was any entry to show.
     private func pack(
         _ view: DirectoryView, from start: Int, count: Int, _ reply: DirectoryReply,
         entry: (Int) -> Entry?
@@ -143,7 +144,7 @@ extension RankFileSystem {
             name, inode: inodes.number(of: .directory(directory)), kind: .directory, nextOffset: next, attributes: nil)
     }
 
-    /// Adds an entry: with attributes, which counts as a lookup, if they are known without asking.
+    /// Adds an entry: with attributes, which counts as a lookup, if they are known without a request.
     private func add(_ entry: Entry, of view: DirectoryView, next: Int, _ reply: DirectoryReply) -> Bool {
         let name = entry.name
         let kind = entry.node.kind
@@ -194,13 +195,13 @@ extension RankFileSystem {
         }
     }
 
-    /// Answers a request with what a directory without a listing has at this moment.
+    /// Passes the present names of a directory without a listing to `answer`.
     func show(
         _ directory: any TreeDirectory, to caller: Caller, _ reply: some Reply,
         _ answer: @escaping @Sendable ([NamedNode]) -> Void
     ) {
         let shown = tree.shown(directory.names(in: tree) ?? [], to: caller)
-        // What the owner reads is told to nobody else, as in `recent/`.
+        // The pictures that the owner reads are not shown to other users, as in `recent/`.
         let listsSeen =
             directory.listsSeen && configuration.notesRecent && tree.isOwner(caller)
             && !tree.catalog.recents.pictures.isEmpty
@@ -275,14 +276,14 @@ extension RankFileSystem {
         sizes.endedReading(listing.key, by: view.reader)
     }
 
-    /// Who reads a directory is told that there are no more entries, or closes it.
+    /// Records that a reader of a directory reached the end, or closes it.
     func endGlance(_ view: DirectoryView, isClosed: Bool = false) {
         if let parent = view.endGlance(isClosed: isClosed) { tree.desktops.endGlance(at: view.directory, from: parent) }
     }
 
     private func open(_ view: DirectoryView, _ reply: OpenReply) {
         guard case .listing(_, let listing) = view.content else { return open(view, isFrozen: false, reply) }
-        // What is in `latest` is another listing when the next day appears, however frozen this one is.
+        // `latest` shows another listing when the next day appears, even if this listing is frozen.
         let isFrozen =
             listing.isFrozen && listing.isComplete && !configuration.isOffline
             && view.directory.longestName == TreeLimits.frozen

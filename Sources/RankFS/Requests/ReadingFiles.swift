@@ -11,8 +11,9 @@ extension OpenRequest {
     /// Whether the opener copies or packs: `cp -r`, `rsync`, `tar` and backup programs follow no links, viewers do.
     var isBulk: Bool { flags & O_NOFOLLOW != 0 }
 
-    /// Whether the opener only finds out what kind of file it is, as libmagic does for `file`; GNU tar, which waits for no device either,
-    /// follows no links.
+    /// Whether the opener only determines the type of the file, as libmagic does for `file`.
+    ///
+    /// GNU tar, which also sets O_NONBLOCK so as not to wait for devices, follows no links.
     var isSniffing: Bool { flags & O_NONBLOCK != 0 && !isBulk }
 }
 
@@ -32,7 +33,7 @@ extension RankFileSystem {
             let entry = listing.entries[Int(index)]
             if entry.isWithheld { return refuse(reply, .withheld, subject: node.path.text) }
             let name = tree.desktops.furtherName(of: node, openedBy: request.caller)
-            // A thumbnail that is made of the preview would be that of the name in the listing.
+            // The thumbnail made from the preview would belong to the name in the listing.
             if name == nil, let reading = thumbnails.reading(listing, Int(index), node.path.text, request.caller) {
                 return later(reply, subject: { node.path.text }) { () async throws(Failure) in
                     try await self.thumbnails.prepare(reading, of: listing, at: node.path.text)
@@ -54,7 +55,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Opens what is no picture of a listing.
+    /// Opens a file that is no picture of a listing.
     private func open(_ file: any TreeFile, _ request: OpenRequest, _ reply: OpenReply) {
         if let opened = file.openedNow(in: tree, toOwner: tree.isOwner(request.caller)) {
             return serve(opened, as: .file(file), request, reply)
@@ -74,7 +75,7 @@ extension RankFileSystem {
             let handle = handles.insert(.text(text))
             reply.opened(handle: handle, keepCache: !isLive, directIO: isLive, cacheDirectory: false)
         case .animation(let animation, let isAsTold):
-            // The title is in it, and authors change titles: the kernel must not cut it to the length it had.
+            // The file contains the title, which authors change: the kernel must not cut the file to its former length.
             if !isAsTold { invalidateAttributes(request.inode) }
             let handle = handles.insert(.animation(animation, node))
             reply.opened(handle: handle, keepCache: isAsTold, directIO: false, cacheDirectory: false)
@@ -83,12 +84,12 @@ extension RankFileSystem {
         }
     }
 
-    /// A picture that was opened in the cache and is to be given to who asked.
+    /// A picture that is open in the cache and ready for the caller.
     private struct Opened {
         let picture: OpenPicture
         let node: Node
         let size: KnownSize
-        /// Whether reading it puts it in front of `recent/`.
+        /// Whether reading it moves it to the front of `recent/`.
         let isNoted: Bool
 
         init(_ picture: OpenPicture, _ node: Node, _ size: KnownSize, isNoted: Bool = false) {
@@ -99,7 +100,7 @@ extension RankFileSystem {
         }
     }
 
-    /// Opens a picture of which something has to be asked first.
+    /// Opens a picture after a request for its size.
     private func openAsking(
         _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ request: OpenRequest, _ reply: OpenReply
     ) async throws(Failure) {
@@ -108,7 +109,7 @@ extension RankFileSystem {
         await serveLater(try opened(listing, index, as: name, location, size, request), request, reply)
     }
 
-    /// Opens a picture by its name in a directory of its listing, or by a further one: then no others come after it.
+    /// Opens a picture by its name in a directory of its listing, or by a further name, which starts no preloads.
     private func opened(
         _ listing: Listing, _ index: Int, as name: Desktops.FurtherName?, _ location: PictureLocation,
         _ size: KnownSize, _ request: OpenRequest
@@ -141,7 +142,7 @@ extension RankFileSystem {
         }
     }
 
-    /// As `serve`, from a task of the reply's.
+    /// Answers with an open picture, from a task of the reply.
     private func serveLater(_ opened: Opened, _ request: OpenRequest, _ reply: OpenReply) async {
         let opening = pages.opening(request.inode, serving: opened.picture.versionAtOpen)
         await drop(request.inode, opening)
@@ -155,16 +156,16 @@ extension RankFileSystem {
                 PictureHandle(
                     opened.picture, node: opened.node, size: opened.size.bytes, isAnnounced: opened.size.isAnnounced,
                     isDirect: isDirect, isNoted: opened.isNoted)))
-        // Pages are kept always: the kernel would drop them while it opens, and wait for those that others are waiting for, deaf
-        // to every signal. What must go has been dropped before.
+        // Pages are always kept: the kernel would drop them during the open and wait for pages that other readers wait for, and
+        // no signal would interrupt that. Invalid pages have been dropped before.
         reply.opened(handle: handle, keepCache: true, directIO: isDirect, cacheDirectory: false)
     }
 
-    /// Has the kernel drop the pages of an inode if an open is to be answered so.
+    /// Makes the kernel drop the pages of an inode if the open requires it.
     private func drop(_ inode: UInt64, _ opening: PageVersions.Opening) async {
         guard case .dropping(let epoch) = opening else { return }
         await withCheckedContinuation { continuation in
-            // Not on a task's thread: the kernel waits for pages that are being read, if an earlier reader left some behind.
+            // Not on a task's thread: the kernel waits for pages that are being read, if an earlier reader left some unfinished.
             DispatchQueue.global().async {
                 self.configuration.invalidate(inode)
                 continuation.resume()
@@ -179,7 +180,7 @@ extension RankFileSystem {
         case .picture(let handle):
             handle.picture.close()
             if !handle.isDirect { pages.closed(request.inode) }
-            // Read before, and now without asking: the kernel had its pages.
+            // The picture was read before, and now without a request: the kernel had its pages.
             if handle.isUnread, handle.isNoted { tree.catalog.recents.noteAgain(handle.node.path.text) }
         case .animation(let file, _): file.close()
         case .text, .directory, nil: break
@@ -262,8 +263,9 @@ extension RankFileSystem {
         }
     }
 
-    /// Answers with exactly `count` bytes, or with fewer at the end of a picture whose length nobody knew: a shorter answer is
-    /// the end of the file to the kernel.
+    /// Answers with exactly `count` bytes, or with fewer at the end of a picture of unknown length.
+    ///
+    /// The kernel treats a shorter answer as the end of the file.
     private func give(
         _ bytes: PictureBytes, _ count: Int, of handle: PictureHandle, _ request: ReadRequest, _ reply: DataReply
     ) throws(Failure) {
@@ -281,7 +283,7 @@ extension RankFileSystem {
         withExtendedLifetime(open) { reply.file(open.descriptor, offset: place, count: given) }
     }
 
-    /// What the kernel keeps of a size that turned out wrong is asked again, and of bytes it is dropped at the next open.
+    /// Handles wrong data: a wrong size is queried again, and wrong bytes are dropped at the next open.
     private func noteDamage(_ failure: Failure, of picture: OpenPicture, _ inode: UInt64) {
         switch failure {
         case .picture(.damaged), .picture(.lengthContradicts): tree.doubtSize(of: picture, after: failure)
@@ -291,7 +293,7 @@ extension RankFileSystem {
         invalidateAttributes(inode)
     }
 
-    /// Lets the kernel ask for the attributes of an inode again; pages that are wrong are dropped when it is opened next.
+    /// Makes the kernel request the attributes of an inode again; wrong pages are dropped at the next open.
     func invalidateAttributes(_ inode: UInt64) {
         tree.invalidateAttributes(inode)
     }
@@ -300,7 +302,7 @@ extension RankFileSystem {
 // MARK: - Neighbours
 
 extension RankFileSystem {
-    /// The pictures around an open one, counted without those that the service withholds.
+    /// The pictures around an open one, counted without the withheld ones.
     func neighbours(_ listing: Listing, _ index: Int, isBulk: Bool = false) -> Neighbours {
         let orders = listing.browsingOrders
         let place = Int(orders.places[index])
@@ -319,7 +321,7 @@ extension RankFileSystem {
         }
     }
 
-    /// The entry that lies some readable entries before or after another one, among those that are shown.
+    /// Returns the index of the entry some readable entries before or after another one, among the shown entries.
     private func entry(of listing: Listing, steps: Int, from start: Int) -> Int? {
         let entries = listing.entries
         let direction = steps.signum()

@@ -1,6 +1,6 @@
 import RankFS
 
-/// What a command line asks for.
+/// A parsed command line.
 enum Command: Hashable, Sendable {
     case mount(MountRequest)
     case demo(MountRequest)
@@ -9,30 +9,32 @@ enum Command: Hashable, Sendable {
     case watch(mountPoint: String?, json: Bool)
     case cache(CacheAction, MountRequest)
     case doctor(DoctorRequest)
-    /// The file that holds the cookie; nil to ask on the terminal.
+    /// The file that holds the cookie; nil to prompt on the terminal.
     case login(MountRequest, file: String?)
-    /// Something asked of paths inside a mount.
+    /// A command on paths inside a mount.
     case act(MountCommand, paths: [String])
     case logout(MountRequest)
     case fetch(FetchRequest)
     case tier(TierAction)
     /// The script by which a shell completes command lines; for `make install`, not listed in help.
     case completions(CompletionShell)
-    /// What `mount` starts before it gives up root; not listed in help.
+    /// The candidates for the last of some words, printed for the shells' scripts; not listed in help.
+    case complete(words: [String])
+    /// The guard that `mount` starts before it gives up root's rights; not listed in help.
     case guardMount(GuardedMount)
     case version
     case help(topic: String?)
 }
 
-/// A shell for which there is a completion script.
+/// A shell that has a completion script.
 enum CompletionShell: String, Hashable, Sendable, CaseIterable {
     case bash
     case zsh
     case fish
 
-    /// The shell that the words behind `rankfs completions` name.
+    /// The shell named by the words after `rankfs completions`.
     ///
-    /// - Throws: usage, naming the shells there are.
+    /// - Throws: `.usage`, with the names of the known shells.
     init(arguments: ArraySlice<String>) throws(ProgramError) {
         guard arguments.count == 1, let name = arguments.first, let shell = CompletionShell(rawValue: name) else {
             let known = CompletionShell.allCases.map(\.rawValue).joined(separator: "|")

@@ -1,26 +1,27 @@
 import RankFS
 import Rankings
 
-/// Parses the arguments of `rankfs`: pure, from words to a `Command`.
+/// Parses the arguments of `rankfs` into a `Command`, without side effects.
 struct CommandParser {
     private var words: ArraySlice<String>
-    /// The command as it was written.
+    /// The command's name as written.
     private let name: String
     private var positions: [String] = []
     private var request = MountRequest()
     private var json = false
     private var watch = false
     private var help = false
-    /// Behind `--` every word is a position.
+    /// Whether every further word is a position, as after `--`.
     private var onlyPositions = false
 
-    /// The command of a line without the program's name.
+    /// Parses a command line without the program's name.
     static func parse(_ arguments: [String]) throws(ProgramError) -> Command {
         guard let first = arguments.first else { return .help(topic: nil) }
         var parser = CommandParser(words: arguments.dropFirst(), name: first)
         switch first {
         case "-h", "--help": return .help(topic: nil)
         case "-V", "--version": return .version
+        case "complete": return .complete(words: Array(parser.words))
         case GuardedMount.command: return .guardMount(try GuardedMount(words: Array(parser.words)))
         default: break
         }
@@ -39,7 +40,7 @@ struct CommandParser {
         self.name = name
     }
 
-    /// The words that nobody has read.
+    /// The words that are not parsed yet.
     var remaining: ArraySlice<String> { words }
 
     // MARK: Words
@@ -103,7 +104,7 @@ struct CommandParser {
         return value
     }
 
-    /// Every process can read these words, and shells keep them: what may be a cookie is refused, and not repeated.
+    /// Refuses words that may be a cookie, without repeating them: every process can read them, and shells keep them.
     private func refuseCookies() throws(ProgramError) {
         guard !words.contains(where: Secrets.mayBe) else {
             throw ProgramError(
@@ -113,7 +114,7 @@ struct CommandParser {
         }
     }
 
-    /// Reads the words of a command that makes or names a mount; true if help is asked for.
+    /// Reads the words of a command that makes or names a mount; true if help is requested.
     private mutating func readMountWords() throws(ProgramError) -> Bool {
         try refuseCookies()
         try parseWords(mounts: true)
@@ -123,7 +124,7 @@ struct CommandParser {
         return help
     }
 
-    /// Reads the words of a command that takes no options of a mount; true if help is asked for.
+    /// Reads the words of a command that takes no options of a mount; true if help is requested.
     private mutating func readWords() throws(ProgramError) -> Bool {
         try parseWords(mounts: false)
         return help
@@ -151,7 +152,7 @@ extension CommandParser {
         return .logout(request)
     }
 
-    /// A source in front of what else is named; a file of a source's name is written ./NAME.
+    /// Takes a source in front of the other positions; a file named like a source is written ./NAME.
     private mutating func takeSource() {
         guard let source = positions.first.flatMap({ try? SourceName(argument: $0) }) else { return }
         request.source = source
@@ -181,7 +182,7 @@ extension CommandParser {
 
     mutating func demo() throws(ProgramError) -> Command {
         if try readMountWords() { return .help(topic: name) }
-        // A folder of a source's name is written ./NAME.
+        // A folder named like a source is written ./NAME.
         var source = SourceName.standard
         if let named = positions.first.flatMap(SourceName.init(rawValue:)) {
             source = named
@@ -255,7 +256,7 @@ extension CommandParser {
                 recordFolder: folder, json: flags.contains("--json")))
     }
 
-    /// The folder behind `--record`, which goes from the words.
+    /// Removes `--record` and its folder from the words; returns the folder.
     private mutating func takeRecordFolder() throws(ProgramError) -> String? {
         let ownEnd = words.firstIndex(of: "--") ?? words.endIndex
         guard let place = words[..<ownEnd].firstIndex(where: { $0 == "--record" || $0.hasPrefix("--record=") }) else {
@@ -301,9 +302,9 @@ extension CommandParser {
 // MARK: - Fetch
 
 extension CommandParser {
-    /// The command of the words behind `rankfs fetch`.
+    /// Parses the words after `rankfs fetch`.
     ///
-    /// - Throws: usage.
+    /// - Throws: `.usage`.
     static func fetch(_ words: ArraySlice<String>) throws(ProgramError) -> Command {
         var request = FetchRequest()
         var words = words
@@ -347,43 +348,43 @@ extension CommandParser {
 
 // MARK: - Helper arguments
 
-/// What mount(8) hands to a mount helper: `mount.rankfs SPEC DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE]`.
+/// The arguments that mount(8) passes to a mount helper: `mount.rankfs SPEC DIR [-sfnv] [-N NS] [-o OPTIONS] [-t TYPE]`.
 struct HelperArguments: Hashable, Sendable {
     var request: MountRequest
-    /// `-f`: check, but do not mount.
+    /// `-f`: check without mounting.
     var checkOnly = false
-    /// `-v`: say what is done.
+    /// `-v`: report the actions.
     var verbose = false
 
     /// The names under which the program is a mount helper.
     static let names: Set<String> = ["mount.rankfs", "mount.fuse.rankfs"]
 
-    /// Whether these are a helper's arguments although the program goes by its own name.
+    /// Whether the arguments are those of a mount helper although the program runs under its own name.
     ///
-    /// mount.fuse3(8) starts it so, for the type `fuse.rankfs` and for a source written `rankfs#demo`: the source, the folder, `-o`
-    /// and a list. What stands behind the `#` is a source whatever it looks like, since mount(8) goes by the status.
+    /// mount.fuse3(8) starts it this way for the type `fuse.rankfs` and for a source written `rankfs#demo`: with the source, the
+    /// folder, `-o` and a list. The text after the `#` is a source, whatever its form, since mount(8) relies on the exit status.
     static func isGiven(_ arguments: [String]) -> Bool {
         guard arguments.count > 1, arguments[1].hasPrefix("/") else { return false }
         let isCommand = byHand.contains(arguments[0])
         if !isCommand, (try? SourceName(argument: arguments[0])) != nil { return true }
         guard arguments.count > 2, arguments[2] == "-o" else { return false }
         guard isCommand, let list = arguments.dropFirst(3).first else { return !isCommand }
-        // It always says whether devices and setuid are allowed, and a person would at most forbid them.
+        // mount.fuse3(8) always states whether devices and setuid are allowed; a user would at most forbid them.
         let words = Set(list.split(separator: ","))
         if words.contains("dev") || words.contains("suid") { return true }
         return !takingOptions.contains(arguments[0]) && words.contains("nodev") && words.contains("nosuid")
     }
 
-    /// Commands, of which a person may write a path and `-o` behind it; not what prints something and is done.
+    /// Commands after which a user may write a path and `-o`; commands that only print something are excluded.
     private static let byHand = Set(CommandTable.listed.flatMap { [$0.name, $0.alias].compactMap(\.self) })
         .subtracting(["version", "help"])
     /// Commands that take such a list.
     private static let takingOptions: Set<String> = ["mount", "demo"]
 
-    /// Parses the arguments behind the program's name.
+    /// Parses the arguments after the program's name.
     ///
-    /// mount(8) always gives SPEC and then an absolute DIR first. Such a pair is taken by its place and never as options,
-    /// whatever SPEC begins with: fstab's text must not become options. By hand the options may come first.
+    /// mount(8) always passes SPEC and then an absolute DIR first. Such a pair is recognised by its place and never parsed as
+    /// options, whatever SPEC begins with: the text of fstab must not become options. Typed by hand, the options may come first.
     static func parse(_ arguments: [String]) throws(ProgramError) -> HelperArguments {
         var parser = HelperArguments(request: MountRequest())
         var words = arguments[...]
@@ -412,7 +413,7 @@ struct HelperArguments: Hashable, Sendable {
         return parser
     }
 
-    /// One word of flags: letters without a value may stand together, one with a value ends the word.
+    /// Parses one word of flags: letters without a value may stand together, a letter with a value ends the word.
     private mutating func parse(
         flags: Substring, words: inout ArraySlice<String>, lists: inout [String], sloppy: inout Bool
     ) throws(ProgramError) {

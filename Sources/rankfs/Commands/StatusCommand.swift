@@ -1,11 +1,11 @@
 import Fuse
 import Glibc
 
-/// `rankfs status`: what is mounted and what it is doing.
+/// `rankfs status`: lists the mounts and their activity.
 enum StatusCommand {
-    /// Prints what each mount tells; one that tells nothing does not keep the others from it.
+    /// Prints the status of each mount; a mount without a status does not prevent the others.
     ///
-    /// - Throws: `.unavailable` if nothing is mounted or one of the mounts told nothing; the sentences are out then.
+    /// - Throws: `.unavailable` if nothing is mounted or a mount reported no status; the messages are printed by then.
     static func run(mountPoint: String?, json: Bool) throws(ProgramError) {
         let mountPoints = try named(mountPoint)
         var isFirst = true
@@ -23,7 +23,7 @@ enum StatusCommand {
         if hasFailed { throw ProgramError(.unavailable, "") }
     }
 
-    /// What is printed of one mount.
+    /// The text that is printed for one mount.
     static func text(
         of path: String, json: Bool, now: Int64, read: (String) throws(ProgramError) -> [UInt8]
     ) throws(ProgramError) -> String {
@@ -32,13 +32,13 @@ enum StatusCommand {
         return summary(of: try MountedStatus.document(in: text, of: path), now: now) + "\n"
     }
 
-    /// Watches the named mount, or the first there is.
+    /// Watches the named mount, or the first one.
     static func watch(mountPoint: String?, json: Bool, variables: [String: String]) throws(ProgramError) {
         let mountPoints = try named(mountPoint)
         try WatchCommand.run(mountPoints[0], others: mountPoints.count - 1, json: json, variables: variables)
     }
 
-    /// The named mount, or all there are, at least one.
+    /// The named mount, or all mounts, at least one.
     private static func named(_ mountPoint: String?) throws(ProgramError) -> [String] {
         if let mountPoint { [MountPoint.canonical(mountPoint) ?? mountPoint] } else { try mounted() }
     }
@@ -51,7 +51,7 @@ enum StatusCommand {
         return own
     }
 
-    /// The document for people.
+    /// The document as text for the terminal.
     static func summary(of document: StatusDocument, now: Int64) -> String {
         document.summary(at: now).joined(separator: "\n")
     }

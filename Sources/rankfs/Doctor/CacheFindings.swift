@@ -4,21 +4,21 @@ import ImageCache
 import Posix
 import SQLite
 
-/// Where pictures and listings are stored.
+/// The findings on the storage of pictures and listings.
 extension Finding {
-    /// What a look at the cache directory found.
+    /// The state of the cache directory.
     enum DirectoryLook: Hashable, Sendable {
-        /// Not there; whether the nearest folder above it that is there can be written.
+        /// The directory does not exist; whether the nearest existing folder above it can be written.
         case missing(canBeMade: Bool)
         case notADirectory
-        /// Somebody keeps other things there.
+        /// The directory holds files that are not those of rankfs.
         case notOwn
         case foreign(user: UInt32)
-        /// The errno.
+        /// Not writable, with the errno.
         case unwritable(Int32)
-        /// The marks against backups that it lacks, each with why.
+        /// Usable, with the missing marks against backups and the reason for each.
         case usable(missingMarks: [String])
-        /// Not even an error came in time.
+        /// No answer in time, not even an error.
         case silent
     }
 
@@ -52,10 +52,10 @@ extension Finding {
         }
     }
 
-    /// Without the tag most backup programs take the cache along; the others matter to one program or another.
+    /// The finding on the marks: most backup programs obey the tag; each of the other marks matters to single programs.
     private static func marks(_ path: String, _ missing: [String]) -> Finding {
         guard !missing.isEmpty else { return .ok("cache marks", "every mark that keeps backups away is set.") }
-        // Each is `MARK: REASON`; a second colon behind them would be one too many.
+        // Each mark is `MARK: REASON`; a second colon after the marks would be one too many.
         let marks = missing.map { mark in
             let parts = mark.split(separator: ":", maxSplits: 1).map { LogText.escaped(String($0.drop { $0 == " " })) }
             return parts.count == 2 ? "\(parts[0]) (\(parts[1]))" : LogText.escaped(mark)
@@ -68,11 +68,11 @@ extension Finding {
             : .note("cache marks", text, repair: .mark(directory: path))
     }
 
-    /// Bytes stored and free, and what the options allow.
+    /// The stored and the free bytes, and the bounds that the options set.
     struct SpaceLook: Hashable, Sendable {
         var used: Int64
         var budget: Int64
-        /// Nil if the file system does not tell.
+        /// Nil if the file system does not report it.
         var free: Int64?
         var floor: Int64
     }
@@ -96,13 +96,13 @@ extension Finding {
             subject, "\(ValueParsers.sizeText(look.used)) of \(ValueParsers.sizeText(look.budget)) are used\(free).")
     }
 
-    /// What a look into a database found.
+    /// The state of a database.
     enum DatabaseLook: Hashable, Sendable {
         case sound
         case missing
         case damaged(String)
         case unreadable(String)
-        /// Reading it took too long.
+        /// Reading it exceeded the time limit.
         case unfinished
     }
 
@@ -121,16 +121,16 @@ extension Finding {
         }
     }
 
-    /// What lies about in the cache directory.
+    /// The remains of earlier processes in the cache directory.
     struct LeftoverLook: Hashable, Sendable {
-        /// Temporary files of processes that are gone.
+        /// Temporary files of processes that have ended.
         var temporaries: [String] = []
-        /// Databases that were set aside.
+        /// Damaged databases that were set aside.
         var setAside: [String] = []
         var logBytes: Int64 = 0
     }
 
-    /// A log of years at the level info.
+    /// The size in bytes of a log of years at the level info.
     static let largeLog: Int64 = 64 << 20
 
     static func leftovers(_ look: LeftoverLook) -> [Finding] {
@@ -159,11 +159,11 @@ extension Finding {
 
 // MARK: - Cache probe
 
-/// Looks at the cache directory; on a thread that may be left behind, for the file system may not answer.
+/// Examines the cache directory, on a thread that may be abandoned, since the file system may not answer.
 enum CacheProbe {
-    /// A local disk answers in milliseconds, one over the network in a second or so.
+    /// The time limit of one check: a local disk answers in milliseconds, a disk over the network in a second or so.
     private static let patience: Duration = .seconds(5)
-    /// Reading a database of a hundred thousand works takes a second.
+    /// The time limit for a database: reading a hundred thousand works takes a second.
     private static let databasePatience: Duration = .seconds(10)
 
     static func findings(_ place: CachePlace, _ settings: Settings) -> [Finding] {
@@ -188,15 +188,15 @@ enum CacheProbe {
             return errno == ENOENT ? .missing(canBeMade: canBeMade(path)) : .unwritable(errno)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return .notADirectory }
-        // The mount's own test, and first: nobody is to change the owner or the marks of such a folder.
+        // The mount's own test, and first: neither the owner nor the marks of such a folder may be changed.
         guard CachePlace.mayHoldCache((try? LocalFiles.names(in: path)) ?? []) else { return .notOwn }
         guard status.st_uid == geteuid() else { return .foreign(user: status.st_uid) }
-        // Read-only file systems say no to root too.
+        // A read-only file system refuses root too.
         guard unsafe access(path, W_OK | X_OK) == 0 else { return .unwritable(errno) }
         return .usable(missingMarks: (try? ImageCache.inspect(directory: path).missingMarks) ?? [])
     }
 
-    /// Whether the nearest folder that is there can be written.
+    /// Whether the nearest existing folder above a path can be written.
     private static func canBeMade(_ path: String) -> Bool {
         var path = path
         while let parent = LocalFiles.parent(of: path) {
@@ -216,7 +216,7 @@ enum CacheProbe {
             floor: settings.cacheFree)
     }
 
-    /// Only reads, so that a mount may go on with it.
+    /// Checks a database without writing, so that a mount may continue to use it.
     private static func database(_ path: String) -> Finding.DatabaseLook {
         guard unsafe access(path, F_OK) == 0 else { return .missing }
         do throws(DatabaseError) {
@@ -228,7 +228,7 @@ enum CacheProbe {
         }
     }
 
-    /// Temporary files are written and renamed within milliseconds: one that is older than this was left.
+    /// The age in seconds from which a temporary file is a leftover: it is written and renamed within milliseconds.
     private static let leftAfter: Int64 = 60
 
     private static func leftovers(_ place: CachePlace) -> Finding.LeftoverLook {

@@ -1,31 +1,31 @@
 import Glibc
 import RankFS
 
-/// What a desktop shows of mounts.
+/// The finding on the desktop.
 extension Finding {
-    /// What a look at the desktop found.
+    /// The state of the desktop.
     struct DesktopLook: Hashable, Sendable {
-        /// A file manager that is here.
+        /// An installed file manager.
         struct Manager: Hashable, Sendable {
             var name: String
             var lack: Lack?
         }
 
-        /// What a file manager wants before it shows actions.
+        /// The requirement of a file manager for actions that is missing.
         enum Lack: Hashable, Sendable {
-            /// rankfs' own files, which `make install` and the package put in place.
+            /// The files of rankfs, which `make install` and the package put in place.
             case actions
-            /// A package that runs them.
+            /// A package that runs these files.
             case package(String)
         }
 
         var managers: [Manager] = []
         var thumbnails = ThumbnailLook.off
-        /// Whether the user's session bus is there to be spoken to.
+        /// Whether the user's session bus is available.
         var hasBus = false
     }
 
-    /// One line, whatever is there: nothing of it is needed to mount.
+    /// One finding, never `.wrong`: a mount needs nothing of the desktop.
     static func desktop(_ look: DesktopLook) -> Finding {
         let subject = "desktop"
         let ready = look.managers.filter { $0.lack == nil }.map(\.name)
@@ -47,7 +47,7 @@ extension Finding {
 }
 
 extension Finding.ThumbnailLook {
-    /// Whether file managers find thumbnails, now or as soon as there is one.
+    /// Whether file managers find thumbnails, now or as soon as the first is made.
     fileprivate var isPossible: Bool {
         switch self {
         case .usable, .missing: true
@@ -58,17 +58,17 @@ extension Finding.ThumbnailLook {
 
 // MARK: - Desktop probe
 
-/// Looks at which file managers show rankfs' actions, and whether notifications can be shown; writes nothing.
+/// Finds the file managers that show rankfs' actions, and whether notifications can be shown; writes nothing.
 enum DesktopProbe {
-    /// A file manager: what runs it, what `make install` gives it, and what that needs.
+    /// A file manager: its program, the file that `make install` adds for it, and the packages that this file needs.
     private struct Manager {
         var program: KnownPrograms.FileManager
-        /// Below a data directory (XDG Base Directory Specification 0.8).
+        /// The path below a data directory (XDG Base Directory Specification 0.8).
         var actions: String
         var needs: [Need]
     }
 
-    /// A package, known by files below a directory of libraries or of Python's packages: one of them is enough.
+    /// A package, recognised by files below a directory of libraries or of Python's packages: one of them is enough.
     private struct Need {
         var files: [String]
         var package: String
@@ -93,7 +93,7 @@ enum DesktopProbe {
         Manager(
             program: KnownPrograms.caja, actions: "caja-python/extensions/rankfs_menu.py",
             needs: [Need("python3-caja", "caja/extensions-2.0/libcaja-python.so")]),
-        // Without the typelib thunarx-python crashes Thunar on any file, so there is none then.
+        // Without the typelib thunarx-python crashes Thunar on any file, so no actions are installed then.
         Manager(
             program: KnownPrograms.thunar, actions: "thunarx-python/extensions/rankfs_menu.py",
             needs: [
@@ -126,7 +126,7 @@ enum DesktopProbe {
         return .desktop(look)
     }
 
-    /// Where distributions keep libraries and Python's packages.
+    /// The directories in which distributions keep libraries and Python's packages.
     private static let libraries: [String] = {
         let roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib"]
         let below = roots.flatMap { root in
@@ -137,7 +137,7 @@ enum DesktopProbe {
         return roots + below + python.flatMap { ["\($0)/dist-packages", "\($0)/site-packages"] }
     }()
 
-    /// The absolute paths of a list as environments have it.
+    /// The absolute paths of a colon-separated list of the environment, or of `standard` if the list is empty.
     private static func list(_ text: String?, standard: String) -> [String] {
         let text = text.flatMap { $0.isEmpty ? nil : $0 } ?? standard
         return text.split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)

@@ -6,31 +6,31 @@ import Sourcing
 import Synchronization
 import Tier
 
-/// What rankfs asks over the network.
+/// The findings on the network.
 extension Finding {
-    /// What one request to a host came to.
+    /// The result of one request to a host.
     enum HostLook: Hashable, Sendable {
-        /// Its name is not known here.
+        /// The host's name cannot be resolved.
         case unresolved
-        /// No connection: why, as a clause.
+        /// No connection: the reason, as a clause.
         case unreachable(String)
         case timedOut
         case untrusted(String)
-        /// An answer that is not HTTP, or a refusal of rankfs's own rules: why, as a clause.
+        /// An answer that is not HTTP, or a refusal by rankfs's own rules: the reason, as a clause.
         case nonsense(String)
-        /// Any answer; how far the clock here is ahead of its date, in seconds.
+        /// Any answer; the seconds by which the local clock is ahead of the answer's date.
         case answered(status: Int, ahead: Int64?)
-        /// Something in front of it turns programs away: a sentence without its stop.
+        /// Something in front of the host turns programs away: a sentence without its full stop.
         case turnedAway(String)
 
-        /// What fits between brackets of a reason that is a sentence: without the host, which is named already, and without a stop.
+        /// The part of a sentence that fits in brackets: without the host, which is named already, and without a full stop.
         static func clause(_ reason: String, of host: String) -> String {
             let prefix = host + ": "
             let rest = reason.hasPrefix(prefix) ? reason.dropFirst(prefix.count) : reason[...]
             return String(rest.hasSuffix(".") ? rest.dropLast() : rest)
         }
 
-        /// Whether that is what it looks like without a network.
+        /// Whether a missing network can be the cause.
         fileprivate var isSilence: Bool {
             switch self {
             case .unresolved, .unreachable, .timedOut: true
@@ -39,16 +39,16 @@ extension Finding {
         }
     }
 
-    /// A host and what its request came to.
+    /// A host and the result of its request.
     struct Asked: Hashable, Sendable {
         var host: String
         var look: HostLook
     }
 
-    /// Days appear at a moment: a clock that is wrong by more seconds than this shows a wrong newest day for a while.
+    /// Seconds that a clock may be wrong: days appear at a moment, so a larger error shows a wrong newest day for a while.
     static let clockTolerance: Int64 = 300
 
-    /// The findings on both hosts; without a network that is one.
+    /// The findings on both hosts; without a network they are one.
     static func network(api: Asked, image: Asked) -> [Finding] {
         guard api.look.isSilence, image.look.isSilence else {
             return [host("API host", api, isAPI: true), host("image host", image, isAPI: false)] + clock(api, image)
@@ -98,7 +98,7 @@ extension Finding {
         case 429: .wrong(subject, "\(host) asks to be left alone (status 429): wait, and leave `rate` as it is.")
         case 500...: .wrong(subject, "\(host) is in trouble (status \(status)): try again later.")
         case 200..<300: .ok(subject, "\(host) answers.")
-        // Nobody is shown the image host's root.
+        // The image host shows its root to no client.
         case _ where !isAPI: .ok(subject, "\(host) answers.")
         case 403:
             .wrong(subject, "\(host) refuses this address (status 403): wait an hour, or ask over another network.")
@@ -126,9 +126,11 @@ extension Finding {
 
     // MARK: - Around it
 
+    /// The finding on the proxy.
+    ///
     /// - Parameters:
-    ///   - option: Host and port of the proxy that the option names.
-    ///   - variables: Variables of the environment that name a proxy for other programs.
+    ///   - option: The host and the port of the proxy that the option names.
+    ///   - variables: The variables of the environment that name a proxy for other programs.
     /// - Returns: Nil without any proxy.
     static func proxy(option: String?, variables: [String]) -> Finding? {
         if let option { return .ok("proxy", "requests go through \(LogText.escaped(option)).") }
@@ -139,7 +141,7 @@ extension Finding {
         )
     }
 
-    /// A cool-down that the service asked for; both in Unix seconds.
+    /// The finding on a cool-down that the service requested; both times are Unix seconds.
     static func coolDown(until end: Int64?, now: Int64) -> Finding? {
         guard let end, end > now else { return nil }
         return .note(
@@ -148,19 +150,21 @@ extension Finding {
                 + "asked: stored listings are shown, new ones wait.")
     }
 
-    /// A host that is left alone because something in front of it turns programs away: a sentence without its stop.
+    /// The finding on a host that gets no request because its front turns programs away: a sentence without its full stop.
     static func turnedAway(_ reason: String) -> Finding { .wrong("network", sentence(reason)) }
 
     static let offline = Finding.note(
         "network", "the option offline lets no request leave, so that no host was asked: set offline=off for more.")
 
-    /// The source `demo` draws its pictures itself.
+    /// The finding for the source `demo`, which draws its pictures itself.
     static let embedded = Finding.ok("network", "the source is inside the program and needs none.")
 
+    /// The finding on the metered state of the network.
+    ///
     /// - Parameters:
-    ///   - rule: The option.
-    ///   - told: NetworkManager's property; nil if nobody tells.
-    /// - Returns: What holds now.
+    ///   - rule: The value of the option.
+    ///   - told: NetworkManager's property; nil without an answer.
+    /// - Returns: The current state and its origin.
     static func metered(_ rule: MeteredRule, told: UInt32?) -> Finding {
         let isMetered = rule.isMetered(told: told)
         return switch rule {
@@ -176,16 +180,16 @@ extension Finding {
 
 // MARK: - Network probe
 
-/// Asks each host once, by rankfs's own rules, and the system bus for what NetworkManager thinks.
+/// Sends one request to each host, by rankfs's own rules, and queries NetworkManager on the system bus.
 struct NetworkProbe {
     let settings: Settings
     let source: SourceName
     let variables: [String: String]
     let place: CachePlace
 
-    /// Connecting and answering take a second; a black hole is found out by then.
+    /// The time limit: connecting and answering take a second; a black hole is detected by then.
     private static let patience: Duration = .seconds(6)
-    /// A ranking's page has some 100 KB, a portal's may be anything.
+    /// The limit of an answer in bytes: a ranking's page has some 100 KB, a captive portal's page may have any size.
     private static let longestAnswer: Int64 = 4 << 20
     private static let variableNames = ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"]
 
@@ -199,7 +203,7 @@ struct NetworkProbe {
                 variables: Self.variableNames.filter { !(variables[$0] ?? "").isEmpty }),
             Finding.metered(settings.metered, told: settings.metered == .auto ? MeteredNetwork.ask() : nil),
         ].compactMap { $0 }
-        // A service that asked to be left alone is.
+        // A cool-down that the service requested is kept.
         if let coolDown = Finding.coolDown(until: place.storedCoolDown(), now: now) { return around + [coolDown] }
         let fronts = place.storedFronts(of: [api, image]).map { host, pause in
             Finding.turnedAway(Parts.frontSentence(host, pause, settings, source: source))
@@ -220,7 +224,7 @@ struct NetworkProbe {
         }
         defer { transport.shutdown() }
         let results = Results()
-        // Once: who asks again and again finds out no more.
+        // Once: repeated requests find out no more.
         let client = HTTPClient(transport: transport, policy: .once)
         BlockingCall.wait { [plugIn = source.plugIn, api = api, image = image] in
             async let first = Self.send(.get, api + plugIn.plainRequest, plugIn.headers, client)
@@ -259,7 +263,7 @@ struct NetworkProbe {
             }
             let head = response.head
             return .answered(status: head.status, ahead: head.date.map { WallClock.now() - $0 })
-        // Behind a proxy, names are its own concern.
+        // With a proxy, names are resolved by the proxy.
         case .failure(.unreachable) where settings.proxy == nil && !Self.isResolved(Self.host(of: url)):
             return .unresolved
         case .failure(.unreachable(let reason)), .failure(.broken(let reason)):
@@ -275,7 +279,7 @@ struct NetworkProbe {
         }
     }
 
-    /// With the port, if that is not the scheme's own.
+    /// The host, with the port unless it is the default of the scheme.
     private static func authority(of url: String) -> String {
         (try? OriginURL(url))?.authority ?? url
     }
@@ -284,7 +288,7 @@ struct NetworkProbe {
         (try? OriginURL(url))?.host ?? url
     }
 
-    /// Whether the system knows an address of a name.
+    /// Whether the system can resolve a name.
     private static func isResolved(_ host: String) -> Bool {
         BlockingCall.run(within: .seconds(3)) {
             var found: UnsafeMutablePointer<addrinfo>?
@@ -294,7 +298,7 @@ struct NetworkProbe {
         } ?? false
     }
 
-    /// Two answers on their way from a task to the thread that waits for it.
+    /// Two answers on their way from a task to the waiting thread.
     private final class Results: Sendable {
         private let answers = Mutex<[Result<HTTPResponse, HTTPError>]>([])
 
@@ -310,13 +314,14 @@ struct NetworkProbe {
 
 // MARK: - Tier probe
 
-/// Tries the object store that settings name, with an object of its own.
+/// Tests the object store that the settings name, with an object of its own.
 enum TierProbe {
-    /// Clocks that differ by more than a store takes (Amazon S3: fifteen minutes), less what is left for drift, in seconds: from there
-    /// on requests are signed with what the store says it is.
+    /// The difference of clocks that is reported, in seconds; from there on requests are signed with the time of the store.
+    ///
+    /// It is the tolerance of a store (Amazon S3: fifteen minutes), less a margin for drift.
     private static let mostAhead: Int64 = 600
 
-    /// Nil where no tier is set.
+    /// The finding on the tier; nil if no tier is set.
     static func finding(_ settings: Settings, home: Home) -> Finding? {
         guard settings.tier != nil else { return nil }
         let means: TierMeans

@@ -5,13 +5,13 @@ import Posix
 import RankFS
 import Render
 
-/// What mounting needs of the system.
+/// The findings on the system.
 extension Finding {
-    /// What opening `/dev/fuse` came to.
+    /// The result of opening `/dev/fuse`.
     enum DeviceLook: Hashable, Sendable {
         case opens
         case missing
-        /// The errno.
+        /// Refused, with the errno.
         case refused(Int32)
     }
 
@@ -31,16 +31,18 @@ extension Finding {
         }
     }
 
-    /// What lies where fusermount3 is looked for.
+    /// The program fusermount3, as found in its usual places.
     struct HelperLook: Hashable, Sendable {
         var path: String
-        /// Owned by root and setuid.
+        /// Whether root owns it and it is setuid.
         var isSetuidRoot: Bool
     }
 
+    /// The finding on fusermount3.
+    ///
     /// - Parameters:
-    ///   - look: Nil if it is nowhere.
-    ///   - isRoot: Whether this is root, who mounts without it.
+    ///   - look: Nil if it is missing.
+    ///   - isRoot: Whether the user is root, which mounts without it.
     /// - Returns: Whether users can mount.
     static func helper(_ look: HelperLook?, isRoot: Bool) -> Finding {
         guard let look else {
@@ -54,11 +56,13 @@ extension Finding {
             "\(look.path) may not mount for users: as root, `chown root \(look.path); chmod 4755 \(look.path)`.")
     }
 
+    /// The finding on the permission for `allow_other`.
+    ///
     /// - Parameters:
     ///   - isWanted: Whether the options name `allow_other` or `allow_root`.
     ///   - isAllowed: Whether /etc/fuse.conf has `user_allow_other`.
-    ///   - isRoot: Whether this is root, who may in any case.
-    /// - Returns: Nil where it is not wanted or needs no permission.
+    ///   - isRoot: Whether the user is root, which needs no permission.
+    /// - Returns: Nil if the options do not name it or no permission is needed.
     static func allowOther(isWanted: Bool, isAllowed: Bool, isRoot: Bool) -> Finding? {
         guard isWanted, !isRoot else { return nil }
         return isAllowed
@@ -66,7 +70,7 @@ extension Finding {
             : .wrong("allow_other", "/etc/fuse.conf does not allow it: add the line `user_allow_other` as root.")
     }
 
-    /// Whether a line of fuse.conf says `user_allow_other` (mount.fuse3(8)).
+    /// Whether fuse.conf has the line `user_allow_other` (mount.fuse3(8)).
     static func allowsOthers(configuration text: String) -> Bool {
         text.split(separator: "\n").contains { line in
             line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace) == ["user_allow_other"]
@@ -77,8 +81,10 @@ extension Finding {
         .ok("versions", "rankfs \(Version.text), libfuse \(library), Linux \(kernel).")
     }
 
-    /// - Parameter look: What protects this system from the process that decodes pictures, or why there is none.
-    /// - Returns: One line of what is in force.
+    /// The finding on the protection of the process that decodes pictures.
+    ///
+    /// - Parameter look: The protection on this system, or the error that prevents decoding.
+    /// - Returns: One line on the protection in force.
     static func decoding(_ look: Result<Protection, MediaError>) -> Finding {
         switch look {
         case .failure(let error):
@@ -97,14 +103,14 @@ extension Finding {
 
     // MARK: - Mounts
 
-    /// What a mount of rankfs answers.
+    /// The state of a mount of rankfs.
     enum MountLook: Hashable, Sendable {
-        /// Its program's version; nil if it does not tell.
+        /// Alive, with the version of its program; nil if the mount does not report it.
         case answers(version: String?)
-        /// Its process has died.
+        /// The process of the mount has died.
         case dead
         case silent
-        /// Another user's.
+        /// The mount of another user.
         case hidden
     }
 
@@ -129,8 +135,10 @@ extension Finding {
 
     // MARK: - Indexers
 
-    /// - Parameter text: /etc/updatedb.conf; nil where there is none.
-    /// - Returns: Whether updatedb(8) passes by mounts; nil without it.
+    /// The finding on updatedb(8).
+    ///
+    /// - Parameter text: The content of /etc/updatedb.conf; nil if it does not exist.
+    /// - Returns: Whether updatedb(8) skips mounts; nil without it.
     static func locate(configuration text: String?) -> Finding? {
         guard let text else { return nil }
         let values = text.split(separator: "\n").compactMap { line -> Substring? in
@@ -146,8 +154,10 @@ extension Finding {
                 + "/etc/updatedb.conf.")
     }
 
-    /// - Parameter programs: Names of running processes, cut at 15 bytes as the kernel does.
-    /// - Returns: One finding for each that reads what it finds in a home.
+    /// The findings on programs that index files.
+    ///
+    /// - Parameter programs: The names of running processes, cut at 15 bytes as the kernel does.
+    /// - Returns: One finding for each program that reads the files of a home.
     static func indexers(running programs: Set<String>) -> [Finding] {
         var findings: [Finding] = []
         if programs.contains(KnownPrograms.baloo) {
@@ -165,11 +175,11 @@ extension Finding {
 
 // MARK: - System probe
 
-/// Looks at what mounting needs of the system, and at what is mounted.
+/// Checks the system's requirements for mounting, and the existing mounts.
 enum SystemProbe {
-    /// How long a mount may take to answer.
+    /// The time limit for the answer of a mount.
     private static let patience: Duration = .seconds(2)
-    /// Mounts that are asked; each may take that long.
+    /// The greatest number of mounts that are queried; each may take the whole time limit.
     private static let mostMounts = 8
 
     static func findings(wantsOthers: Bool) -> [Finding] {
@@ -209,7 +219,7 @@ enum SystemProbe {
         Result { () throws(MediaError) in try Renderer.look(at: Renderer.Configuration.standard.program()) }
     }
 
-    /// The names of running processes, as far as this user may know.
+    /// The names of the running processes that this user may see.
     private static func programs() -> Set<String> {
         let processes = ((try? LocalFiles.names(in: "/proc")) ?? []).filter {
             $0.utf8.allSatisfy { (48...57).contains($0) }
@@ -217,14 +227,14 @@ enum SystemProbe {
         return Set(processes.compactMap { text("/proc/\($0)/comm").map { String($0.prefix { $0 != "\n" }) } })
     }
 
-    /// A small file's text; nil if it cannot be read.
+    /// The text of a small file; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
         (try? LocalFiles.read(path, limit: 64 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: - Mounts
 
-    /// What each mount of rankfs says of itself, as far as this user may ask.
+    /// The state of each mount of rankfs, as far as this user may query it.
     static func mounts() -> [(path: String, look: Finding.MountLook, status: StatusDocument?)] {
         let table = MountTable.current()
         return table.ownMountPoints.suffix(mostMounts).map { path in

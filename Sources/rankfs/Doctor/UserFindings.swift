@@ -3,17 +3,17 @@ import Glibc
 import Rankings
 import Sourcing
 
-/// What belongs to the user: configuration, session, thumbnails.
+/// The findings on the user's configuration, session and thumbnails.
 extension Finding {
-    /// What a look at the configuration found.
+    /// The state of the configuration.
     struct ConfigurationLook: Hashable, Sendable {
         /// Nil if there is no home directory.
         var path: String?
-        /// Permissions; nil if there is no such file.
+        /// The permissions; nil if the file does not exist.
         var mode: UInt32?
-        /// Why it cannot be used, a sentence a line.
+        /// The reason why it cannot be used, one sentence per line.
         var mistake: String?
-        /// Variables that name no option, a sentence each.
+        /// The variables that name no option, one sentence each.
         var warnings: [String] = []
         /// Whether it names a proxy with a password.
         var hasPassword = false
@@ -40,21 +40,23 @@ extension Finding {
         return [.ok(subject, look.mode == nil ? "there is no \(shown); defaults count." : "\(shown) is in order.")]
     }
 
-    /// What a file that may hold a session is.
+    /// The state of a file that may hold a session.
     enum SessionLook: Hashable, Sendable {
-        /// A session of this user.
+        /// A session of the user with this ID.
         case usable(user: Int64)
-        /// Others may read it.
+        /// Other users may read the file.
         case exposed
-        /// Why it is not used: `is no cookie file; …`.
+        /// Not used, with the reason: `is no cookie file; …`.
         case unusable(String)
     }
 
+    /// The findings on the session.
+    ///
     /// - Parameters:
-    ///   - files: Those that are there, in the order in which they count.
-    ///   - missing: The file that the option `cookies` names, if it is not there.
-    ///   - hasExpired: Whether a mount says that the service refuses the session.
-    /// - Returns: One finding a file, or that nobody is signed in.
+    ///   - files: The existing files, in order of precedence.
+    ///   - missing: The file that the option `cookies` names, if it does not exist.
+    ///   - hasExpired: Whether a mount reports that the service refuses the session.
+    /// - Returns: One finding per file, or one that there is no session.
     static func session(_ files: [(path: String, look: SessionLook)], missing: String?, hasExpired: Bool) -> [Finding] {
         let subject = "session"
         var findings: [Finding] = []
@@ -84,11 +86,11 @@ extension Finding {
         return findings.isEmpty ? [.ok(subject, "nobody is signed in; the plain rankings need no session.")] : findings
     }
 
-    /// What a look at the user's store of thumbnails found.
+    /// The state of the user's store of thumbnails.
     enum ThumbnailLook: Hashable, Sendable {
-        /// Switched off, or there is no home.
+        /// Switched off, or without a home directory.
         case off
-        /// Not there yet.
+        /// Not created yet.
         case missing
         case foreign
         case unwritable
@@ -111,7 +113,7 @@ extension Finding {
 
 // MARK: - User probe
 
-/// Looks at what belongs to the user: configuration, session, thumbnails.
+/// Examines the user's configuration, session and thumbnails.
 enum UserProbe {
     static func configuration(
         path: String?, mistake: String?, warnings: [String], settings: Settings
@@ -123,14 +125,14 @@ enum UserProbe {
             hasPassword: settings.proxy?.hasUserInfo ?? false)
     }
 
-    /// The files that may hold a session, each looked at as a mount does.
+    /// The findings on the files that may hold a session, each checked as a mount does.
     ///
     /// - Parameters:
-    ///   - settings: They may name a file.
-    ///   - source: Whose session.
-    ///   - home: Where the others are.
-    ///   - hasExpired: Whether a mount says so of the session.
-    /// - Returns: One finding a file, or that there is none; nothing for a source without accounts.
+    ///   - settings: The settings, which may name a file.
+    ///   - source: The source that the session is for.
+    ///   - home: The home directory, in which the other files are.
+    ///   - hasExpired: Whether a mount reports that the service refuses the session.
+    /// - Returns: One finding per file, or one that there is none; empty for a source without accounts.
     static func session(_ settings: Settings, source: SourceName, home: Home, hasExpired: Bool) -> [Finding] {
         guard let accounts = source.plugIn.accounts else { return [] }
         let files = SessionFiles(settings, source: source, home: home)
@@ -151,7 +153,7 @@ enum UserProbe {
         .thumbnails(home.thumbnailDirectory ?? "", thumbnailLook(settings, home: home))
     }
 
-    /// What is to be said of the user's store of thumbnails.
+    /// The state of the user's store of thumbnails.
     static func thumbnailLook(_ settings: Settings, home: Home) -> Finding.ThumbnailLook {
         guard settings.makesThumbnails, let path = home.thumbnailDirectory else { return .off }
         var status = stat()

@@ -4,16 +4,16 @@ import Posix
 import Rankings
 import Synchronization
 
-/// The folder that files are written to: each appears whole, with time and attributes, under its path below the mount.
+/// The target folder of an export: each file appears whole, with time and attributes, under its path below the mount.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; two never write the same path at once.
+/// Any thread may call; no two threads write the same path at once.
 final class ExportFolder: Sendable {
-    /// What is in a file's place.
+    /// The state of a file's target path.
     enum Present: Hashable, Sendable {
         case nothing
-        /// A file of the same size and modification time: it is not written again.
+        /// A file of the same size and modification time, which is not written again.
         case same
         case other
     }
@@ -25,10 +25,10 @@ final class ExportFolder: Sendable {
     private let onLackingAttributes: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - path: The folder; made if missing, when the first file is written.
-    ///   - sidecars: Whether pictures get one.
-    ///   - temporaries: Where unfinished files are noted.
-    ///   - onLackingAttributes: Told once, if the target's file system takes no extended attributes.
+    ///   - path: The folder, created with the first file if it does not exist.
+    ///   - sidecars: Whether pictures get a sidecar.
+    ///   - temporaries: The record of unfinished files.
+    ///   - onLackingAttributes: Called once if the target's file system takes no extended attributes.
     init(
         path: String, sidecars: Bool, temporaries: TemporaryFiles, onLackingAttributes: @escaping @Sendable () -> Void
     ) {
@@ -38,7 +38,7 @@ final class ExportFolder: Sendable {
         self.onLackingAttributes = onLackingAttributes
     }
 
-    /// Looks at what is in a file's place.
+    /// Compares the target path of a file with its source.
     func compare(_ file: String, with source: stat) -> Present {
         guard let there = try? MountedFiles.status(of: "\(path)/\(file)") else { return .nothing }
         let present = Self.compare(there, with: source)
@@ -48,16 +48,16 @@ final class ExportFolder: Sendable {
         return Self.keeps(there, of: source, at: "\(path)/\(file)") ? .same : .other
     }
 
-    /// FAT keeps times in steps of two seconds, in seconds.
+    /// The coarsest step of modification times, in seconds: that of FAT.
     private static let coarsestStep = 2
 
-    /// UTIME_OMIT of utimensat(2), in place of a time that is not to be set.
+    /// UTIME_OMIT of utimensat(2), which leaves a time unchanged.
     private static let omitted = (1 << 30) - 2
 
-    /// Whether a file's time is all that its file system keeps of another file's, as setting it shows.
+    /// Whether a file's time is the source's time as far as the file system keeps it; determined by setting the time.
     private static func keeps(_ there: stat, of source: stat, at path: String) -> Bool {
         func set(_ time: timespec) -> Bool {
-            // When it was read last is its user's to know.
+            // The access time stays: it is for the file's user.
             let times = [timespec(tv_sec: 0, tv_nsec: omitted), time]
             return unsafe times.withUnsafeBufferPointer {
                 unsafe utimensat(AT_FDCWD, path, $0.baseAddress, AT_SYMLINK_NOFOLLOW) == 0
@@ -69,7 +69,7 @@ final class ExportFolder: Sendable {
         return false
     }
 
-    /// Compares what two files show.
+    /// Compares the type, the size and the modification time of two files.
     static func compare(_ there: stat, with source: stat) -> Present {
         let isSame =
             MountedFiles.kind(there) == .file && there.st_size == source.st_size
@@ -77,7 +77,7 @@ final class ExportFolder: Sendable {
         return isSame ? .same : .other
     }
 
-    /// Begins a file in the place where it will be; nil if the process is stopping.
+    /// Begins a file in its final folder; nil if the process is stopping.
     func create(_ file: String) throws(ProgramError) -> ExportedFile? {
         let temporary = Self.temporaryPath(of: "\(path)/\(file)")
         do throws(LocalFiles.Failure) {
@@ -89,22 +89,22 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// Hidden, beside the file, and always the same: what a kill left is written over by the next run.
+    /// The temporary path: hidden, beside the file, and always the same, so that the next run overwrites the remains of a kill.
     static func temporaryPath(of path: String) -> String {
         let scalars = path.unicodeScalars
         guard let slash = scalars.lastIndex(of: "/") else { return ".\(path).part" }
-        // By scalars: a name may begin with one that joins the slash before it.
+        // By scalars: a name may begin with a scalar that joins the slash before it.
         return "\(String(scalars[...slash])).\(String(scalars[scalars.index(after: slash)...])).part"
     }
 
-    /// Gives a written file its attributes, time and name, and its sidecar.
+    /// Completes a written file: attributes, time, name and sidecar.
     ///
     /// - Parameters:
-    ///   - written: Written to its end.
-    ///   - file: Its path below the folder.
-    ///   - source: The original in the mount.
-    ///   - status: The original's; nil if it cannot be told any more, then the time stays that of the writing.
-    /// - Throws: Why it cannot be written, as a sentence.
+    ///   - written: The file, written to its end.
+    ///   - file: The path below the folder.
+    ///   - source: The path of the original in the mount.
+    ///   - status: The status of the original; nil if it is no longer available, so that the time of writing stays.
+    /// - Throws: The reason why the file cannot be written, as a sentence.
     func finish(
         _ written: ExportedFile, as file: String, source: String, status: stat?
     ) throws(ProgramError) {
@@ -119,7 +119,7 @@ final class ExportFolder: Sendable {
         try writeSidecar(of: file, source: source)
     }
 
-    /// Writes the sidecar of a picture, unless it is there and the same.
+    /// Writes the sidecar of a picture, unless an identical sidecar exists.
     func writeSidecar(of file: String, source: String) throws(ProgramError) {
         guard sidecars,
             let text = Sidecar.text(path: file, attribute: { MountedFiles.attribute($0, of: source) })
@@ -146,12 +146,12 @@ final class ExportFolder: Sendable {
             }
             guard result != 0 else { continue }
             if !lacksAttributes.exchange(true, ordering: .relaxed) { onLackingAttributes() }
-            // One that is too long for ext4 leaves room for others; a file system without any has none for those either.
+            // One that is too long for ext4 leaves room for others; a file system without attributes takes none of those either.
             if errno == ENOTSUP { return }
         }
     }
 
-    /// Why a file cannot be written, with what to do.
+    /// The reason why a file cannot be written, with the remedy.
     func error(_ failure: LocalFiles.Failure?, path file: String) -> ProgramError {
         let folder = LogText.escaped(path)
         let shown = LogText.escaped("\(path)/\(file)")
@@ -187,7 +187,7 @@ final class ExportFolder: Sendable {
 final class ExportedFile {
     let path: String
     let descriptor: Int32
-    /// Why writing failed; nil as long as it did not.
+    /// The reason why writing failed; nil without a failure.
     private(set) var failure: LocalFiles.Failure?
     private let temporaries: TemporaryFiles
     private var isOpen = true
@@ -198,14 +198,14 @@ final class ExportedFile {
         self.temporaries = temporaries
     }
 
-    /// Appends bytes; false if that fails.
+    /// Appends bytes; returns false on failure.
     func write(_ bytes: [UInt8]) -> Bool {
         guard !LocalFiles.write(bytes, to: descriptor) else { return true }
         failure = LocalFiles.Failure.last()
         return false
     }
 
-    /// Closes it and gives it its name.
+    /// Renames the file to its final path and closes it.
     func rename(to final: String) throws(LocalFiles.Failure) {
         // Renamed while locked, so that another process cannot take the name for its own.
         guard unsafe Glibc.rename(path, final) == 0 else { throw .last() }
@@ -213,7 +213,7 @@ final class ExportedFile {
         shut()
     }
 
-    /// Removes it; harmless after `rename`.
+    /// Removes the file; harmless after `rename`.
     func discard() {
         guard isOpen else { return }
         temporaries.remove(path)
@@ -228,16 +228,16 @@ final class ExportedFile {
 
 // MARK: - Sidecar
 
-/// The JSON file beside an exported picture: what its attributes tell, so that no further request is needed.
+/// The JSON file beside an exported picture: it holds the picture's attributes, so that no further request is needed.
 enum Sidecar {
-    /// Appended to the picture's whole name, so that `001-A.jpg` and `001-A.png` do not share one.
+    /// The suffix of the picture's whole name, so that `001-A.jpg` and `001-A.png` do not share a sidecar.
     static let suffix = ".json"
 
-    /// The text for a picture.
+    /// The text of a picture's sidecar.
     ///
     /// - Parameters:
-    ///   - path: The picture's, below the mount's root; of a day it tells mode and date.
-    ///   - attribute: The value of an extended attribute.
+    ///   - path: The picture's path below the mount's root; the path of a day provides mode and date.
+    ///   - attribute: Returns the value of an extended attribute.
     /// - Returns: Nil for a file that is no picture of a listing.
     static func text(path: String, attribute: (String) -> String?) -> String? {
         guard let work = number(attribute("user.rankfs.work")) else { return nil }
@@ -277,19 +277,19 @@ enum Sidecar {
 
 // MARK: - Temporary files
 
-/// The unfinished files of this process, so that a Ctrl-C leaves none behind.
+/// The unfinished files of this process, recorded so that a Ctrl-C leaves none.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call. One mutex guards the set; a file is opened under it, so that none appears once all were removed.
+/// Any thread may call. One mutex guards the set; a file is opened under it, so that none appears after all were removed.
 final class TemporaryFiles: Sendable {
-    /// Nil once everything was removed.
+    /// Nil after all files were removed.
     private let paths = Mutex<Set<String>?>([])
 
-    /// Opens one for writing and takes note of it; nil once the process is stopping.
+    /// Opens a file for writing and records it; nil if the process is stopping.
     ///
-    /// - Returns: The descriptor, which is locked against other processes and empty.
-    /// - Throws: EBUSY if another process is writing it.
+    /// - Returns: The descriptor of an empty file, locked against other processes.
+    /// - Throws: EBUSY if another process is writing the file.
     func open(_ path: String) throws(LocalFiles.Failure) -> Int32? {
         let result = paths.withLock { paths -> Result<Int32?, LocalFiles.Failure> in
             guard paths != nil else { return .success(nil) }
@@ -304,18 +304,18 @@ final class TemporaryFiles: Sendable {
         return try result.get()
     }
 
-    /// Takes a file off the list: it was renamed.
+    /// Removes a renamed file from the record.
     func forget(_ path: String) {
         paths.withLock { _ = $0?.remove(path) }
     }
 
-    /// Removes one.
+    /// Removes a file.
     func remove(_ path: String) {
         unsafe _ = unlink(path)
         forget(path)
     }
 
-    /// Removes all; from then on none can be opened.
+    /// Removes all files; none can be opened afterwards.
     func removeAll() {
         let left = paths.withLock { paths in
             defer { paths = nil }

@@ -1,11 +1,11 @@
-/// What `rankfs fetch` is asked for.
+/// The arguments of `rankfs fetch`.
 struct FetchRequest: Hashable, Sendable {
-    /// As given, at least one.
+    /// The paths as given, at least one.
     var paths: [String] = []
-    /// Where files are written to; nil if they are only to be stored by the mount.
+    /// The folder that files are written to; nil if the mount only stores them.
     var target: String?
-    /// A JSON file beside each picture that is written.
+    /// Whether each written picture gets a JSON file beside it.
     var sidecars = false
-    /// Only the estimate.
+    /// Whether only the estimate is printed.
     var dryRun = false
 }

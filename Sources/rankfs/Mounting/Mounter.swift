@@ -1,10 +1,10 @@
 import Glibc
 
-/// From a request to a mount: in this process or a new one, as this user or another.
+/// Turns a request into a mount: in this process or a new one, as this user or another.
 enum Mounter {
-    /// Mounts on a folder that need not exist; mount(8) and its helpers leave that to whoever wrote the line.
+    /// Mounts on a folder that need not exist; with mount(8) and its helpers, the administrator makes the folder.
     static func makeAndMount(_ request: MountRequest) throws(ProgramError) {
-        // Another user's folder is made by that user; who started this process in the background made what was to be made.
+        // Another user's folder is made by that user; for a background process, its starter has already made the folder.
         let makes =
             !request.options.remounts && request.options.account == nil && request.readyDescriptor == nil
         let made = makes ? MountPoint.make(request.mountPoint) : nil
@@ -14,13 +14,13 @@ enum Mounter {
         }
     }
 
-    /// Mounts as a line of mount(8) says, on a folder that exists.
+    /// Mounts on a folder that exists, as mount(8) requests it.
     static func mount(_ request: MountRequest) throws(ProgramError) {
         if request.options.remounts { return try Remount.check(request) }
         let account = try account(of: request)
         guard request.foreground else {
-            // Mistakes in options are found here also for the background, before anything is started; another user's own
-            // configuration is only read by a process of that user.
+            // Option mistakes of a background mount are found here too, before a process is started; only a process of another user
+            // reads that user's own configuration.
             if account == nil { _ = try SettingsLoader.load(request) }
             return try Launcher.start(request, as: account)
         }
@@ -34,7 +34,7 @@ enum Mounter {
         try MountService(request: request, settings: settings, warnings: warnings, home: home, guardian: guardian).run()
     }
 
-    /// The user to become before anything is read; nil if this process is that user.
+    /// The user to become before anything is read; nil if this process already runs as that user.
     static func account(of request: MountRequest) throws(ProgramError) -> Account? {
         switch try Account.change(to: request.options.account, from: geteuid(), find: Account.find) {
         case .none: nil

@@ -1,28 +1,28 @@
 import ObjectStore
 
-/// What the items of a `-o` list turn into.
+/// The result of parsing the items of a `-o` list.
 struct MountOptions: Hashable, Sendable {
-    /// Options of the table.
+    /// Options of the option table.
     var assignments: [Assignment] = []
-    /// libfuse's own, passed on.
+    /// Options of libfuse, passed on to it.
     var passedOn: [String] = []
-    /// The owner of every file; nil for the user who mounts.
+    /// The owner of every file; nil for the user that mounts.
     var user: UInt32?
     var group: UInt32?
-    /// Permissions that nothing has.
+    /// Permission bits that no file has.
     var mask: UInt32 = 0
-    /// The user who serves the mount, by name or number; nil for the one who mounts.
+    /// The user that serves the mount, by name or number; nil for the user that mounts.
     var account: String?
-    /// Whether an existing mount is meant.
+    /// Whether the request concerns an existing mount.
     var remounts = false
 
-    /// Options of libfuse that mean something for this file system.
+    /// Options of libfuse that have a meaning for this file system.
     static let passedOn = ["allow_other", "allow_root", "auto_unmount", "max_read"]
 
-    /// Whether the kernel lets others than the user who mounts look in; with `allow_root` libfuse turns them away later.
+    /// Whether the kernel admits users other than the mounting one; with `allow_root` libfuse rejects them later.
     var admitsOthers: Bool { passedOn.contains("allow_other") || passedOn.contains("allow_root") }
 
-    /// Options of this program that say whose the mount is, or that it is there already.
+    /// Options of this program that set the mount's owner or its serving user, or request a remount.
     static let ownership = ["uid", "gid", "umask", "setuid", "remount"]
 
     /// Options that every mount of rankfs has; naming them changes nothing.
@@ -30,7 +30,7 @@ struct MountOptions: Hashable, Sendable {
         "ro", "nosuid", "nodev", "noexec", "default_permissions", "fsname", "subtype",
     ]
 
-    /// Words of mount(8) and fstab(5) that say nothing to a read-only network file system, or that ours overrule.
+    /// Words of mount(8) and fstab(5) that do not apply to a read-only network file system, or that options of rankfs overrule.
     private static let ignored: Set<String> = [
         "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "defaults", "rw", "dev",
         "suid",
@@ -40,11 +40,11 @@ struct MountOptions: Hashable, Sendable {
         "comment",
     ]
 
-    /// Sorts the items of one `-o` list.
+    /// Parses the items of one `-o` list.
     ///
     /// - Parameters:
     ///   - text: `name,name=value,…`; `\,` and `\\` stand for a comma and a backslash inside a value.
-    ///   - sloppy: Leave unknown options out, as `mount -s` asks.
+    ///   - sloppy: Whether unknown options are ignored, as with `mount -s`.
     /// - Throws: usage, for an option that is unknown or lacks its value.
     mutating func add(list text: String, sloppy: Bool = false) throws(ProgramError) {
         let items = Self.items(of: text)
@@ -70,7 +70,7 @@ struct MountOptions: Hashable, Sendable {
         } else if Self.ownership.contains(normalised) {
             try add(ownership: normalised, value: value)
         } else if remounts, value != nil, normalised == "user_id" || normalised == "group_id" {
-            // mount(8) repeats what the kernel's table shows.
+            // mount(8) repeats the options that the kernel's table shows.
             return
         } else if normalised == "max_read" {
             passedOn.append("max_read=\(try Self.identifier(value, of: normalised))")
@@ -112,7 +112,7 @@ struct MountOptions: Hashable, Sendable {
         return number
     }
 
-    /// The items between commas, with `\,` and `\\` undone.
+    /// The items between commas, with `\,` and `\\` unescaped.
     static func items(of text: String) -> [String] {
         var items: [[UInt8]] = [[]]
         var escaped = false
@@ -133,7 +133,7 @@ struct MountOptions: Hashable, Sendable {
         return items.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The list that gives these options again, for handing them to another process.
+    /// The `-o` list that yields these options again, for passing them to another process.
     var list: String {
         var items = assignments.map { "\($0.name)=\($0.value)" } + passedOn
         if let user { items.append("uid=\(user)") }
@@ -148,17 +148,17 @@ struct MountOptions: Hashable, Sendable {
     }
 }
 
-/// What is to be mounted where, and how.
+/// A request to mount: the source, the mount point and the options.
 struct MountRequest: Hashable, Sendable {
     var source = SourceName.standard
-    /// As given; empty where the default of the command is meant.
+    /// The path as given; empty for the default of the command.
     var mountPoint = ""
     var options = MountOptions()
-    /// Serve in this process instead of a new one.
+    /// Whether this process serves the mount instead of a new one.
     var foreground = false
-    /// Debug lines, libfuse's too.
+    /// Whether debug lines are written, libfuse's included.
     var debug = false
-    /// Where the serving process tells the waiting one that it has mounted; nil if nobody waits.
+    /// The descriptor on which the serving process reports that it has mounted; nil if no process waits for that.
     var readyDescriptor: Int32?
 }
 

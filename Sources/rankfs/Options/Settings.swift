@@ -3,28 +3,28 @@ import ObjectStore
 import Posix
 import Rankings
 
-/// Everything that options decide.
+/// The values of all options.
 struct Settings: Hashable, Sendable {
-    /// Absolute; nil for the default of the source.
+    /// An absolute path; nil for the default of the source.
     var cacheDirectory: String?
     /// Bytes.
     var cacheSize: Int64 = 2 << 30
     /// Bytes of disk left free.
     var cacheFree: Int64 = 1 << 30
-    /// Nil for what the source shows where nothing else is asked for.
+    /// Nil for the source's standard rendition.
     var rendition: Rendition?
-    /// Values of options that sources have of their own.
+    /// Values of the options that individual sources define.
     var choices: [String: String] = [:]
     /// Whether every page of a work is an entry.
     var allPages = false
     var filter = ListingFilter()
-    /// Whether directories list what the service withholds.
+    /// Whether directories list withheld entries.
     var listsWithheld = false
-    /// Whether what is read is noted in `recent/`.
+    /// Whether pictures that are read are listed in `recent/`.
     var notesRecent = true
-    /// Whether other users of a mount that they may look into see and do what its owner does.
+    /// Whether other users with access to the mount see and may do the same as its owner.
     var sharesAll = false
-    /// Whether file managers that look at a directory find thumbnails.
+    /// Whether file managers that open a directory find thumbnails.
     var makesThumbnails = true
     /// Entries of a ranking shown; nil for all.
     var top: Int?
@@ -32,18 +32,18 @@ struct Settings: Hashable, Sendable {
     var days = 7
     /// Pictures preloaded ahead of a reader.
     var preload = 2
-    /// Whether the network is metered, so that nothing is downloaded that nobody asked for.
+    /// Whether the network counts as metered; on a metered network nothing is downloaded without a reader.
     var metered = MeteredRule.auto
-    /// Whether no request may leave.
+    /// Whether no request may leave this machine.
     var isOffline = false
     var proxy: OriginURL?
-    /// Nil for what the source's service expects.
+    /// Nil for the User-Agent that the source's service expects.
     var userAgent: String?
     /// API requests a second once the burst is spent; nil for the default of the source.
     var rate: Double?
     /// Picture connections to one host.
     var connections = 16
-    /// When every request has been answered.
+    /// The time limit within which every request of the kernel is answered.
     var timeout: Duration = .seconds(30)
     var apiURL: OriginURL?
     var imageURL: OriginURL?
@@ -51,27 +51,27 @@ struct Settings: Hashable, Sendable {
     var certificates: String?
     /// A file with the session cookie; absolute.
     var cookies: String?
-    /// Where pictures and answers are shared with other machines; nil for nowhere.
+    /// The bucket in which machines share pictures and answers; nil for no sharing.
     var tier: BucketAddress?
     /// Nil for Amazon's own store in the region.
     var tierURL: OriginURL?
     var tierRegion: String?
     /// A file with the key to the store; absolute.
     var tierKeys: String?
-    /// Whether what only the signed-in user sees is shared with that user's machines.
+    /// Whether answers for the signed-in user are shared with that user's other machines.
     var sharesPrivate = false
     var logLevel: LogLevel = .info
-    /// Where log lines go besides the standard error stream; nil for the default.
+    /// The log file besides the standard error stream; nil for the default.
     var logFile: String?
 }
 
-/// Where an option was given; a later case wins over an earlier one.
+/// The place where an option was given; a later case wins over an earlier one.
 enum OptionPlace: Hashable, Sendable {
     case file(path: String, line: Int)
     case environment(variable: String)
     case commandLine
 
-    /// How an error text begins: `rankfs.conf:3: `.
+    /// The beginning of an error text: `rankfs.conf:3: `.
     var prefix: String {
         switch self {
         case .file(let path, let line): "\(path):\(line): "
@@ -80,7 +80,7 @@ enum OptionPlace: Hashable, Sendable {
         }
     }
 
-    /// The exit status that goes with a mistake in this place.
+    /// The exit status for a mistake in this place.
     var status: ExitStatus {
         self == .commandLine ? .usage : .configuration
     }
@@ -88,22 +88,22 @@ enum OptionPlace: Hashable, Sendable {
 
 // MARK: - Settings loader
 
-/// Puts settings together: command line over environment over file over defaults.
+/// Combines settings: command line over environment over file over defaults.
 struct SettingsLoader: Sendable {
     /// The path and text of the configuration file; nil if there is none.
     var file: (path: String, text: String)?
     /// Every variable of the environment.
     var environment: [String: String]
-    /// In the order given; a later one wins.
+    /// The options in the order given; a later one wins.
     var commandLine: [Assignment]
-    /// Relative paths of the command line and the environment begin here.
+    /// The directory that relative paths of the command line and the environment start from.
     var directory: String
     var home: String?
 
     /// Variables with this prefix are options.
     static let variablePrefix = "RANKFS_"
 
-    /// The settings, and what is worth a warning: variables that name no option, but nearly.
+    /// The settings, and warnings about variables with almost the name of an option.
     func load() throws(ProgramError) -> (settings: Settings, warnings: [String]) {
         var settings = Settings()
         if let file {
@@ -116,7 +116,7 @@ struct SettingsLoader: Sendable {
         return (settings, warnings)
     }
 
-    /// Applies a file's lines, collecting the mistakes of all of them.
+    /// Applies a file's lines and collects the mistakes of all of them.
     private func apply(_ assignments: [Assignment], to settings: inout Settings) throws(ProgramError) {
         var mistakes: [String] = []
         for assignment in assignments {
@@ -138,7 +138,7 @@ struct SettingsLoader: Sendable {
             if OptionTable.definition(named: name) != nil {
                 assignments.append(Assignment(name: name, value: value, place: .environment(variable: variable)))
             } else if let nearest = UnknownOption.slip(of: name) {
-                // Other variables are other programs'.
+                // Variables with other names belong to other programs.
                 warnings.append(
                     "\(LogText.escaped(variable, limit: 80)) is ignored: no option has that name; did you mean "
                         + "\(Self.variablePrefix)\(nearest.uppercased())?")
@@ -149,7 +149,7 @@ struct SettingsLoader: Sendable {
 }
 
 extension SettingsLoader {
-    /// The settings from every place, and the home directory they were looked for in.
+    /// The settings from all places, and the home directory in which the configuration file was searched.
     static func load(
         _ request: MountRequest
     ) throws(ProgramError) -> (settings: Settings, warnings: [String], home: Home) {

@@ -7,12 +7,13 @@ import Rankings
 import SQLite
 import Tier
 
-/// The shared tier of a mount, wired together from settings: its own way to the network, so that neither it nor the service waits
-/// for the other.
+/// The shared tier of a mount, connected according to the settings.
+///
+/// It has its own transport, so that neither the tier nor the service waits for the other.
 ///
 /// ## Concurrency
 ///
-/// Built and closed on the main thread; what it holds is used from any.
+/// Built and closed on the main thread; its parts are used from any thread.
 final class TierParts: Sendable {
     let tier: Tier
     private let transport: CurlTransport
@@ -22,7 +23,7 @@ final class TierParts: Sendable {
         self.transport = transport
     }
 
-    /// Nil where the settings name no tier, or nothing may leave.
+    /// Makes the tier; nil if the settings name none, or if the mount is offline.
     static func make(
         _ settings: Settings, source: SourceName, choices: [String: String], place: CachePlace, home: Home,
         maySpend: @escaping @Sendable () -> Bool, log: Log
@@ -40,7 +41,7 @@ final class TierParts: Sendable {
         }
     }
 
-    /// What keys name the service by: another name where what is listed differs.
+    /// The name of the service in object keys; it differs wherever the listed works differ.
     static func service(_ source: SourceName, _ settings: Settings, _ choices: [String: String]) -> String {
         let origin = settings.apiURL.map { "-" + $0.authority } ?? ""
         let chosen = SourceChoices.text(choices, of: source)
@@ -51,36 +52,36 @@ final class TierParts: Sendable {
             }, as: UTF8.self)
     }
 
-    /// What was sent to the store since the start.
+    /// Counts of the requests to the object store since the start.
     var requests: RequestCounts {
         transport.requestCounts.first { $0.purpose == .tier }?.counts ?? RequestCounts()
     }
 
-    /// Ends uploads, then the way to the store; blocks, not for tasks.
+    /// Ends uploads, then closes the transport; blocks, must not be called from a task.
     func close() {
         BlockingCall.wait { [tier] in await tier.close() }
         transport.shutdown()
     }
 }
 
-/// A store that settings name, and the way there.
+/// The object store that the settings name, and the transport to it.
 struct TierMeans {
     let store: ObjectStore
     let transport: CurlTransport
 
-    /// Objects on their way at once.
+    /// Object transfers at the same time.
     private static let connections = 16
-    /// How long connecting may take and silence may last: then the service is asked instead.
+    /// The time limit of connecting and of silence, after which the request goes to the service instead.
     private static let patience: Duration = .seconds(2)
 
-    /// Nil where the settings name no tier.
+    /// Nil if the settings name no tier.
     ///
     /// - Throws: configuration, if there is no key for it.
     init?(_ settings: Settings, home: Home) throws(ProgramError) {
         guard let address = settings.tier else { return nil }
         let place = StorePlace(address, origin: settings.tierURL?.origin, region: settings.tierRegion)
         let keys = try TierKeys.read(settings, home)
-        // An origin that the user named may be anywhere, in the house as well.
+        // An origin that the user named may be anywhere, also in the local network.
         let isNamed = settings.tierURL != nil
         let host = String(place.origin.drop { $0 != "/" }.drop { $0 == "/" })
         do throws(HTTPError) {
@@ -101,19 +102,19 @@ struct TierMeans {
 
 // MARK: - Tier keys
 
-/// Where the key to the store may be.
+/// The places of the key to the object store.
 ///
-/// In a file that the user alone may read, in systemd's credentials, or in the variables that programs for such stores have in
-/// common; never on the command line.
+/// It is in a file that only the user may read, in systemd's credentials, or in the variables that programs for such stores
+/// have in common; never on the command line.
 enum TierKeys {
     /// The name of systemd's credential (`LoadCredential=rankfs-tier:FILE`).
     static let credentialName = "rankfs-tier"
     /// Bytes; such files have some hundred.
     private static let longest = 64 << 10
 
-    /// The first key there is: the file that `tier_keys` names, systemd's, the variables'.
+    /// The first key found: in the file that `tier_keys` names, in systemd's credential, in the variables.
     ///
-    /// - Throws: configuration, with what is wrong with the place that counts, or where one may be put.
+    /// - Throws: configuration, with the error of the first place that applies, or with the places to put a key.
     static func read(_ settings: Settings, _ home: Home) throws(ProgramError) -> StoreKeys {
         if let path = settings.tierKeys { return try keys(in: path, mustBePrivate: true) }
         if let directory = home.variables["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
@@ -129,7 +130,7 @@ enum TierKeys {
 
     private static func keys(in path: String, mustBePrivate: Bool) throws(ProgramError) -> StoreKeys {
         let name = "the file of the tier's key \(LogText.escaped(path))"
-        // Without O_NONBLOCK a pipe in place of the file would hold up the mount.
+        // Without O_NONBLOCK a pipe in place of the file would block the mount.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw ProgramError(.configuration, "\(name) cannot be read: \(SystemError(code: errno).text).")

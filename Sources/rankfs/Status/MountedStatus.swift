@@ -4,23 +4,23 @@ import Posix
 import RankFS
 import Rankings
 
-/// What running mounts tell of themselves, read by other processes.
+/// The status documents of running mounts, read by other processes.
 enum MountedStatus {
-    /// Longer than a mount's own deadline for any answer is pointless.
+    /// A wait longer than a mount's own deadline for any answer is pointless.
     private static let patience: Duration = .seconds(5)
-    /// A status is a few kilobytes.
+    /// Bytes; a status has a few kilobytes.
     static let longest = 4 << 20
-    /// Below the mount point.
+    /// The path below the mount point.
     static let documentPath = HelperFile.statusPath.text
 
-    /// What a mount says of itself; nil if it says nothing that this version understands.
+    /// The status document of a mount; nil if there is none that this version understands.
     ///
-    /// Blocks for some seconds if it does not answer.
+    /// Blocks for some seconds if the mount does not answer.
     static func document(of mountPoint: String) -> StatusDocument? {
         (try? read(mountPoint)).flatMap(StatusDocument.init)
     }
 
-    /// The text of a mount's status, or why it has none.
+    /// The text of a mount's status, or the reason why it has none.
     static func read(_ mountPoint: String) throws(ProgramError) -> [UInt8] {
         let result = BlockingCall.run(within: patience) {
             Result { () throws(LocalFiles.Failure) in
@@ -36,7 +36,7 @@ enum MountedStatus {
         }
     }
 
-    /// Why a mount tells nothing.
+    /// The error that explains why a mount returns no status.
     static func explanation(of failure: LocalFiles.Failure, at mountPoint: String) -> ProgramError {
         let shown = LogText.escaped(mountPoint)
         let reason =
@@ -48,9 +48,9 @@ enum MountedStatus {
         return ProgramError(.unavailable, reason)
     }
 
-    /// What a mount's text says.
+    /// Parses the text of a mount's status.
     ///
-    /// - Throws: `.unavailable` if that is another version's.
+    /// - Throws: `.unavailable` if the text comes from another version.
     static func document(in text: [UInt8], of path: String) throws(ProgramError) -> StatusDocument {
         guard let document = StatusDocument(json: text) else {
             throw ProgramError(

@@ -1,30 +1,30 @@
 import HTTP
 
 extension StatusDocument {
-    /// What the network is doing.
+    /// The figures of the network.
     struct NetworkFigures: Codable, Hashable, Sendable {
         var activeTransfers: Int
         var queuedTransfers: Int
-        /// API requests that may go at once.
+        /// API requests that may be sent at once.
         var tokens: Double
-        /// Unix seconds until which the service asked to be left alone.
+        /// Unix seconds at which the cool-down that the service requested ends.
         var closedUntil: Int64?
-        /// Unix seconds until which the image host asked to be left alone.
+        /// Unix seconds at which the cool-down that the image host requested ends.
         var imageHostClosedUntil: Int64?
-        /// Unix seconds until which a host is not asked because something in front of it turns programs away.
+        /// Unix seconds until which no requests are sent to a host because its front turns programs away.
         var turnedAwayUntil: Int64?
         /// API requests a second once the tokens are spent.
         var rate: Double?
         var requests: Requests
-        /// Whether no request may leave.
+        /// Whether the mount is offline, so that no request may leave.
         var offline = false
         /// Whether the network is metered, so that nothing is downloaded ahead.
         var metered = false
-        /// What keeps hosts from being asked: names that do not exist, proxies that refuse, certificates that are wrong.
+        /// The reasons why hosts cannot be reached: unknown names, proxies that refuse, wrong certificates.
         var troubles: [Trouble] = []
     }
 
-    /// Why a host cannot be asked at present.
+    /// The reason why a host cannot be reached at present.
     struct Trouble: Codable, Hashable, Sendable {
         /// Unix seconds.
         var since: Int64
@@ -60,17 +60,17 @@ extension StatusDocument.NetworkFigures {
         [closedUntil, imageHostClosedUntil, turnedAwayUntil].compactMap(\.self).max()
     }
 
-    /// Who still wants no requests at a moment, in Unix seconds, and until when.
+    /// The hosts with a cool-down at a moment, in Unix seconds, and its end.
     func waits(at now: Int64) -> [(host: String, end: Int64)] {
         [("service", closedUntil), ("image host", imageHostClosedUntil)].compactMap { host, end in
             end.flatMap { $0 > now ? (host, $0) : nil }
         }
     }
 
-    /// What Prometheus is told.
+    /// The metrics for Prometheus.
     ///
     /// - Parameter now: Unix seconds.
-    /// - Returns: Cool-downs as the seconds that are left.
+    /// - Returns: Metric families; cool-downs as the seconds that are left.
     func metrics(at now: Int64) -> [MetricFamily] {
         func left(_ end: Int64?) -> Int64 { max(0, (end ?? 0) - now) }
         return [
@@ -88,7 +88,7 @@ extension StatusDocument.NetworkFigures {
         ]
     }
 
-    /// What `rankfs status` shows of what keeps requests from leaving.
+    /// The lines of `rankfs status` about obstacles to requests.
     ///
     /// - Parameter now: Unix seconds.
     /// - Returns: Lines.
@@ -110,21 +110,21 @@ extension StatusDocument.NetworkFigures {
 // MARK: - Request figures
 
 extension StatusDocument {
-    /// Requests since the start by what they are for.
+    /// Requests since the start, by purpose.
     struct Requests: Codable, Hashable, Sendable {
         /// Listings, works and authors.
         var api = Counts()
-        /// How long pictures are.
+        /// Queries for the sizes of pictures.
         var size = Counts()
         /// Pictures and parts of them.
         var picture = Counts()
         /// Small previews for thumbnails.
         var preview = Counts()
-        /// Connections to the image host, made before a picture is asked for.
+        /// Connections to the image host, made before a picture is requested.
         var connection: Counts? = Counts()
     }
 
-    /// What was sent and what came of it; a request that is tried again or redirected counts each time.
+    /// Requests sent and their outcomes; a request that is repeated or redirected counts each time.
     struct Counts: Codable, Hashable, Sendable {
         var head = 0
         var get = 0
@@ -147,14 +147,14 @@ extension StatusDocument {
             var serverFailed = 0
         }
 
-        /// Ends without a whole answer.
+        /// Requests that ended without a whole answer.
         struct Failures: Codable, Hashable, Sendable {
             var unreachable = 0
             var timedOut = 0
             var broken = 0
-            /// The answer makes no sense or leads where nobody may go.
+            /// The answer is malformed, or redirects to a place that is not allowed.
             var invalid = 0
-            /// Nobody wanted the rest.
+            /// No reader wanted the rest.
             var cancelled = 0
         }
     }
@@ -169,18 +169,18 @@ extension StatusDocument.Requests {
             case .picture: picture = .init(counts)
             case .preview: preview = .init(counts)
             case .connection: connection = .init(counts)
-            // In a section of its own.
+            // The tier has a section of its own.
             case .tier: break
             }
         }
     }
 
-    /// Each with its name in the document.
+    /// All purposes, each with its name in the document.
     private var all: [(name: String, counts: StatusDocument.Counts)] {
         inText + [("connection", connection ?? .init())]
     }
 
-    /// Those that people are told of: a host may answer as it likes to who only wants a connection.
+    /// The purposes shown in texts: without connections, which a host may answer with any status.
     private var inText: [(name: String, counts: StatusDocument.Counts)] {
         [("api", api), ("size", size), ("picture", picture), ("preview", preview)]
     }
@@ -218,7 +218,7 @@ extension StatusDocument.Requests {
         return parts.joined(separator: ", ")
     }
 
-    /// What `rankfs status` shows.
+    /// The line of `rankfs status`.
     var summary: [String] {
         text.map { ["  requests   \($0)"] } ?? []
     }
@@ -240,7 +240,7 @@ extension StatusDocument.Counts {
     /// Requests sent.
     var sent: Int { head + get }
 
-    /// Requests that were refused, or ended without an answer although it was wanted.
+    /// Requests that were refused, or that ended without an answer although it was wanted.
     var failed: Int {
         answers.limited + answers.refused + answers.serverFailed + failures.unreachable + failures.timedOut
             + failures.broken + failures.invalid
@@ -248,7 +248,7 @@ extension StatusDocument.Counts {
 }
 
 extension StatusDocument.Counts.Answers {
-    /// Each with its name in metrics.
+    /// All counts, each with its name in metrics.
     var named: [(name: String, count: Int)] {
         [
             ("succeeded", succeeded), ("redirected", redirected), ("limited", limited), ("refused", refused),
@@ -258,7 +258,7 @@ extension StatusDocument.Counts.Answers {
 }
 
 extension StatusDocument.Counts.Failures {
-    /// Each with its name in metrics.
+    /// All counts, each with its name in metrics.
     var named: [(name: String, count: Int)] {
         [
             ("unreachable", unreachable), ("timed_out", timedOut), ("broken", broken), ("invalid", invalid),

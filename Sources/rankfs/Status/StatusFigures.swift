@@ -6,7 +6,7 @@ import Thumbnails
 import Tier
 
 extension StatusDocument {
-    /// What is stored and under way; sizes in bytes.
+    /// Figures of stored pictures and current downloads; sizes in bytes.
     struct CacheFigures: Codable, Hashable, Sendable {
         var directory: String
         var storedPictures: Int
@@ -19,36 +19,36 @@ extension StatusDocument {
         var receivedBytes: Int64
         var preloaded: Int
         var evicted: Int
-        /// In the order in which they began.
+        /// The downloads in the order in which they began.
         var downloads: [Download]
-        /// Preloads that wait for their turn, and the first of them.
+        /// Wishes that wait for their turn, and the first of them.
         var queuedPreloads: Int
         var queue: [Queued]
     }
 
-    /// A picture on its way.
+    /// A download.
     struct Download: Codable, Hashable, Sendable {
         var picture: String
-        /// Below the mount point; nil if nobody told.
+        /// The path below the mount point; nil if it is not known.
         var path: String?
         var received: Int64
         var total: Int64?
-        /// Somebody reads it; false for a preload.
+        /// Whether a reader waits for it; false for a preload.
         var isRead: Bool
-        /// It still waits for its first answer.
+        /// Whether it still waits for its first answer.
         var isQueued: Bool
     }
 
-    /// A preload that waits.
+    /// A wish: a preload not yet begun.
     struct Queued: Codable, Hashable, Sendable {
         var picture: String
-        /// Below the mount point; nil if nobody told.
+        /// The path below the mount point; nil if it is not known.
         var path: String?
     }
 }
 
 extension StatusDocument.CacheFigures {
-    /// Queued preloads that are named: as many as a terminal has lines for.
+    /// Wishes that are named: as many as a terminal has lines for.
     private static let shownQueue = 20
 
     init(_ status: ImageCacheStatus, directory: String) {
@@ -72,7 +72,7 @@ extension StatusDocument.CacheFigures {
         }
     }
 
-    /// Without what is read and where it is stored.
+    /// The figures without downloads, queue and directory.
     var publicPart: Self {
         var figures = self
         figures.directory = ""
@@ -102,7 +102,7 @@ extension StatusDocument.CacheFigures {
         ]
     }
 
-    /// What `rankfs status` shows of what is stored.
+    /// The lines of `rankfs status` about stored pictures.
     var summary: [String] {
         [
             "  stored     \(Counted.text(storedPictures, "picture")), \(ValueParsers.sizeText(storedBytes)) "
@@ -112,7 +112,7 @@ extension StatusDocument.CacheFigures {
         ]
     }
 
-    /// What it shows of what is under way.
+    /// The lines of `rankfs status` about downloads.
     var downloadsSummary: [String] {
         var lines = downloads.map { download in
             let total = download.total.map { " of \(ValueParsers.sizeText($0))" } ?? ""
@@ -129,13 +129,13 @@ extension StatusDocument.CacheFigures {
 // MARK: - Catalog figures
 
 extension StatusDocument {
-    /// What is known of listings.
+    /// Figures of the catalog: listings and known sizes.
     struct CatalogFigures: Codable, Hashable, Sendable {
         var storedListings: Int
         var loadedListings: Int
         var loadedEntries: Int
         var knownSizes: Int
-        /// Questions that `images=original` and `works/` cost since the start: to the image host, to the service.
+        /// Requests that `images=original` and `works/` caused since the start: to the image host, to the service.
         var originalQuestionsToHost: Int
         var originalQuestionsToService: Int
     }
@@ -167,7 +167,7 @@ extension StatusDocument.CatalogFigures {
         ]
     }
 
-    /// What `rankfs status` shows.
+    /// The line of `rankfs status`.
     var summary: [String] {
         [
             "  listings   \(storedListings) stored, \(loadedListings) in memory "
@@ -180,11 +180,11 @@ extension StatusDocument.CatalogFigures {
 // MARK: - Thumbnail figures
 
 extension StatusDocument {
-    /// What was done for file managers since the start.
+    /// Figures of the thumbnails made since the start.
     struct ThumbnailFigures: Codable, Hashable, Sendable {
         /// Thumbnail files written.
         var files: Int
-        /// Bytes of small previews received for them.
+        /// Bytes of small previews received for these files.
         var receivedBytes: Int64
     }
 }
@@ -204,7 +204,7 @@ extension StatusDocument.ThumbnailFigures {
         ]
     }
 
-    /// What `rankfs status` shows.
+    /// The line of `rankfs status`.
     var summary: [String] {
         guard files > 0 else { return [] }
         return [
@@ -217,28 +217,28 @@ extension StatusDocument.ThumbnailFigures {
 // MARK: - Tier figures
 
 extension StatusDocument {
-    /// The shared tier, and what came of it since the start.
+    /// The state of the shared tier, and its counters since the start.
     struct TierFigures: Codable, Hashable, Sendable {
         /// `up`, `resting` or `read-only`.
         var state: String
-        /// Why, if it does not work.
+        /// The reason, if the tier does not work.
         var reason: String?
-        /// Seconds until it is asked again.
+        /// Seconds until the next request to it.
         var restsFor: Int?
-        /// Pictures that came from it, and those that were not there.
+        /// Pictures found on the tier, and pictures not found there.
         var hits: Int
         var misses: Int
-        /// Pictures that came from it after another machine had downloaded them.
+        /// Pictures that came from the tier after another machine had downloaded them.
         var awaited: Int
-        /// Answers that another machine had been given, and those that the service was asked for.
+        /// Answers that another machine had received, and answers requested from the service.
         var answersShared: Int
         var answersAsked: Int
-        /// Objects that were damaged.
+        /// Damaged objects.
         var wrong: Int
-        /// Pictures brought there, and those that wait for it.
+        /// Uploaded pictures, and pictures that wait for their upload.
         var uploads: Int
         var waiting: Int
-        /// Pictures that were to be brought there and will not be: the store does not take them, or they have gone.
+        /// Pictures that were to be uploaded and will not be: the store refuses them, or they are no longer stored.
         var dropped: Int?
         var receivedBytes: Int64
         var sentBytes: Int64
@@ -286,7 +286,7 @@ extension StatusDocument.TierFigures {
         ]
     }
 
-    /// What `rankfs status` shows.
+    /// The lines of `rankfs status`.
     var summary: [String] {
         var state = state == "up" ? "" : "\(state): \(LogText.escaped(reason ?? "")); "
         if let restsFor { state += "asked again in \(restsFor) s; " }
@@ -306,11 +306,11 @@ extension StatusDocument.TierFigures {
 // MARK: - Sign in figures
 
 extension StatusDocument {
-    /// Whose session the mount has; never the session itself.
+    /// The user of the mount's session; never the session itself.
     struct SignInFigures: Codable, Hashable, Sendable {
         /// `signed_out`, `signed_in` or `expired`.
         var state: String
-        /// The user's number.
+        /// The number of the user.
         var user: Int64?
     }
 }
@@ -326,7 +326,7 @@ extension StatusDocument.SignInFigures {
             }
     }
 
-    /// Without whose it is.
+    /// The figures without the user.
     var publicPart: Self { Self(state: state) }
 
     var metrics: [MetricFamily] {
@@ -336,7 +336,7 @@ extension StatusDocument.SignInFigures {
         ]
     }
 
-    /// What `rankfs status` shows.
+    /// The line of `rankfs status`.
     var summary: [String] {
         guard let user else { return [] }
         return [

@@ -7,11 +7,12 @@ import Rankings
 import Synchronization
 import Thumbnails
 
-/// What the status of a running mount is made of.
+/// The sources of a running mount's status.
 ///
 /// ## Concurrency
 ///
-/// Any thread may call; one mutex guards the mount, which exists later than what it is made of, the other the rate of the lines.
+/// Any thread may call. One mutex guards the session and the file system, which are made later than this object; the other
+/// guards the rate of the status lines.
 final class StatusSource: Sendable {
     let request: MountRequest
     let mountPoint: String
@@ -20,7 +21,7 @@ final class StatusSource: Sendable {
     let thumbnails: ThumbnailSeeder?
     let log: Log
     let started = WallClock.now()
-    /// Of the lines alone: whoever reads documents has a meter of his own.
+    /// The rate for the status lines alone: each reader of documents has its own meter.
     private let meter = Mutex(RateMeter())
     private let mounted = Mutex<(session: Session, fileSystem: RankFileSystem)?>(nil)
 
@@ -36,17 +37,17 @@ final class StatusSource: Sendable {
         self.log = log
     }
 
-    /// Told once the session is there.
+    /// Sets the session and the file system once they exist.
     func attach(_ session: Session, serving fileSystem: RankFileSystem) {
         mounted.withLock { $0 = (session, fileSystem) }
     }
 
-    /// What serves the mount, once there is one.
+    /// The session and the file system; nil before the mount is made.
     var served: (session: Session, fileSystem: RankFileSystem)? {
         mounted.withLock { $0 }
     }
 
-    /// What the mount is doing, in one line.
+    /// The mount's activity in one line.
     func line() -> String {
         let document = document()
         let rate = meter.withLock { meter in
@@ -56,19 +57,19 @@ final class StatusSource: Sendable {
         return StatusLine.text(document, rate: rate, clock: Terminal.clock)
     }
 
-    /// The document of this moment for a reader of the mount.
+    /// The present document for a reader of the mount: whole for the owner, otherwise the public part.
     func document(toOwner: Bool) -> StatusDocument {
         toOwner ? document() : document().publicPart
     }
 
-    /// The document of this moment.
+    /// The present document.
     func document() -> StatusDocument {
         StatusDocument(of: self)
     }
 }
 
 extension StatusDocument {
-    /// The document of this moment.
+    /// Makes the document of this moment.
     init(of mount: StatusSource) {
         let now = WallClock.now()
         let messages = mount.log.counts

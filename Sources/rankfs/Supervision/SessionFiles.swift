@@ -5,39 +5,41 @@ import Posix
 import Rankings
 import Sourcing
 
-/// Which files may hold the user's session for one API.
+/// The files that may hold the user's session for one API.
 struct SessionFiles: Hashable, Sendable {
-    /// Where `rankfs login` stores it; nil if there is no home directory.
+    /// The file that `rankfs login` writes; nil if there is no home directory.
     let own: String?
-    /// In the order in which they count.
+    /// All places, the first one with precedence.
     let places: [SessionPlace]
-    /// The API's host, whose secrets are taken.
+    /// The API's host: only its secrets are read.
     let host: String
 
     /// The name of systemd's credential (`LoadCredential=rankfs-session:FILE`).
     static let credentialName = "rankfs-session"
 
-    /// The files that settings and environment name; an origin of one's own has its own, so that it never gets the service's
-    /// secret, and so has every source but the standard one.
+    /// The files that settings and environment name.
+    ///
+    /// A custom origin has a file of its own, so that it never receives the service's secret; so has every source but the standard
+    /// one.
     ///
     /// - Parameters:
-    ///   - settings: They may name a file, and an origin.
+    ///   - settings: The settings, which may name a file and an origin.
     ///   - source: The source.
-    ///   - home: Where the user's files are.
+    ///   - home: The directories of the user's files.
     init(_ settings: Settings, source: SourceName = .standard, home: Home) {
         let service = source.description.name
         let name = service == SourceName.standard.rawValue ? "" : "-" + service
         let origin = settings.apiURL.map { "-" + $0.authority.replacing(":", with: "_") } ?? ""
         own = home.stateDirectory.map { "\($0)/session\(name)\(origin)" }
         host = settings.apiURL?.host ?? RequestQueue.host(of: source.description.access.apiURL)
-        // A bare value does not tell whose it is: for an origin of one's own, only the file named after it may hold one.
+        // A bare value does not name its service: for a custom origin, only the file named after that origin may hold one.
         let takesBare = settings.apiURL == nil
         var places: [SessionPlace] = []
         if let path = settings.cookies {
             places.append(SessionPlace(path, takesBare: takesBare || path == own, isExpected: true))
         }
         if let credential = Self.credential(home) {
-            // systemd shows it to the service by an access list, which looks like a right of others.
+            // systemd opens it to the service by an access list, which appears as a right of other users.
             places.append(SessionPlace(credential, takesBare: takesBare, mustBePrivate: false))
         }
         if let own { places.append(SessionPlace(own, takesBare: true)) }
@@ -49,12 +51,12 @@ struct SessionFiles: Hashable, Sendable {
         home.variables["CREDENTIALS_DIRECTORY"].flatMap { $0.hasPrefix("/") ? "\($0)/\(credentialName)" : nil }
     }
 
-    /// Files besides the own one that are there at this moment; they count before it.
+    /// The files besides the own one that exist now; they take precedence over it.
     var others: [String] {
         places.map(\.path).filter { path in unsafe path != own && access(path, F_OK) == 0 }
     }
 
-    /// The file that commands change.
+    /// The own file, which commands change.
     func ownFile() throws(ProgramError) -> String {
         guard let own else {
             throw ProgramError(
@@ -79,9 +81,9 @@ struct SessionFiles: Hashable, Sendable {
 
 // MARK: - Inherited marks
 
-/// Hands the marks by which backups pass a cache by on to a directory below it.
+/// Copies the marks that exclude a cache from backups to a directory below it.
 ///
-/// Which marks there are is the image cache's business: whatever it put on the parent is copied.
+/// The image cache decides which marks there are: all that it put on the parent are copied.
 enum InheritedMarks {
     /// Room for the names of a few attributes, and for the short value of one.
     private static let nameBytes = 4096

@@ -1,9 +1,10 @@
+import CLinux
 import Glibc
 import HTTP
 
-/// The clock that nobody sets.
+/// The monotonic clock, which is never set.
 enum MonotonicClock {
-    /// The present instant, as deadlines are given.
+    /// The present instant, of the clock that deadlines use.
     static var now: ContinuousClock.Instant { TimeSource.system.now() }
 
     /// Seconds since some fixed moment, to the millisecond.

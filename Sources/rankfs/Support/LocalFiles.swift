@@ -42,7 +42,7 @@ enum LocalFiles {
         guard unsafe mkdir(path, permissions) == 0 || errno == EEXIST else { throw .last() }
     }
 
-    /// Takes everybody else's rights on a directory away.
+    /// Removes all rights of other users on a directory.
     static func makePrivate(_ path: String) throws(Failure) {
         guard unsafe chmod(path, 0o700) == 0 else { throw .last() }
     }
@@ -63,7 +63,7 @@ enum LocalFiles {
         try Directory.entries(at: path).map(\.name)
     }
 
-    /// Removes a directory with everything in it, not following symbolic links nor entering other file systems' roots.
+    /// Removes a directory with its content; follows no symbolic link and enters no root of another file system.
     static func removeTree(_ path: String) {
         guard let names = try? names(in: path) else { return }
         for name in names {
@@ -73,19 +73,19 @@ enum LocalFiles {
         unsafe _ = rmdir(path)
     }
 
-    /// The path without links and dots; nil if it does not exist or cannot be walked.
+    /// The path without links and dots; nil if it does not exist or cannot be resolved.
     static func canonical(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// Where an open file or folder is now; nil if it has no path, or `/proc` is missing.
+    /// The present path of an open file or folder; nil if it has none, or `/proc` is missing.
     static func target(ofDescriptor descriptor: Int32) -> String? {
         link("/proc/self/fd/\(descriptor)")
     }
 
-    /// What a symbolic link holds; nil if it is none.
+    /// The target of a symbolic link; nil if the path is not a link.
     static func link(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe readlink(path, &buffer, buffer.count)
@@ -93,7 +93,7 @@ enum LocalFiles {
         return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The canonical form of a path whose last component may be a mount that does not answer, or not exist at all.
+    /// The canonical form of a path; its last component may be missing, or be a mount that does not answer.
     static func canonicalParent(of path: String) -> String? {
         let absolute = absolute(path)
         guard let parent = parent(of: absolute), let last = absolute.pathNames.last, last != ".",
@@ -104,7 +104,7 @@ enum LocalFiles {
         return canonical(parent).map { $0 == "/" ? "/\(last)" : "\($0)/\(last)" }
     }
 
-    /// An absolute path whose existing beginning is canonical; the rest is as given.
+    /// An absolute path with its existing beginning made canonical; the rest is as given.
     static func canonicalBeginning(of path: String) -> String {
         if let canonical = canonical(path) { return canonical }
         guard let parent = parent(of: path), let last = path.pathNames.last else { return path }
@@ -135,12 +135,12 @@ enum LocalFiles {
 
 // MARK: - Wrong mode
 
-/// What is said of a path whose ranking the service does not have: to the kernel it is a name like any other that is missing.
+/// The message about a path with a ranking that the service lacks; to the kernel it is just a missing name.
 enum WrongMode {
     /// Characters of the name that are shown.
     private static let longestName = 80
 
-    /// The cause and the remedy for a path below the root of a source's mount; nil for one that names a ranking, or none.
+    /// The cause and the remedy for a path below the root of a source's mount; nil if it names an existing ranking, or none.
     static func complaint(_ path: String, of source: SourceDescription) -> String? {
         let steps = TreePath(path).steps
         guard steps.count >= 2, [.rankings, .dates(.all)].contains(steps[0]),
@@ -149,13 +149,13 @@ enum WrongMode {
         return "there is no ranking \(LogText.escaped(steps[1].name, limit: longestName)); name one of \(list(source))."
     }
 
-    /// The complaint about an absolute path in one of some mounts.
+    /// The complaint about an absolute path in one of several mounts.
     ///
     /// - Parameters:
     ///   - path: The path.
-    ///   - mounts: Mount points.
-    ///   - source: The source that is mounted there.
-    /// - Returns: Nil for a path in none of them, and for one that names a ranking.
+    ///   - mounts: The mount points.
+    ///   - source: Returns the source that is mounted at a mount point.
+    /// - Returns: Nil for a path in none of them, and for a path with an existing ranking.
     static func complaint(
         at path: String, in mounts: [String], source: (_ mount: String) -> SourceDescription
     ) -> String? {
@@ -165,12 +165,12 @@ enum WrongMode {
         }
     }
 
-    /// Those of everybody, those of members, and one that is limited, as far as there are any.
+    /// The rankings for all readers, those for members, and a limited one as an example, as far as they exist.
     private static func list(_ source: SourceDescription) -> String {
         let everyone = source.modes(isSignedIn: false)
         let others = source.modes(isSignedIn: true).filter { !everyone.contains($0) }
         let limited = source.rankings.filter { $0.partOf != nil }
-        // One that says more than its kind: the second, as a rule.
+        // An example that says more than its kind: usually the second.
         let example = limited.dropFirst().first ?? limited.first
         return text(everyone) + (others.isEmpty ? "" : ", signed in also \(text(others))")
             + (example.map { ", or one of a single content such as \($0.mode.rawValue)" } ?? "")
@@ -183,7 +183,7 @@ enum WrongMode {
 
 // MARK: - Chance name
 
-/// A name that nobody else has, on this machine or another.
+/// A name that is unique on this machine and all others.
 enum ChanceName {
     /// Letters and digits.
     static func make() -> String {
@@ -194,9 +194,9 @@ enum ChanceName {
 
 // MARK: - Companion program
 
-/// Where the programs are that this one starts.
+/// Finds the programs that this one starts.
 enum CompanionProgram {
-    /// The path of a program: beside this one, as it is built, or in the directory for programs of programs, as it is installed.
+    /// The path of a program: beside this one, as built, or in the directory for helper programs, as installed.
     ///
     /// - Throws: unavailable, with one sentence, if it is in neither.
     static func path(of name: String) throws(ProgramError) -> String {
@@ -208,11 +208,11 @@ enum CompanionProgram {
                 + places.map { LogText.escaped($0) }.joined(separator: " and ") + "; install rankfs again.")
     }
 
-    /// The places in which a program is looked for, in this order.
+    /// The paths at which a program is searched, in this order.
     ///
     /// - Parameters:
-    ///   - name: The program's.
-    ///   - path: That of the running program.
+    ///   - name: The name of the program.
+    ///   - path: The path of the running program.
     /// - Returns: Paths.
     static func candidates(for name: String, besides path: String) -> [String] {
         let directory = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
@@ -223,12 +223,12 @@ enum CompanionProgram {
 
 // MARK: - Secrecy
 
-/// Keeps what a process has in its memory, cookies among it, from everybody who is not root.
+/// Protects a process's memory, which includes cookies, from all users but root.
 enum Secrecy {
-    /// From now on the process leaves no core dump, and no other process of its user may look into it (PR_SET_DUMPABLE of prctl(2)).
+    /// Disables core dumps, and inspection by other processes of the user (PR_SET_DUMPABLE of prctl(2)), from now on.
     ///
-    /// What its user may know all the same: its state, name, command line and limits below `/proc`. The bound is inherited by the
-    /// programs that it starts; the rest ends with execve(2), and each program of ours begins with this.
+    /// The user still sees the state, name, command line and limits of the process below `/proc`. Started programs inherit the
+    /// bound on core dumps; the rest ends with execve(2), and each program of this project begins with this call.
     static func begin() {
         // With a bound of 0 the kernel still feeds a program that collects dumps (core(5)), but not for such a process.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

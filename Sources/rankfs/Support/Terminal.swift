@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import Posix
 
-/// The terminal behind the standard output stream.
+/// The terminal of the standard output stream.
 enum Terminal {
-    /// Columns of a terminal that does not tell.
+    /// Columns of a terminal that does not report its width.
     static let standardWidth = 80
-    /// Lines of a terminal that does not tell.
+    /// Lines of a terminal that does not report its height.
     static let standardHeight = 24
 
-    /// Its columns now; nil if the stream is no terminal.
+    /// The present columns; nil if the stream is not a terminal.
     static func width() -> Int? {
         guard isatty(1) == 1 else { return nil }
         var size = winsize()
@@ -17,7 +17,7 @@ enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Its columns and lines now; nil if the stream is no terminal that can be drawn on.
+    /// The present columns and lines; nil if the stream is not a terminal with a movable cursor.
     static func size(_ variables: [String: String]) -> (width: Int, height: Int)? {
         guard let width = width(), variables["TERM", default: "dumb"] != "dumb" else { return nil }
         var size = winsize()
@@ -25,7 +25,7 @@ enum Terminal {
         return (width, Int(size.ws_row))
     }
 
-    /// Whether colours are wanted: see no-color.org.
+    /// Whether the user wants colours: see no-color.org.
     static func wantsColours(_ variables: [String: String]) -> Bool {
         variables["NO_COLOR", default: ""].isEmpty && variables["TERM", default: "dumb"] != "dumb"
     }
@@ -42,16 +42,16 @@ enum Terminal {
 
 // MARK: - Hidden prompt
 
-/// Asks for a line on the terminal without showing it.
+/// Reads a line on the terminal without showing it.
 enum HiddenPrompt {
-    /// Signals after which the terminal must be as it was.
+    /// Signals before which the terminal is restored.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
     /// A terminal hands out lines of 4096 bytes at most (termios(3), canonical mode).
     private static let longestLine = 4096
 
-    /// One line from the standard input, which must be a terminal.
+    /// Prompts for one line on the standard input, which must be a terminal.
     ///
-    /// A signal restores the terminal and has its usual effect then; after Ctrl-Z and `fg` the question comes again. Blocks;
+    /// A signal restores the terminal and then has its usual effect; after Ctrl-Z and `fg` the prompt is shown again. Blocks;
     /// for the main thread before there are others.
     ///
     /// - Returns: The line without its end; nil if the terminal was closed.
@@ -76,7 +76,7 @@ enum HiddenPrompt {
             switch outcome {
             case .line(let line): return line
             case .failed(let failure): throw failure
-            // Ends or stops this process, unless somebody wanted the signal ignored.
+            // Ends or stops this process, unless the signal is ignored.
             case .signal(let number): raise(number)
             }
         }
@@ -88,7 +88,7 @@ enum HiddenPrompt {
         case failed(LocalFiles.Failure)
     }
 
-    /// Line editing stays; the end of the line is shown, so that what comes next begins on a new one.
+    /// Turns echo off; line editing stays, and the line end is still shown, so that later text begins on a new line.
     private static func hide(_ terminal: termios) {
         var silent = terminal
         silent.c_lflag &= ~tcflag_t(ECHO)
@@ -127,23 +127,23 @@ enum HiddenPrompt {
 
 /// A bar between brackets, drawn with characters that every terminal has.
 enum ProgressBar {
-    /// What a bar is about, by colour: as in the pictures' own browser, blue is read and green is fetched ahead.
+    /// The meaning of a bar, by colour, as in the pictures' own browser: blue is being read, green is being preloaded.
     ///
-    /// The bright blue, since the plain one is hard to see on black.
+    /// The bright blue is used, because the plain one is hard to see on black.
     enum Colour: String, Sendable {
         case blue = "\u{1B}[94m"
         case green = "\u{1B}[32m"
     }
 
-    /// Ends every colour.
+    /// The sequence that ends every colour.
     static let plain = "\u{1B}[0m"
 
     /// The bar.
     ///
     /// - Parameters:
-    ///   - fraction: What is done, 0 to 1; nil if nobody knows, drawn as a bar of waves.
-    ///   - columns: Of the whole, brackets included; at least 3.
-    ///   - colour: Of what is done; nil for none.
+    ///   - fraction: The finished part, 0 to 1; nil if unknown, which is drawn as a bar of waves.
+    ///   - columns: Columns of the whole bar, brackets included; at least 3.
+    ///   - colour: The colour of the finished part; nil for none.
     /// - Returns: Text of that many columns.
     static func text(_ fraction: Double?, columns: Int, colour: Colour?) -> String {
         let room = max(1, columns - 2)

@@ -1,18 +1,18 @@
-/// Where a watcher tells what it sees.
+/// A display of a watched mount's status.
 protocol WatchDisplay {
-    /// Milliseconds between two looks at the mount.
+    /// Milliseconds between two readings of the mount.
     var interval: Int { get }
-    /// Shows a document; false if nobody reads it any more.
+    /// Shows a document; false if the output has no reader any more.
     mutating func show(_ text: [UInt8]) throws(ProgramError) -> Bool
-    /// Shows that time has passed; false if nobody reads it any more.
+    /// Updates the display as time passes; false if the output has no reader any more.
     ///
     /// `silence` is the seconds for which the mount has not answered, nil if it does.
     mutating func refresh(silence: Int64?) -> Bool
-    /// Gives the terminal back, at the end and while the watcher is suspended.
+    /// Restores the terminal, at the end and while the watcher is suspended.
     mutating func leave()
 }
 
-/// One line of JSON for each look.
+/// Writes one line of JSON for each reading.
 struct JSONWatchDisplay: WatchDisplay {
     let interval = 1000
 
@@ -45,7 +45,7 @@ struct JSONWatchDisplay: WatchDisplay {
     }
 }
 
-/// A plain line now and then, for pipes and for terminals that cannot move their cursor.
+/// Writes a plain line at intervals, for pipes and for terminals that cannot move their cursor.
 struct PlainWatchDisplay: WatchDisplay {
     let mountPoint: String
     private var shown = ""
@@ -79,7 +79,7 @@ struct PlainWatchDisplay: WatchDisplay {
     mutating func leave() {}
 }
 
-/// The terminal's other screen, drawn anew several times a second.
+/// Draws on the terminal's alternate screen, anew several times a second.
 struct ScreenWatchDisplay: WatchDisplay {
     let interval = 250
 
@@ -89,12 +89,12 @@ struct ScreenWatchDisplay: WatchDisplay {
     private var document: StatusDocument?
     private var meter = RateMeter()
     private var shown: String?
-    /// What the terminal was told of progress beside its text; empty if nothing.
+    /// The progress sequence that the terminal received last; empty if none.
     private var progress = ""
 
-    /// The other screen without a cursor, and the way back: what the terminal showed before is there again.
+    /// Switches to the alternate screen without a cursor; `exit` restores the former content of the terminal.
     ///
-    /// Lines are not continued on the next one (DECAWM): terminals do not agree on how wide some signs are.
+    /// Lines do not wrap (DECAWM), because terminals do not agree on the width of some characters.
     static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
     static let exit = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -132,7 +132,7 @@ struct ScreenWatchDisplay: WatchDisplay {
         return LocalFiles.write(Array(((shown == nil ? Self.enter : "") + text).utf8), to: 1)
     }
 
-    /// Every line at its place, and nothing behind or below.
+    /// The sequence that draws every line at its place and clears the rest of each line and of the screen.
     static func drawing(_ lines: [String]) -> String {
         "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
     }
@@ -148,14 +148,14 @@ struct ScreenWatchDisplay: WatchDisplay {
 
 // MARK: - Status line
 
-/// A mount's doings in one line, for service managers and for logs: pure.
+/// A mount's activity in one line, for service managers and for logs, as a pure function.
 enum StatusLine {
     /// The line.
     ///
     /// - Parameters:
-    ///   - document: What the mount says.
+    ///   - document: The status of the mount.
     ///   - rate: Bytes a second, if known.
-    ///   - clock: A moment for people.
+    ///   - clock: Formats a moment for people.
     /// - Returns: Such as `reading 1, preloading 2, 3.2M/s, 812M of 2G stored; the service asked to be left alone until 12:03:00`.
     static func text(_ document: StatusDocument, rate: Int64?, clock: (Int64) -> String) -> String {
         let cache = document.cache
@@ -170,7 +170,7 @@ enum StatusLine {
         return ([parts.joined(separator: ", ")] + troubles(document, clock: clock)).joined(separator: "; ")
     }
 
-    /// What keeps the mount from doing more, each with what helps where something does.
+    /// The obstacles that limit the mount at present, each with its remedy if there is one.
     static func troubles(_ document: StatusDocument, clock: (Int64) -> String) -> [String] {
         var troubles = document.network.waits(at: document.time).map { host, end in
             "the \(host) asked to be left alone until \(clock(end))"
