@@ -94,39 +94,19 @@ enum CacheFiles {
         }
     }
 
-    /// Writes something, again as long as the disk is full and something gives way.
-    static func write<Value>(giveWay: () -> Bool, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
-        var triesLeft = mostTries
-        while true {
-            do throws(FileError) { return try work() } catch {
-                triesLeft -= 1
-                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0, giveWay() else { throw error }
-            }
-        }
-    }
-
-    /// Attempts at a full disk: others may take what became free.
-    private static let mostTries = 4
-
     static func write(_ bytes: [UInt8], to descriptor: Int32, at offset: Int64) throws(FileError) {
-        var failure: FileError?
-        unsafe bytes.withUnsafeBytes { buffer in
-            do throws(FileError) { unsafe try write(buffer, to: descriptor, at: offset) } catch { failure = error }
+        try unsafe bytes.span.bytes.withUnsafeBytes { buffer throws(FileError) in
+            unsafe try write(buffer, to: descriptor, at: offset)
         }
-        if let failure { throw failure }
     }
 
     /// Reads up to `count` bytes; fewer only at the end of the file.
     static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
-        var failure: FileError?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            let room = unsafe UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[..<count]))
-            do throws(FileError) { filled = unsafe try read(descriptor, at: offset, into: room) } catch {
-                failure = error
+        try [UInt8](capacity: count) { output throws(FileError) in
+            unsafe try output.withUnsafeMutableBufferPointer { buffer, filled throws(FileError) in
+                filled = unsafe try read(descriptor, at: offset, into: UnsafeMutableRawBufferPointer(buffer))
             }
         }
-        if let failure { throw failure }
-        return bytes
     }
 
     /// Fills a buffer, or as much of it as the file has from an offset on; returns how much.
@@ -232,10 +212,10 @@ struct ByteWriter {
 
     /// Fills up to `length` bytes, the last eight of which are the hash of those before.
     func sealed(length: Int) -> [UInt8] {
-        var sealed = bytes + Array(repeating: 0, count: max(0, length - 8 - bytes.count))
-        let hash = XXH3.hash(sealed)
-        for shift in stride(from: 0, to: 64, by: 8) { sealed.append(UInt8(truncatingIfNeeded: hash >> UInt64(shift))) }
-        return sealed
+        var sealed = self
+        sealed.bytes += Array(repeating: 0, count: max(0, length - 8 - bytes.count))
+        sealed.write(XXH3.hash(sealed.bytes))
+        return sealed.bytes
     }
 }
 
@@ -310,40 +290,26 @@ enum Marks {
     ///
     /// - Returns: The marks that could not be set.
     static func set(on directory: Int32) -> [Missing] {
-        var missing: [Missing] = []
-        if !hasTag(directory) { attempt(tagName, &missing) { () throws(FileError) in try writeTag(directory) } }
-        for name in emptyFiles where !exists(name, in: directory) {
-            attempt(name, &missing) { () throws(FileError) in
-                close(try CacheFiles.open(name, in: directory, O_WRONLY | O_CREAT))
-            }
-        }
-        return missing + setInherited(on: directory)
+        missing(on: directory).compactMap { set($0.mark, on: directory) }
     }
 
     /// Puts the marks that each directory below needs for itself: attributes and the flag.
     static func setInherited(on directory: Int32) -> [Missing] {
-        var missing: [Missing] = []
-        for (name, value) in attributes where read(name, of: directory) != value {
-            attempt(name, &missing) { () throws(FileError) in
-                let text = Array(value.utf8)
-                guard unsafe fsetxattr(directory, name, text, text.count, 0) == 0 else { throw FileError("setting it") }
-            }
-        }
-        if rankfs_get_nodump(directory) != 1 {
-            attempt(nodumpName, &missing) { () throws(FileError) in
-                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
-            }
-        }
-        return missing
+        missingInherited(on: directory).compactMap { set($0.mark, on: directory) }
     }
 
-    /// The marks that the cache's own directory lacks, for `rankfs doctor`.
+    /// The marks that the cache's own directory lacks.
     static func missing(on directory: Int32) -> [Missing] {
         var missing: [Missing] = []
         if !hasTag(directory) { missing.append(Missing(mark: tagName, reason: "missing or with another signature")) }
         for name in emptyFiles where !exists(name, in: directory) {
             missing.append(Missing(mark: name, reason: "missing"))
         }
+        return missing + missingInherited(on: directory)
+    }
+
+    private static func missingInherited(on directory: Int32) -> [Missing] {
+        var missing: [Missing] = []
         for (name, value) in attributes where read(name, of: directory) != value {
             missing.append(Missing(mark: name, reason: "not set to \(value)"))
         }
@@ -351,8 +317,22 @@ enum Marks {
         return missing
     }
 
-    private static func attempt(_ mark: String, _ missing: inout [Missing], _ set: () throws(FileError) -> Void) {
-        do throws(FileError) { try set() } catch { missing.append(Missing(mark: mark, reason: error.text)) }
+    /// Sets one mark; returns it if it cannot be set.
+    private static func set(_ mark: String, on directory: Int32) -> Missing? {
+        do throws(FileError) {
+            if mark == tagName {
+                try writeTag(directory)
+            } else if mark == nodumpName {
+                guard rankfs_set_nodump(directory) == 0 else { throw FileError("setting it") }
+            } else if let value = attributes.first(where: { $0.name == mark }).map({ Array($0.value.utf8) }) {
+                guard unsafe fsetxattr(directory, mark, value, value.count, 0) == 0 else {
+                    throw FileError("setting it")
+                }
+            } else {
+                close(try CacheFiles.open(mark, in: directory, O_WRONLY | O_CREAT))
+            }
+            return nil
+        } catch { return Missing(mark: mark, reason: error.text) }
     }
 
     private static func writeTag(_ directory: Int32) throws(FileError) {

@@ -25,16 +25,16 @@ struct Core: Sendable {
     /// The present instant; set whenever the lock is taken.
     var now: ContinuousClock.Instant
     var pictures = OpenPictures()
-    var downloads = Downloads()
+    var downloads: [FileKey: PictureDownload] = [:]
     var scheduler: DownloadScheduler
     var preload: PreloadPolicy
-    var index: StoredIndex
     var budget: Budget
     var failures = Failures()
     var isClosed = false
     /// Uses of stored pictures that have not been written down.
     var touches = 0
     var preloadedCount = 0
+    private var isTicking = false
     private var nextID: UInt64 = 1
     private var work: [Work] = []
 
@@ -47,12 +47,21 @@ struct Core: Sendable {
         scheduler = DownloadScheduler(slots: slots)
         preload = PreloadPolicy(ordinary: configuration.preload, slots: slots)
         self.store = store
-        self.index = index
-        budget = Budget(limit: configuration.budget, freeFloor: configuration.freeFloor, parked: parked)
+        budget = Budget(
+            limit: configuration.budget, freeFloor: configuration.freeFloor, index: index, parked: parked)
     }
 
-    /// Whether anything waits for a deadline.
-    var isBusy: Bool { !downloads.isEmpty }
+    /// Whether the timer of deadlines, which does not run, is to be started.
+    mutating func startsTicking() -> Bool {
+        guard configuration.hasTimer, !isTicking else { return false }
+        return goesOnTicking()
+    }
+
+    /// Whether the timer of deadlines goes on.
+    mutating func goesOnTicking() -> Bool {
+        isTicking = !downloads.isEmpty
+        return isTicking
+    }
 
     mutating func makeID() -> UInt64 {
         defer { nextID += 1 }
@@ -64,21 +73,6 @@ struct Core: Sendable {
 
     /// What is to be done outside the lock now, which from here on counts as done.
     mutating func takeWork() -> [Work] {
-        defer { work = [] }
-        return work
-    }
-
-    mutating func report(_ event: ImageCacheEvent) { later { $0.report(event) } }
-
-    // MARK: - Room
-
-    /// Has the budget decide about what is stored; what is open or downloaded stays.
-    @discardableResult
-    mutating func account<Value>(
-        _ decide: (inout Budget, inout StoredIndex, _ inUse: () -> Set<FileKey>) -> Value
-    ) -> Value {
-        let (pictures, downloads) = (pictures, downloads)
-        let value = decide(&budget, &index) { pictures.keys.union(downloads.keys) }
         for step in budget.takeSteps() {
             switch step {
             case .remove(let pictures): later { $0.remove(pictures) }
@@ -86,38 +80,27 @@ struct Core: Sendable {
             case .report(let event): report(event)
             }
         }
-        return value
+        defer { work = [] }
+        return work
+    }
+
+    mutating func report(_ event: ImageCacheEvent) { later { $0.report(event) } }
+
+    // MARK: - What is stored
+
+    var index: StoredIndex {
+        get { budget.index }
+        _modify { yield &budget.index }
+    }
+
+    /// What no eviction takes: open pictures and downloads as they are now.
+    var inUse: Budget.InUse {
+        let (pictures, downloads) = (pictures, downloads)
+        return { pictures.keys.union(downloads.keys) }
     }
 
     /// Evicts what became free to go.
-    mutating func trim() {
-        account { budget, index, inUse in budget.trim(&index, inUse: inUse) }
-    }
-
-    /// The disk refused to take something.
-    mutating func refused(_ reason: String) {
-        account { budget, _, _ in budget.refused(reason) }
-    }
-
-    /// The disk takes pictures again.
-    mutating func stores() {
-        account { budget, _, _ in budget.stores() }
-    }
-
-    /// The disk has so many bytes free.
-    mutating func diskHas(free: Int64) {
-        let isEnough = account { budget, index, inUse in budget.diskHas(free: free, index: &index, inUse: inUse) }
-        if !isEnough { scheduler.dropWishes() }
-    }
-
-    /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
-    ///
-    /// - Returns: What is to be removed at once.
-    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool) -> [StoredPicture] {
-        account { budget, index, inUse in
-            budget.giveWay(bytes, sparesUnread: sparesUnread, in: &index, inUse: inUse)
-        }
-    }
+    mutating func trim() { budget.trim(inUse) }
 
     // MARK: - Requests
 
@@ -147,6 +130,7 @@ struct Core: Sendable {
         let transfer = lock.host.transfer(
             of: segment, sink: SegmentSink(lock, key: key, segment: id, file: entry.file))
         downloads[key]?.transfers[id] = transfer
+        entry.file.begun.store(entry.download.begun, ordering: .relaxed)
         later { $0.host.begin(transfer) }
     }
 
@@ -168,7 +152,7 @@ struct Core: Sendable {
     mutating func follow(_ decision: PreloadPolicy.Decision, _ neighbours: Neighbours) {
         switch decision {
         case .nothing: break
-        case .drop: scheduler.dropWishes(of: neighbours.directory)
+        case .drop: scheduler.dropWishes { $0.directory == neighbours.directory }
         case .plan(let places): later { $0.wish(places.compactMap(neighbours.picture), of: neighbours.directory) }
         }
     }
@@ -198,21 +182,18 @@ struct Core: Sendable {
         // Another directory may have wished for the same one.
         guard let wish = scheduler.takeWish(), downloads[FileKey(wish.picture.id)] == nil else { return }
         let bytes = wish.picture.size ?? DownloadLimits.assumedLength
-        let hasRoom = account { budget, index, inUse in
-            budget.makeRoom(for: bytes, isPreload: true, in: &index, inUse: inUse)
-        }
-        if hasRoom { _ = begin(wish.picture, walk: wish.directory) }
+        if budget.makeRoom(for: bytes, isPreload: true, inUse) { _ = begin(wish.picture, walk: wish.directory) }
     }
 
     // MARK: - Time
 
     /// Ends waits whose time is over, goes on with downloads whose pause is, and ends walks that nobody goes on with.
     mutating func tick() {
-        for waiter in downloads.removeWaiters(where: { [now] in $0.deadline <= now }) {
-            end(waiter, .failed(.timedOut))
-            release(waiter.key)
+        for key in Array(downloads.keys) {
+            let isLate = endWaits(for: key, .failed(.timedOut)) { [now] in $0.deadline <= now }
+            if isLate { release(key) }
         }
-        for (key, entry) in downloads.entries where !entry.download.waiters.isEmpty || entry.download.retryAt != nil {
+        for (key, entry) in downloads where !entry.download.waiters.isEmpty || entry.download.retryAt != nil {
             let silence = now - entry.download.lastProgress
             switch entry.download.phase {
             case .running where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout:
@@ -221,7 +202,7 @@ struct Core: Sendable {
             // The image host may have what the tier brings too slowly.
             case .asking
             where !entry.download.waiters.isEmpty && silence >= configuration.networkTimeout / Self.tiersShare:
-                if let question = entry.question { later { _ in question.cancel() } }
+                entry.question?.task.cancel()
             default: break
             }
         }
@@ -236,7 +217,7 @@ struct Core: Sendable {
     ///
     /// What is under way comes: the reader may come back, and what a cancelled request has on the wire would be sent twice.
     private mutating func endWalk(_ directory: UInt64) {
-        scheduler.dropWishes(of: directory)
+        scheduler.dropWishes { $0.directory == directory }
         for key in downloads.unread(ofWalk: directory).dropFirst(preload.ordinary) {
             downloads[key]?.download.isPreload = false
             if downloads[key]?.download.segments.isEmpty == true { release(key) }
@@ -247,8 +228,8 @@ struct Core: Sendable {
     mutating func shutDown() {
         isClosed = true
         scheduler.dropWishes()
-        for waiter in downloads.removeWaiters(where: { _ in true }) { end(waiter, .failed(.cancelled)) }
-        for key in downloads.keys {
+        for key in Array(downloads.keys) {
+            endWaits(for: key, .failed(.cancelled)) { _ in true }
             downloads[key]?.download.handles = []
             downloads[key]?.download.isPreload = false
             release(key)
@@ -257,28 +238,20 @@ struct Core: Sendable {
 
     // MARK: - Displays
 
-    /// What displays show, without paths.
-    func status() -> (ImageCacheStatus, Paths) {
-        let running = downloads.running
-        let status = ImageCacheStatus(
+    /// Figures for displays, which ask for paths once the lock is free.
+    var status: ImageCacheStatus {
+        ImageCacheStatus(
             storedPictures: index.count, storedBytes: index.bytes, budget: budget.limit,
             openPictures: pictures.count,
-            downloads: running.map {
+            downloads: downloads.running.map {
                 .init(
-                    picture: $0.picture.id, received: $0.download.received, total: $0.download.total,
-                    isRead: $0.download.isRead, isQueued: $0.download.isQueued)
+                    picture: $0.picture.id, pathNow: $0.picture.path, received: $0.download.received,
+                    total: $0.download.total, isRead: $0.download.isRead, isQueued: $0.download.isQueued)
             },
-            queued: scheduler.wishes.map { .init(picture: $0.picture.id) },
+            queued: scheduler.wishes.map { .init(picture: $0.picture.id, pathNow: $0.picture.path) },
             receivedBytes: lock?.received.load(ordering: .relaxed) ?? 0, preloaded: preloadedCount,
             evicted: budget.evicted,
             isStoring: budget.isStoring)
-        return (status, Paths(downloads: running.map(\.picture.path), queued: scheduler.wishes.map(\.picture.path)))
-    }
-
-    /// How to ask for the paths of downloads and of queued preloads: closures from outside are not called under the lock.
-    struct Paths {
-        var downloads: [(@Sendable () -> String)?]
-        var queued: [(@Sendable () -> String)?]
     }
 }
 
@@ -320,14 +293,15 @@ extension Core {
     }
 
     /// Looks for bytes; joins a download that is under way, but begins none.
-    mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
+    private mutating func find(_ id: UInt64, offset: Int64, count: Int) -> Found {
         guard let handle = pictures[id], offset >= 0, count >= 0 else { return .failed(.cancelled) }
         if let failure = handle.failure { return .failed(failure) }
-        if let file = handle.file, let length = handle.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id))
-        }
         let key = handle.key
-        guard downloads[key] != nil else {
+        if handle.whole == nil, let mismatch = join(id) { return .failed(mismatch) }
+        if let whole = pictures[id]?.whole {
+            return .bytes(give(whole.file, offset, count, length: whole.length, nil, to: id))
+        }
+        guard let entry = downloads[key] else {
             if let entry = index[key], !handle.avoidsStore {
                 if let mismatch = handle.mismatch(with: storedVersion(of: key)) { return .failed(mismatch) }
                 return .stored(index.picture(key), verify: !entry.isVerified)
@@ -336,11 +310,7 @@ extension Core {
             if handle.version != nil, handle.validator == nil { return .failed(Self.unnamed) }
             return .wait
         }
-        if let mismatch = join(id) { return .failed(mismatch) }
-        if let file = pictures[id]?.file, let length = pictures[id]?.length {
-            return .bytes(give(file, offset, count, length: length, nil, to: id))
-        }
-        guard let entry = downloads[key], let total = entry.download.total else { return .wait }
+        guard let total = entry.download.total else { return .wait }
         let lower = min(offset, total)
         let range = lower..<(lower + min(total - lower, Int64(count)))
         // Of a length that was only announced not even the end is certain before.
@@ -423,7 +393,7 @@ extension Core {
         follow(
             preload.passed(
                 neighbours.index, in: neighbours.directory, byTime: neighbours.byTime, opened: handle.opened,
-                wasThere: handle.wasThere, isComplete: handle.file != nil, isBulk: neighbours.isBulk,
+                wasThere: handle.wasThere, isComplete: handle.whole != nil, isBulk: neighbours.isBulk,
                 isSmall: length <= 2 * ReadMeasure.beginning),
             neighbours)
     }
@@ -434,7 +404,7 @@ extension Core {
             preload.looked(at: neighbours.index, in: neighbours.directory)
         }
         downloads[handle.key]?.download.isShared = pictures.openers(of: handle.key) > 1
-        for waiter in downloads.removeWaiters(where: { $0.handle == id }) { end(waiter, .failed(.cancelled)) }
+        endWaits(for: handle.key, .failed(.cancelled)) { $0.handle == id }
         downloads[handle.key]?.download.handles.remove(id)
         release(handle.key)
         trim()
@@ -442,18 +412,15 @@ extension Core {
 
     // MARK: - Waiting for what the network brings
 
-    /// Looks for bytes; lets the reader wait if they are not there, with a download begun if there is none.
-    mutating func read(_ id: UInt64, offset: Int64, count: Int, waiter: UInt64, _ wait: Wait) -> Found {
+    /// Looks for bytes; lets a reader with a wait wait if they are not there, with a download begun if there is none.
+    mutating func read(_ id: UInt64, offset: Int64, count: Int, _ wait: Wait?) -> Found {
         let found = find(id, offset: offset, count: count)
-        guard case .wait = found else { return found }
+        guard case .wait = found, let wait else { return found }
         guard let handle = pictures[id], !isClosed else { return .failed(.cancelled) }
         if downloads[handle.key] == nil, let error = begin(handle.picture) { return .failed(error) }
         if let mismatch = join(id) { return .failed(mismatch) }
         let range = offset..<max(offset, offset &+ Int64(count))
-        downloads.add(
-            Downloads.Waiter(
-                key: handle.key, handle: id, range: range, deadline: now + configuration.timeout, wait: wait),
-            as: waiter, for: .bytes(range), now: now)
+        add(wait, for: .bytes(range), of: id)
         downloads[handle.key]?.download.noteNeed(range)
         // Who copies wants all of it, and all of it has to come before its end is certain.
         if handle.neighbours?.isBulk == true || offset >= downloads[handle.key]?.download.total ?? .max {
@@ -463,14 +430,17 @@ extension Core {
         return .wait
     }
 
+    /// Adds a waiter to a download, which is there.
+    private mutating func add(_ wait: Wait, for need: Waiter.Need, of handle: UInt64?) {
+        let waiter = Waiter(need: need, handle: handle, deadline: now + configuration.timeout, wait: wait)
+        downloads.decide(wait.key) { [now] in $0.add(waiter, now: now) }
+    }
+
     /// Lets somebody wait for a picture's length.
-    mutating func waitForLength(of picture: PictureRequest, waiter: UInt64, _ wait: Wait) {
+    mutating func waitForLength(of picture: PictureRequest, _ wait: Wait) {
         let key = FileKey(picture.id)
         if let result = lengthNow(of: picture, key) { return later { _ in wait.answer(result) } }
-        downloads.add(
-            Downloads.Waiter(
-                key: key, handle: nil, range: 0..<0, deadline: now + configuration.timeout, wait: wait),
-            as: waiter, for: .length, now: now)
+        add(wait, for: .length, of: nil)
         updatePriority(key)
         pump()
     }
@@ -486,16 +456,16 @@ extension Core {
     }
 
     /// A waiter gives up; the last one ends a download that nothing else wants.
-    mutating func leave(_ waiterID: UInt64) {
-        guard let waiter = downloads.removeWaiter(waiterID) else { return }
+    mutating func leave(_ wait: Wait) {
+        guard let waiter = downloads[wait.key]?.download.waiters.removeValue(forKey: wait.id) else { return }
         end(waiter, .failed(.cancelled))
         // An interrupted reader rarely comes back: its download ends although it still has the picture open.
-        if let handle = waiter.handle, let download = downloads[waiter.key]?.download, download.waiters.isEmpty,
+        if let handle = waiter.handle, let download = downloads[wait.key]?.download, download.waiters.isEmpty,
             download.handles == [handle]
         {
-            downloads[waiter.key]?.download.handles = []
+            downloads[wait.key]?.download.handles = []
         }
-        release(waiter.key)
+        release(wait.key)
     }
 
     // MARK: - What is stored
@@ -533,13 +503,13 @@ extension Core {
             _ = index.adopt(picture)
             // Another file has taken its place meanwhile: look again.
             guard index.picture(picture.key) == picture else { return nil }
-            let version = storedVersion(of: picture.key)
+            guard let version = storedVersion(of: picture.key) else { return nil }
             if let mismatch = handle.mismatch(with: version) { return mismatch }
             index.touch(picture.key, now: configuration.now())
             noteUse()
-            pictures[id]?.file = file
-            pictures[id]?.length = picture.length
             pictures[id]?.version = handle.version ?? version
+            pictures[id]?.whole = WholePicture(
+                file: file, length: picture.length, version: handle.version ?? version)
         case .missing:
             forgetStored(picture)
         case .broken(let reason):
@@ -554,7 +524,7 @@ extension Core {
     mutating func cannotOpen(_ id: UInt64, _ error: FileError) -> ImageCacheError? {
         if let lack = error.lackOfDescriptors { return .exhausted(lack) }
         pictures[id]?.avoidsStore = true
-        refused("a stored picture cannot be opened (\(error.text))")
+        budget.refused("a stored picture cannot be opened (\(error.text))")
         return nil
     }
 

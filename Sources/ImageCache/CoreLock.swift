@@ -2,6 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import HTTP
 internal import ImageHost
+internal import Rankings
 internal import Synchronization
 
 /// The one lock that the cache's decisions are made under, and what is done with them once it is free.
@@ -26,8 +27,7 @@ final class CoreLock: Sendable {
     /// Where the disk is asked to read ahead, which waits while it has much to do.
     private let ahead = DispatchQueue(label: "rankfs.cache.ahead")
     private let core: Mutex<Core>
-    private let isTicking = Mutex(false)
-    private let lastWaiter = Atomic<UInt64>(0)
+    private let lastWait = Atomic<UInt64>(0)
     /// Bytes of bodies since the start, those at seams and those for which there was no use any more included.
     let received = Atomic<Int64>(0)
     /// Held while a picture is converted from an older format: others find it in the one state or the other.
@@ -64,52 +64,40 @@ final class CoreLock: Sendable {
     /// Decides under the lock, then does what was decided outside it.
     @discardableResult
     func run<Value: Sendable>(_ decide: (inout Core) -> Value) -> Value {
-        let (value, work, isBusy) = withLock { core in
+        let (value, work, startsTicking) = withLock { core in
             let value = decide(&core)
-            return (value, core.takeWork(), core.isBusy)
+            return (value, core.takeWork(), core.startsTicking())
         }
         for step in work { step(self) }
-        if isBusy { startTicking() }
+        if startsTicking { scheduleTick() }
         return value
     }
 
     // MARK: - Waiting
 
-    /// A number for somebody who waits.
-    func makeWaiter() -> UInt64 { lastWaiter.add(1, ordering: .relaxed).newValue }
+    /// A wait for what a picture's download brings.
+    func makeWait(for picture: PictureID) -> Wait {
+        Wait(id: lastWait.add(1, ordering: .relaxed).newValue, key: FileKey(picture))
+    }
 
-    /// Suspends until a wait is answered, which its waiter has been registered for; a cancelled task gives it up.
-    func result(of wait: Wait, _ waiter: UInt64) async -> WaitResult {
+    /// Suspends until a wait is answered; a cancelled task gives it up.
+    func result(of wait: Wait) async -> WaitResult {
         await withTaskCancellationHandler {
             await wait.result
         } onCancel: {
-            leave(waiter)
+            leave(wait)
         }
     }
 
     /// Ends a wait; one that is over already is nothing.
-    func leave(_ waiter: UInt64) { run { core in core.leave(waiter) } }
+    func leave(_ wait: Wait) { run { core in core.leave(wait) } }
 
     // MARK: - Deadlines
-
-    private func startTicking() {
-        guard configuration.hasTimer,
-            isTicking.withLock({ isTicking in
-                defer { isTicking = true }
-                return !isTicking
-            })
-        else { return }
-        scheduleTick()
-    }
 
     private func scheduleTick() {
         disk.asyncAfter(deadline: .now() + .milliseconds(Self.tickInterval)) { [self] in
             run { $0.tick() }
-            let isBusy = withLock { $0.isBusy }
-            if isBusy { return scheduleTick() }
-            isTicking.withLock { $0 = false }
-            // Something may have begun between the two; it saw the timer running.
-            if withLock({ $0.isBusy }) { startTicking() }
+            if withLock({ $0.goesOnTicking() }) { scheduleTick() }
         }
     }
 
@@ -123,24 +111,26 @@ final class CoreLock: Sendable {
     }
 
     /// Asks the tier for a picture, whose bytes go to the file as they come.
-    func askTier(_ key: FileKey, _ file: PartialFile, _ picture: PictureRequest, _ question: TierQuestion) {
-        guard let tier = configuration.tier else { return }
+    func ask(
+        _ tier: any PictureTier, for picture: PictureRequest, _ file: PartialFile, _ urgency: Urgency
+    ) async {
         let room = picture.size ?? DownloadLimits.largestUnknown
-        question.ask { [self] in
-            let length = unsafe await tier.fetch(picture.id, length: picture.size, urgency: question.urgency) {
-                [self] bytes, offset in
-                do throws(FileError) {
-                    let refusal = unsafe try file.write(
-                        bytes, at: offset, total: room, giveWay: { giveWay(to: key) })
-                    if let refusal { run { core in core.refused(refusal.text) } }
-                    return true
-                } catch { return false }
-            }
-            run { core in core.tierAnswered(key, file, picture, length: length) }
+        let length = unsafe await tier.fetch(picture.id, length: picture.size, urgency: urgency) {
+            [self] bytes, offset in
+            do throws(FileError) {
+                unsafe try write(bytes, to: file, at: offset, room: room)
+                return true
+            } catch { return false }
         }
+        run { core in core.tierAnswered(file.name, file, picture, length: length) }
     }
 
     // MARK: - Disk
+
+    /// Waits for the disk queue, and does something on it.
+    func onDisk<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in disk.async { continuation.resume(returning: work()) } }
+    }
 
     /// Looks whether all bytes of a picture prove what is left to prove, and tells it.
     func check(_ key: FileKey, _ file: PartialFile, _ proof: Proof, length: Int64) {
@@ -157,7 +147,7 @@ final class CoreLock: Sendable {
         disk.async { [self] in
             let result = Result { () throws(FileError) in
                 guard let data = file.current else { throw FileError("storing", ENOENT) }
-                return try CacheFiles.write(giveWay: { giveWay(to: key) }) { () throws(FileError) in
+                return try makingRoom({ $0.giveWay(to: key) }) { () throws(FileError) in
                     try store.commit(data, as: key, length: length)
                 }
             }
@@ -165,24 +155,9 @@ final class CoreLock: Sendable {
             if case .failure = result { try? store.reopen() }
             run { core in core.committed(key, file, result) }
             lookAgain()
-            if case .success = result { run { core in core.stores() } }
+            if case .success = result { run { core in core.budget.stores() } }
             lookAtDisk()
         }
-    }
-
-    /// Removes the least recently used pictures from a full disk at once, so that a new one can be kept.
-    ///
-    /// - Returns: Whether anything went.
-    func giveWay(to key: FileKey) -> Bool {
-        removeNow(run { core in core.giveWay(to: key) })
-    }
-
-    /// Removes pictures that are off the books.
-    ///
-    /// - Returns: Whether there were any.
-    func removeNow(_ pictures: [StoredPicture]) -> Bool {
-        for picture in pictures { store.remove(picture) }
-        return !pictures.isEmpty
     }
 
     /// Removes the files of pictures that are off the books, unless they have been stored again.
@@ -199,7 +174,9 @@ final class CoreLock: Sendable {
 
     private func lookAtDisk() {
         guard let free = store.freeBytes else { return }
-        run { core in core.diskHas(free: free) }
+        run { core in
+            if !core.budget.diskHas(free: free, core.inUse) { core.scheduler.dropWishes() }
+        }
     }
 
     /// Forgets what went with a directory that was removed in mid-work, and writes all pins again; runs on the disk queue.
@@ -208,6 +185,57 @@ final class CoreLock: Sendable {
         let pictures = Set(store.contents().pictures)
         withLock { $0.index.keep(only: pictures) }
         writePins()
+    }
+
+    // MARK: - A disk without room
+
+    /// Attempts at a full disk: others may take what became free.
+    private static let mostTries = 4
+
+    /// Writes something, again as long as the disk is full and stored pictures give way to it.
+    ///
+    /// - Parameters:
+    ///   - giveWay: Takes pictures off the books, which are then removed at once; none if they would not make enough room.
+    ///   - write: The writing.
+    /// - Returns: What it gives.
+    /// - Throws: What the disk refused in the end.
+    func makingRoom<Value>(
+        _ giveWay: (inout Core) -> [StoredPicture], _ write: () throws(FileError) -> Value
+    ) throws(FileError) -> Value {
+        var triesLeft = Self.mostTries
+        while true {
+            do throws(FileError) { return try write() } catch {
+                triesLeft -= 1
+                guard error.code == ENOSPC || error.code == EDQUOT, triesLeft > 0 else { throw error }
+                let victims = run(giveWay)
+                guard !victims.isEmpty else { throw error }
+                for picture in victims { store.remove(picture) }
+            }
+        }
+    }
+
+    /// Writes bytes of a download; one that the disk refuses, and all before them, move to memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - file: Where the download's bytes go.
+    ///   - offset: Their place in the picture.
+    ///   - room: Bytes that the whole picture may take.
+    /// - Throws: If memory is used up as well.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, to file: PartialFile, at offset: Int64, room: Int64
+    ) throws(FileError) {
+        do throws(FileError) {
+            try makingRoom({ $0.giveWay(to: file.name) }) { () throws(FileError) in
+                unsafe try file.write(bytes, at: offset)
+            }
+        } catch {
+            let refusal = error
+            guard refusal.code != ECANCELED, refusal.lackOfDescriptors == nil, try file.moveToMemory(total: room)
+            else { throw refusal }
+            unsafe try file.write(bytes, at: offset)
+            run { core in core.budget.refused(refusal.text) }
+        }
     }
 
     // MARK: - Pins and last uses
@@ -220,7 +248,7 @@ final class CoreLock: Sendable {
             withLock { $0.index.keepUnwritten(pins.keys) }
             // Deleted under us.
             if error.code == ENOENT, (try? store.reopen()) != nil { return lookAgain() }
-            run { core in core.refused("a pin cannot be kept (\(error.text))") }
+            run { core in core.budget.refused("a pin cannot be kept (\(error.text))") }
         }
     }
 
@@ -288,12 +316,10 @@ final class CoreLock: Sendable {
 /// Called on the transport's thread, one call at a time; writes to a local file there.
 final class SegmentSink: ResponseSink {
     private struct State {
-        /// Nil at the end: whoever keeps the sink must not keep the file open.
+        /// Nil at the end: a sink that is kept must not keep the file open.
         var file: PartialFile?
         /// Where the next bytes of the body go; nil if it is to bring no more.
         var plan: BodyPlan?
-        /// Which of them are of seams; nil if none are.
-        var frame: BodyFrame?
     }
 
     private let state: Mutex<State>
@@ -310,42 +336,18 @@ final class SegmentSink: ResponseSink {
 
     func head(_ head: HTTPAnswer) -> Bool {
         let written = core.run { core in core.answered(head, to: segment, of: key) }
-        state.withLock { ($0.plan, $0.frame) = (written.plan, written.frame) }
+        state.withLock { $0.plan = written.plan }
         return written.goesOn
     }
 
+    /// Writes bytes where nothing is, compares them where something is, then tells.
     func body(_ bytes: UnsafeRawBufferPointer) -> Bool {
         core.received.add(Int64(bytes.count), ordering: .relaxed)
         guard let file = state.withLock({ $0.file }) else { return false }
-        let (own, seams) = state.withLock { unsafe $0.frame?.take(bytes) } ?? (0..<bytes.count, [])
-        if !seams.isEmpty { compare(core.run { core in core.met(seams, of: key) }, in: file) }
-        guard !own.isEmpty else { return core.withLock { $0.isWanted(segment, of: key) } }
-        return unsafe take(UnsafeRawBufferPointer(rebasing: bytes[own]), to: file)
-    }
-
-    /// Holds bytes of seams against those that are there.
-    private func compare(_ seams: [Seam], in file: PartialFile) {
-        for seam in seams {
-            guard let agrees = holds(seam.bytes, at: seam.place, in: file) else { return }
-            core.run { core in core.contradict(key) { $0.compared(seam, agrees: agrees) } }
-        }
-    }
-
-    /// Whether these bytes are there; nil if there is no descriptor left to look, with which the download has ended.
-    private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
-        do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
-            guard error.lackOfDescriptors != nil else { return false }
-            core.run { core in core.cannotWrite(error, from: segment, of: key) }
-            return nil
-        }
-    }
-
-    /// Takes the request's own bytes: writes them where nothing is, compares them where something is, then tells.
-    private func take(_ bytes: UnsafeRawBufferPointer, to file: PartialFile) -> Bool {
         var taken = 0
         while taken < bytes.count {
             let left = bytes.count - taken
-            guard let plan = state.withLock({ $0.plan }), Int64(left) <= plan.room - plan.range.lowerBound else {
+            guard let plan = plan(for: left, in: file), Int64(left) <= plan.room - plan.range.lowerBound else {
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[taken...])
                 return core.run { core in unsafe core.exceeded(by: rest, from: segment, of: key) }
             }
@@ -357,7 +359,7 @@ final class SegmentSink: ResponseSink {
                     let agrees = unsafe holds(Array(came[first..<first + range.count]), at: range.lowerBound, in: file)
                 else { return false }
                 guard agrees else {
-                    core.run { core in core.contradict(key) { $0.contradicted() } }
+                    core.run { core in core.contradict(key) { $0.contradicted(at: range.lowerBound, by: segment) } }
                     return false
                 }
             }
@@ -367,34 +369,46 @@ final class SegmentSink: ResponseSink {
         return true
     }
 
+    /// Where so many bytes go, which other requests may have brought since that was planned.
+    private func plan(for count: Int, in file: PartialFile) -> BodyPlan? {
+        guard let plan = state.withLock({ $0.plan }) else { return nil }
+        let end = min(plan.range.upperBound, plan.range.lowerBound + Int64(count))
+        if plan.begun == file.begun.load(ordering: .relaxed), plan.range.lowerBound >= plan.certain.lowerBound,
+            end <= plan.certain.upperBound
+        {
+            return plan
+        }
+        return core.withLock { $0.downloads[key]?.download.plan(of: segment) }
+    }
+
+    /// Whether these bytes are there; nil if there is no descriptor left to look, with which the download has ended.
+    private func holds(_ bytes: [UInt8], at place: Int64, in file: PartialFile) -> Bool? {
+        do throws(FileError) { return try file.read(at: place, count: bytes.count) == bytes } catch {
+            guard error.lackOfDescriptors != nil else { return false }
+            core.run { core in core.cannotWrite(error, from: segment, of: key) }
+            return nil
+        }
+    }
+
     /// Writes parts of what came to the file, then tells.
     private func write(
         _ parts: [Range<Int64>], of bytes: UnsafeRawBufferPointer, at place: Range<Int64>, to file: PartialFile,
         room: Int64
     ) -> Bool {
-        var refusal: FileError?
         do throws(FileError) {
             for range in parts {
                 let first = Int(range.lowerBound - place.lowerBound)
                 let part = unsafe UnsafeRawBufferPointer(rebasing: bytes[first..<(first + range.count)])
-                let found = unsafe try file.write(part, at: range.lowerBound, total: room) { core.giveWay(to: key) }
-                refusal = refusal ?? found
+                unsafe try core.write(part, to: file, at: range.lowerBound, room: room)
             }
         } catch {
             core.run { core in core.cannotWrite(error, from: segment, of: key) }
             return false
         }
-        let written = core.run { core in
-            if let refusal { core.refused(refusal.text) }
-            return unsafe core.wrote(bytes, place, from: segment, of: key)
-        }
+        let written = core.run { core in unsafe core.wrote(bytes, place, from: segment, of: key) }
         state.withLock { $0.plan = written.plan }
-        if let state = written.state {
-            file.note(total: state.total, validator: state.validator, present: state.present)
-        }
-        guard !written.seams.isEmpty else { return written.goesOn }
-        compare(written.seams, in: file)
-        return written.goesOn && core.withLock { $0.isWanted(segment, of: key) }
+        if let state = written.state { file.note(state) }
+        return written.goesOn
     }
 
     func finish(_ result: Result<Void, HTTPError>) {

@@ -1,5 +1,6 @@
 internal import HTTP
 internal import Rankings
+internal import Synchronization
 
 /// One shared download of a picture: which bytes are there, which are under way, who waits.
 ///
@@ -32,7 +33,7 @@ struct Download: Sendable {
     /// Bytes written.
     var present = RangeSet()
     var segments: [UInt64: Segment] = [:]
-    var waiters: [UInt64: Need] = [:]
+    var waiters: [UInt64: Waiter] = [:]
     /// Open pictures that read from here.
     var handles: Set<UInt64> = []
     /// Whether a preload wants the whole.
@@ -43,10 +44,8 @@ struct Download: Sendable {
     var isDemanded = false
     /// Where the bytes end that have been given to readers.
     private(set) var releasedTo: Int64 = 0
-    /// What requests brought of bytes that others bring too, and that has not been compared yet.
-    var meetings: [Seam] = []
-    /// What requests bring of which no seam has been found to agree.
-    var unproven: [UInt64: UnprovenPart] = [:]
+    /// Requests begun so far; a plan made before the last of them is void.
+    var begun: UInt64 = 0
     var edges = PictureEdges()
     var headIsRight = false
     var tailIsRight = false
@@ -77,7 +76,8 @@ struct Download: Sendable {
     /// Whether the whole picture is to come.
     var wantsWhole: Bool {
         // Of a picture with a digest not even the beginning can be given out before.
-        digest != nil || isPreload || isDemanded || isShared || hidesEnd || waiters.values.contains(.length)
+        digest != nil || isPreload || isDemanded || isShared || hidesEnd
+            || waiters.values.contains { $0.need == .length }
     }
 
     /// Whether any byte has been given to a reader.
@@ -119,24 +119,30 @@ struct Download: Sendable {
     func canRelease(_ range: Range<Int64>) -> Bool {
         guard let total, present.contains(range), digest == nil || phase == .complete else { return false }
         if range.lowerBound < Int64(PictureFormat.headLength), !headIsRight { return false }
-        if unproven.values.contains(where: { $0.range.overlaps(range) && $0.isProvenSoon(by: present) }) {
-            return false
-        }
         return tailIsRight || range.upperBound <= total - Int64(PictureFormat.tailLength)
     }
 
-    /// The waiters whose needs are met; they are forgotten here.
-    mutating func takeReady() -> [UInt64] {
-        let ready = waiters.filter { _, need in
-            switch need {
+    /// Lets a read or a question wait.
+    mutating func add(_ waiter: Waiter, now: ContinuousClock.Instant) {
+        if waiters.isEmpty { lastProgress = now }
+        waiters[waiter.wait.id] = waiter
+    }
+
+    /// Takes out the waiters that are meant, in the order in which they came.
+    mutating func takeWaiters(where isMeant: (Waiter) -> Bool) -> [Waiter] {
+        waiters.filter { isMeant($0.value) }.keys.sorted().compactMap { waiters.removeValue(forKey: $0) }
+    }
+
+    /// Takes out the waiters whose needs are met.
+    mutating func takeReady() -> [Waiter] {
+        let ready = waiters.values.filter { waiter in
+            switch waiter.need {
             case .bytes(let range): canRelease(range.clamped(to: 0..<(total ?? .max)))
             case .length: phase == .complete
             }
-        }.map(\.key).sorted()
-        for id in ready {
-            if case .bytes(let range) = waiters.removeValue(forKey: id) { released(to: range.upperBound) }
         }
-        return ready
+        for case .bytes(let range) in ready.map(\.need) { released(to: range.upperBound) }
+        return takeWaiters { ready.contains($0) }
     }
 
     /// Bytes up to a place are given to a reader.
@@ -176,8 +182,6 @@ struct Download: Sendable {
     mutating func keep(upTo end: Int64) {
         present = RangeSet([0..<end])
         segments = [:]
-        meetings = []
-        unproven = [:]
         edges = PictureEdges()
         headIsRight = false
         tailIsRight = false
@@ -202,13 +206,16 @@ struct Download: Sendable {
 
     /// Where the next bytes of a request's body go; nil if it is to bring no more.
     ///
-    /// It holds until `wrote` is told. Another request may be let begin in there while bytes are being written; then both bring the
-    /// same ones, which are written twice and counted once.
+    /// It holds until `wrote` is told, or another request begins: `begun` tells. What another one may bring besides, at the seams,
+    /// is planned when it comes.
     func plan(of id: UInt64) -> BodyPlan? {
         guard let segment = segments[id], phase == .running, segment.hasAnswer else { return nil }
         let room = total ?? DownloadLimits.largestUnknown
         let range = segment.next..<max(segment.next, min(segment.end, room))
-        return range.isEmpty ? nil : BodyPlan(range: range, gaps: present.gaps(in: range), room: room)
+        guard !range.isEmpty else { return nil }
+        let certain = segments.count == 1 ? range : segment.own.clamped(to: 0..<segment.lastSeam.lowerBound)
+        return BodyPlan(
+            range: range, gaps: present.gaps(in: range), certain: certain, begun: begun, room: room)
     }
 
     /// Takes note that the next bytes of a request are in the file; `edges` were told of them before.
@@ -229,7 +236,7 @@ struct Download: Sendable {
     func goesOn(_ id: UInt64) -> Bool {
         guard phase == .running else { return phase == .complete || phase == .checking }
         guard let segment = segments[id] else { return false }
-        return segment.next < segment.end || segment.end >= segment.asked?.upperBound ?? total ?? .max
+        return segment.next < segment.end || segment.end >= segment.requested?.upperBound ?? total ?? .max
     }
 
     /// Looks at the edges and the whole after bytes came.
@@ -304,12 +311,6 @@ struct Download: Sendable {
         return fail(.broken("the answer is longer than the picture"))
     }
 
-    /// A request brought other bytes than those that are there: what it brings is of another version.
-    mutating func contradicted() -> DownloadChange {
-        guard phase == .running else { return DownloadChange() }
-        return changed(.damaged("the picture changed at the source during the download"))
-    }
-
     // MARK: - Ends
 
     /// Gives the download up; what is there is thrown away.
@@ -328,111 +329,144 @@ struct Download: Sendable {
     /// Gives a request up, of a download that nobody reads, so that a reader has its slot; the rest is asked for again later.
     mutating func giveUp(_ id: UInt64) -> DownloadChange {
         guard segments.removeValue(forKey: id) != nil else { return DownloadChange() }
-        ended(id)
         // Without a name for its version, what is there cannot be continued safely.
         let isLost = validator == nil && !present.ranges.isEmpty && segments.isEmpty
-        return DownloadChange(cancel: [id], outcome: isLost ? .restart : nil)
+        var change = remaining == 0 ? settle() : DownloadChange(outcome: isLost ? .restart : nil)
+        change.cancel.append(id)
+        return change
     }
 
-    /// Gives every request up; returns them.
+    /// Gives every request up, with the seams that they left open; returns them.
     mutating func abandonSegments() -> [UInt64] {
+        present = proven
         defer { segments = [:] }
         return segments.keys.sorted()
     }
 }
 
-// MARK: - Seams
+// MARK: - Waiting
 
-/// How much of what others bring a request asks for, before and behind its own part, in bytes.
-struct SeamLengths: Equatable, Sendable {
-    var before: Int64 = 0
-    var behind: Int64 = 0
+/// A read that waits for bytes, or a question for the length.
+struct Waiter: Equatable, Sendable {
+    enum Need: Equatable, Sendable {
+        case bytes(Range<Int64>)
+        /// The length of a picture that no header tells.
+        case length
+    }
 
-    /// What to ask for so that a range comes with both.
-    func around(_ range: Range<Int64>) -> Range<Int64> { range.lowerBound - before..<range.upperBound + behind }
+    let need: Need
+    /// The open picture; nil for a question for the length.
+    let handle: UInt64?
+    let deadline: ContinuousClock.Instant
+    let wait: Wait
+
+    static func == (one: Self, other: Self) -> Bool { one.wait === other.wait }
 }
 
-/// Bytes that a request brought although another one brings them: both must be the same.
+/// What a waiter is told.
+enum WaitResult: Sendable {
+    /// What was read, and the version that the reader has from now on.
+    case bytes(PictureBytes, PictureVersion?)
+    case length(Int64)
+    /// Things changed: look again.
+    case again
+    case failed(ImageCacheError)
+}
+
+/// An answer that may come before or after the waiting for it begins.
+///
+/// ## Concurrency
+///
+/// Any thread may answer; one task waits, once.
+final class Wait: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<WaitResult, Never>)
+        case answered(WaitResult)
+    }
+
+    /// Grows with each wait: their order.
+    let id: UInt64
+    /// The picture whose download is waited for.
+    let key: FileKey
+    private let state = Mutex(State.open)
+
+    init(id: UInt64, key: FileKey) {
+        self.id = id
+        self.key = key
+    }
+
+    /// Whether there is an answer.
+    var isAnswered: Bool {
+        state.withLock { state in
+            if case .answered = state { true } else { false }
+        }
+    }
+
+    /// Gives the answer; the first one counts.
+    func answer(_ result: WaitResult) {
+        let waiting = state.withLock { state -> CheckedContinuation<WaitResult, Never>? in
+            switch state {
+            case .open:
+                state = .answered(result)
+                return nil
+            case .awaited(let continuation):
+                state = .answered(result)
+                return continuation
+            case .answered: return nil
+            }
+        }
+        waiting?.resume(returning: result)
+    }
+
+    /// Suspends until there is an answer.
+    var result: WaitResult {
+        get async {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> WaitResult? in
+                    if case .answered(let result) = state { return result }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        }
+    }
+}
+
+// MARK: - Seams
+
+/// The seams of a download: bytes where the parts of two requests meet, which both bring and which must be the same.
 ///
 /// A server, or what stands before it, may send the bytes of another place under the right `Content-Range`; in one answer they
-/// are one after the other, in several nothing else shows it where no digest was told.
+/// are one after the other, in several nothing else shows it where no digest was told. The bytes that come second are held against those
+/// that are there, as all that come again are (`BodyPlan`), before anything behind them is taken.
 ///
 /// A part that touches nothing, as a read far ahead of all others brings it, has no seam until its neighbours come: unless it is
 /// the picture's beginning, its reader is given it unproven. A second part beside it would not tell either, since a source that
 /// shifts all of them by one distance agrees with itself wherever two meet apart from bytes that are known.
-struct Seam: Equatable, Sendable {
-    /// Where the parts of the two meet.
-    let border: Int64
-    /// Where in the picture the bytes begin.
-    let place: Int64
-    let bytes: [UInt8]
-    /// The request.
-    let part: UInt64
-
-    var range: Range<Int64> { place..<place + Int64(bytes.count) }
-}
-
-/// What a request brings, as long as no seam of it has been found to agree.
-struct UnprovenPart: Equatable, Sendable {
-    let range: Range<Int64>
-    let seams: SeamLengths
-
-    /// Whether what its first bytes are compared with is there: then nobody is given it before.
-    ///
-    /// Who reads far ahead of all that is there does not wait for what lies between, and who reads backwards not for the whole part,
-    /// whose end alone touches what is there.
-    func isProvenSoon(by present: RangeSet) -> Bool {
-        seams.before > 0 && present.contains(range.lowerBound - seams.before..<range.lowerBound)
-    }
-}
-
 extension Download {
-    /// How much a request for a range asks for of what is there or under way around it.
-    func seams(around range: Range<Int64>) -> SeamLengths {
-        guard digest == nil else { return SeamLengths() }
+    /// A range with the seams on both sides of it, where bytes are there or under way.
+    func withSeams(_ range: Range<Int64>) -> Range<Int64> {
+        guard digest == nil else { return range }
         let covered = covered
-        let before = min(DownloadLimits.seam, range.lowerBound)
-        let behind = total.map { min(DownloadLimits.seam, max(0, $0 - range.upperBound)) } ?? 0
-        return SeamLengths(
-            before: covered.contains(range.lowerBound - before..<range.lowerBound) ? before : 0,
-            behind: covered.contains(range.upperBound..<range.upperBound + behind) ? behind : 0)
+        let (first, end) = (range.lowerBound, range.upperBound)
+        let before = max(0, first - DownloadLimits.seam)
+        let behind = total.map { end + min(DownloadLimits.seam, max(0, $0 - end)) } ?? end
+        let lower = covered.contains(before..<first) ? before : first
+        return lower..<(covered.contains(end..<behind) ? behind : end)
     }
 
-    /// Takes bytes of a seam; they are compared once the other request has brought them.
-    mutating func met(_ seam: Seam) -> DownloadChange {
-        guard segments[seam.part] != nil, phase == .running else { return DownloadChange() }
-        if seam.place == seam.border { segments[seam.part]?.seams.behind = 0 }
-        meetings.append(seam)
-        return beginsAgain(seam.bytes, at: seam.place) ? misplaced(at: seam.border) : DownloadChange()
-    }
-
-    /// The seams of which both sides are there.
-    var comparable: [Seam] { meetings.filter { present.contains($0.range) } }
-
-    /// Both sides of a seam have been compared.
-    mutating func compared(_ seam: Seam, agrees: Bool) -> DownloadChange {
-        guard let index = meetings.firstIndex(of: seam), phase == .running else { return DownloadChange() }
-        guard agrees else { return misplaced(at: seam.border) }
-        meetings.remove(at: index)
-        unproven[seam.part] = nil
-        return settle()
-    }
-
-    /// A request has ended: what has come of it without a seam is taken as it is.
-    mutating func ended(_ id: UInt64) {
-        if !meetings.contains(where: { $0.part == id }) { unproven[id] = nil }
-    }
-
-    /// What is there but for parts that are still to be compared: what another process may go on with.
+    /// What is there but for seams of which one side is still to come: what another process may go on with.
     var proven: RangeSet {
         var doubted = RangeSet()
-        for part in unproven.values { doubted.insert(part.range) }
+        for segment in segments.values where segment.next < segment.end { doubted.insert(segment.lastSeam) }
         return RangeSet(present.ranges.flatMap(doubted.gaps))
     }
 
-    /// Whether all that came in parts has been found to belong together.
-    var isPutTogether: Bool {
-        meetings.isEmpty && unproven.isEmpty && !segments.values.contains { $0.seams.behind > 0 }
+    /// Whether no seam is left to compare.
+    private var isPutTogether: Bool {
+        segments.values.allSatisfy { $0.next >= $0.end || $0.end - $0.next > DownloadLimits.seam }
     }
 
     /// Whether a part from the middle is the picture's beginning.
@@ -441,13 +475,28 @@ extension Download {
         format != .zip && place > 0 && PictureFormat(head: Array(bytes.prefix(PictureFormat.headLength))) == format
     }
 
+    /// A request brought other bytes than those that are there.
+    ///
+    /// - Parameters:
+    ///   - place: The first of them.
+    ///   - id: The request.
+    /// - Returns: What follows.
+    mutating func contradicted(at place: Int64, by id: UInt64) -> DownloadChange {
+        guard let segment = segments[id], phase == .running else { return DownloadChange() }
+        // All of it comes in one answer already, which is of another version.
+        if ignoresRanges { return changed(.damaged("the picture changed at the source during the download")) }
+        let own = segment.own
+        return misplaced(at: place < own.lowerBound ? own.lowerBound : min(place, own.upperBound))
+    }
+
     /// A part does not come from where the source says: from now on all of it comes in one answer.
     ///
     /// - Parameter border: Up to where what is there without a hole is not in doubt.
     /// - Returns: What follows.
     mutating func misplaced(at border: Int64) -> DownloadChange {
+        guard phase == .running else { return DownloadChange() }
         ignoresRanges = true
-        let end = unproven.values.reduce(min(border, present.firstMissing(from: 0))) { min($0, $1.range.lowerBound) }
+        let end = min(border, proven.firstMissing(from: 0))
         guard releasedTo <= end else {
             return fail(.damaged("the source sends other parts of the picture than it says"))
         }
@@ -455,59 +504,5 @@ extension Download {
         let change = DownloadChange(cancel: abandonSegments())
         keep(upTo: end)
         return change
-    }
-}
-
-/// Which bytes of a body are its request's own, and which are of seams.
-struct BodyFrame: Sendable {
-    /// Bytes that are still to come, in this order.
-    private var before: Int64
-    private var own: Int64
-    private var behind: Int64
-    private let place: Int64
-    private let border: Int64
-    private let part: UInt64
-    private var held: [UInt8] = []
-
-    /// The frame of an answer that has been found right; nil if all of its bytes are the request's own.
-    init?(_ segment: Segment, part: UInt64) {
-        guard segment.seams != SeamLengths() else { return nil }
-        before = segment.seams.before
-        own = segment.end - segment.next
-        behind = segment.seams.behind
-        place = segment.next
-        border = segment.end
-        self.part = part
-    }
-
-    /// Takes the next bytes.
-    ///
-    /// - Returns: Which of them are the request's own, and the seams that are whole.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> (own: Range<Int>, seams: [Seam]) {
-        var seams: [Seam] = []
-        let first = unsafe hold(bytes, from: 0, \.before)
-        if let held = first.whole {
-            seams.append(Seam(border: place, place: place - Int64(held.count), bytes: held, part: part))
-        }
-        let count = Int(min(own, Int64(bytes.count - first.count)))
-        own -= Int64(count)
-        let mine = first.count..<first.count + count
-        if own == 0, let held = unsafe hold(bytes, from: mine.upperBound, \.behind).whole {
-            seams.append(Seam(border: border, place: border, bytes: held, part: part))
-        }
-        return (mine, seams)
-    }
-
-    /// Holds bytes of a seam back; tells all of them once it is whole.
-    private mutating func hold(
-        _ bytes: UnsafeRawBufferPointer, from start: Int, _ left: WritableKeyPath<Self, Int64>
-    ) -> (count: Int, whole: [UInt8]?) {
-        let count = Int(min(self[keyPath: left], Int64(bytes.count - start)))
-        guard count > 0 else { return (0, nil) }
-        unsafe held.append(contentsOf: bytes[start..<start + count])
-        self[keyPath: left] -= Int64(count)
-        guard self[keyPath: left] == 0 else { return (count, nil) }
-        defer { held = [] }
-        return (count, held)
     }
 }

@@ -3,176 +3,52 @@ internal import Posix
 internal import Rankings
 internal import Synchronization
 
-/// The downloads under way, and who waits for what they bring.
-///
-/// A book: it finds and changes entries; what follows from a change is decided by `Core`.
-struct Downloads: Sendable {
-    /// A download and what belongs to it.
-    struct Entry: Sendable {
-        /// Grows with each download: their order.
-        let number: UInt64
-        var download: Download
-        let picture: PictureRequest
-        var file: PartialFile
-        var transfers: [UInt64: Transfer] = [:]
-        var priority: TransferPriority
-        /// The directory whose walk wished for it; nil for one that a reader began.
-        var walk: UInt64?
-        /// Bytes written since the partial state was last noted.
-        var unnoted: Int64 = 0
-        /// What the tier is asked; nil once it has answered.
-        var question: TierQuestion?
-        /// Whether its bytes came from the tier.
-        var isFromTier = false
-        /// Whether other machines may wait for this one to download it.
-        var isOurs = false
+/// A picture that is being downloaded: what its download decides, the file with its bytes, and what else belongs to it.
+struct PictureDownload: Sendable {
+    /// Grows with each download: their order.
+    let number: UInt64
+    var download: Download
+    let picture: PictureRequest
+    var file: PartialFile
+    var transfers: [UInt64: Transfer] = [:]
+    var priority: TransferPriority
+    /// The directory whose walk wished for it; nil for one that a reader began.
+    var walk: UInt64?
+    /// Bytes written since the partial state was last noted.
+    var unnoted: Int64 = 0
+    /// The question to the tier; nil once it is answered.
+    var question: (task: Task<Void, Never>, urgency: Urgency)?
+    /// Whether its bytes came from the tier.
+    var isFromTier = false
+    /// Whether other machines may wait for this one to download it.
+    var isOurs = false
+    /// To resume when the length that it was told is certain or void.
+    var settlers: [CheckedContinuation<Void, Never>] = []
+
+    /// What another process may go on with.
+    var state: PartialState {
+        file.state(total: download.total, validator: download.validator, present: download.proven)
     }
+}
 
-    /// Somebody who waits, for bytes or, without an open picture, for the length.
-    struct Waiter: Sendable {
-        let key: FileKey
-        let handle: UInt64?
-        let range: Range<Int64>
-        let deadline: ContinuousClock.Instant
-        let wait: Wait
-    }
-
-    private(set) var entries: [FileKey: Entry] = [:]
-    private var waiters: [UInt64: Waiter] = [:]
-    /// Who wants to know when what a download was told is certain or void.
-    private var settlers: [FileKey: [CheckedContinuation<Void, Never>]] = [:]
-
-    var isEmpty: Bool { entries.isEmpty }
-
-    var keys: Set<FileKey> { Set(entries.keys) }
-
-    /// The download of a picture; nil while there is none.
-    subscript(key: FileKey) -> Entry? {
-        get { entries[key] }
-        _modify { yield &entries[key] }
-    }
-
+/// The downloads under way: finding and changing; what follows from a change is decided by `Core`.
+extension [FileKey: PictureDownload] {
     /// Has a download decide, in its place; nil while there is none.
-    mutating func decide<Value>(_ key: FileKey, _ decide: (inout Download) -> Value) -> Value? {
-        entries.index(forKey: key).map { decide(&entries.values[$0].download) }
+    @discardableResult
+    mutating func decide<Decision>(_ key: FileKey, _ decide: (inout Download) -> Decision) -> Decision? {
+        index(forKey: key).map { decide(&values[$0].download) }
     }
 
     /// Those that are not whole, in the order in which they began.
-    var running: [Entry] {
-        entries.values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
+    var running: [PictureDownload] {
+        values.filter { $0.download.phase != .complete }.sorted { $0.number < $1.number }
     }
 
-    /// What was begun for a walk and nobody reads, the oldest first.
+    /// Those that were begun for a walk and that no reader reads, the oldest first.
     func unread(ofWalk directory: UInt64) -> [FileKey] {
-        entries.filter { _, entry in
-            entry.walk == directory && entry.download.phase == .running && !entry.download.isRead
+        filter { _, file in
+            file.walk == directory && file.download.phase == .running && !file.download.isRead
         }.sorted { $0.value.number < $1.value.number }.map(\.key)
-    }
-
-    /// Takes a download out.
-    mutating func remove(_ key: FileKey) -> Entry? { entries.removeValue(forKey: key) }
-
-    // MARK: - Waiters
-
-    /// Lets somebody wait for what a download, which is there, brings.
-    mutating func add(_ waiter: Waiter, as id: UInt64, for need: Need, now: ContinuousClock.Instant) {
-        waiters[id] = waiter
-        if entries[waiter.key]?.download.waiters.isEmpty == true {
-            entries[waiter.key]?.download.lastProgress = now
-        }
-        entries[waiter.key]?.download.waiters[id] = need
-    }
-
-    /// Takes somebody out who waits no more; nil if that was done before.
-    mutating func removeWaiter(_ id: UInt64) -> Waiter? {
-        guard let waiter = waiters.removeValue(forKey: id) else { return nil }
-        entries[waiter.key]?.download.waiters[id] = nil
-        return waiter
-    }
-
-    /// Takes out everybody who is meant.
-    mutating func removeWaiters(where isMeant: (Waiter) -> Bool) -> [Waiter] {
-        waiters.filter { isMeant($0.value) }.keys.sorted().compactMap { removeWaiter($0) }
-    }
-
-    // MARK: - Settling
-
-    /// Lets somebody wait until what a download was told is certain or void.
-    ///
-    /// - Returns: False if nothing is under way that is not certain.
-    mutating func addSettler(_ continuation: CheckedContinuation<Void, Never>, of key: FileKey) -> Bool {
-        guard let entry = entries[key], entry.download.phase != .complete else { return false }
-        settlers[key, default: []].append(continuation)
-        return true
-    }
-
-    /// Takes out who waited for that.
-    mutating func removeSettlers(of key: FileKey) -> [CheckedContinuation<Void, Never>] {
-        settlers.removeValue(forKey: key) ?? []
-    }
-}
-
-// MARK: - Waiting
-
-/// What a waiter is told.
-enum WaitResult: Sendable {
-    /// What was read, and the version that the reader has from now on.
-    case bytes(PictureBytes, PictureVersion?)
-    case length(Int64)
-    /// Things changed: look again.
-    case again
-    case failed(ImageCacheError)
-}
-
-/// Where somebody who waits gets an answer, whether it comes before or after the waiting begins.
-///
-/// ## Concurrency
-///
-/// Any thread may answer; one task waits, once.
-final class Wait: Sendable {
-    private enum State {
-        case open
-        case awaited(CheckedContinuation<WaitResult, Never>)
-        case answered(WaitResult)
-    }
-
-    private let state = Mutex(State.open)
-
-    /// Whether there is an answer.
-    var isAnswered: Bool {
-        state.withLock { state in
-            if case .answered = state { true } else { false }
-        }
-    }
-
-    /// Gives the answer; the first one counts.
-    func answer(_ result: WaitResult) {
-        let waiting = state.withLock { state -> CheckedContinuation<WaitResult, Never>? in
-            switch state {
-            case .open:
-                state = .answered(result)
-                return nil
-            case .awaited(let continuation):
-                state = .answered(result)
-                return continuation
-            case .answered: return nil
-            }
-        }
-        waiting?.resume(returning: result)
-    }
-
-    /// Suspends until there is an answer.
-    var result: WaitResult {
-        get async {
-            await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> WaitResult? in
-                    if case .answered(let result) = state { return result }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        }
     }
 }
 
@@ -226,12 +102,8 @@ struct OpenPictures: Sendable {
         let onRead: (@Sendable () -> Void)?
         let opened: ContinuousClock.Instant
         let wasThere: Bool
-        /// The whole picture, once it is whole.
-        var file: StoredFile?
-        var length: Int64?
-        /// Keeps memory accounted for while it is read.
-        var source: PartialFile?
-        /// The version that it has bytes of, and what the source calls that.
+        var whole: WholePicture?
+        /// The version that it has bytes of, and the source's name of that.
         var version: PictureVersion?
         var validator: String?
         /// Whether the stored file could not be opened, so that the picture comes from the network.
@@ -245,11 +117,8 @@ struct OpenPictures: Sendable {
             return .damaged("the picture changed at the source while it was open")
         }
 
-        /// The whole file, once so much was read that further reads, but the last, decide nothing.
-        var settled: WholePicture? {
-            guard measure.isThrough, failure == nil, let file, let length, let version else { return nil }
-            return WholePicture(file: file, length: length, version: version)
-        }
+        /// The whole picture, once so much was read that further reads, but the last, decide nothing.
+        var settled: WholePicture? { measure.isThrough && failure == nil ? whole : nil }
     }
 
     private var handles: [UInt64: Handle] = [:]
@@ -294,23 +163,20 @@ struct OpenPictures: Sendable {
 
     /// Gives one the whole file that a download brought.
     mutating func hand(_ file: PartialFile, of download: Download, to id: UInt64) {
-        guard let data = file.current else { return }
-        handles[id]?.file = data
-        handles[id]?.length = download.total
-        handles[id]?.source = file
+        guard let data = file.current, let length = download.total else { return }
         bind(id, to: download)
+        guard let version = handles[id]?.version else { return }
+        handles[id]?.whole = WholePicture(file: data, length: length, version: version, source: file)
     }
 
     /// Gives one the file that another one of the same picture keeps: what is open has one version.
     mutating func share(_ id: UInt64) -> Bool {
         guard let handle = handles[id],
-            let other = handles.values.first(where: { $0.key == handle.key && $0.file != nil }),
-            handle.picture.size == nil || handle.picture.size == other.length,
+            let other = handles.values.first(where: { $0.key == handle.key && $0.whole != nil }),
+            handle.picture.size == nil || handle.picture.size == other.whole?.length,
             handle.mismatch(with: other.version) == nil
         else { return false }
-        handles[id]?.file = other.file
-        handles[id]?.length = other.length
-        handles[id]?.source = other.source
+        handles[id]?.whole = other.whole
         handles[id]?.version = other.version
         handles[id]?.validator = other.validator
         return true
@@ -318,12 +184,29 @@ struct OpenPictures: Sendable {
 
     /// The version that somebody keeps the file of.
     func keptVersion(of key: FileKey) -> PictureVersion? {
-        handles.values.first { $0.key == key && $0.file != nil }?.version
+        handles.values.first { $0.key == key && $0.whole != nil }?.version
     }
 
     /// Whoever has seen bytes of a version that was not right must not be given another one.
     mutating func fail(_ ids: Set<UInt64>, _ error: ImageCacheError) {
         for id in ids where handles[id]?.version != nil { handles[id]?.failure = error }
+    }
+}
+
+/// A whole picture: once its reader goes through all of it, most reads take no lock that others wait for.
+final class WholePicture: Sendable {
+    let file: StoredFile
+    /// Bytes of the picture.
+    let length: Int64
+    let version: PictureVersion
+    /// The file of its download, which accounts for memory as long as it is read; nil for a stored one.
+    private let source: PartialFile?
+
+    init(file: StoredFile, length: Int64, version: PictureVersion, source: PartialFile? = nil) {
+        self.file = file
+        self.length = length
+        self.version = version
+        self.source = source
     }
 }
 

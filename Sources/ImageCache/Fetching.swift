@@ -31,7 +31,7 @@ extension Core {
                 core.run { $0.reopened(key, file, found) }
             }
         }
-        downloads[key] = Downloads.Entry(
+        downloads[key] = PictureDownload(
             number: download.token, download: download, picture: picture, file: file,
             priority: walk == nil ? .reader : .preload, walk: walk)
         reserve(picture.size ?? DownloadLimits.assumedLength, for: key)
@@ -43,9 +43,7 @@ extension Core {
     /// Counts what a download will take.
     private mutating func reserve(_ bytes: Int64, for key: FileKey) {
         guard let isRead = downloads[key]?.download.isRead else { return }
-        account { budget, index, inUse in
-            budget.reserve(bytes, for: key, isPreload: !isRead, in: &index, inUse: inUse)
-        }
+        budget.reserve(bytes, for: key, isPreload: !isRead, inUse)
     }
 
     /// Lets the least recently used pictures go on a full disk, if a download can then be kept.
@@ -54,7 +52,7 @@ extension Core {
     mutating func giveWay(to key: FileKey) -> [StoredPicture] {
         guard let download = downloads[key]?.download else { return [] }
         let lacking = (download.total ?? DownloadLimits.assumedLength) - download.received
-        return giveWay(max(0, lacking), sparesUnread: !download.isRead)
+        return budget.giveWay(max(0, lacking), sparesUnread: !download.isRead, inUse)
     }
 
     /// The earlier download's file has been looked at.
@@ -70,14 +68,14 @@ extension Core {
 
     /// Has the tier asked for a picture before the image host is.
     private mutating func askTier(_ picture: PictureRequest, of key: FileKey) {
-        guard configuration.tier != nil, !picture.isPrivate, let entry = downloads[key] else { return }
-        let question = TierQuestion()
-        downloads[key]?.question = question
-        downloads[key]?.download.phase = .asking
-        later { core in
-            if entry.priority == .reader { question.urgency.raise() }
-            core.askTier(key, entry.file, picture, question)
+        guard let lock, let tier = configuration.tier, !picture.isPrivate, let entry = downloads[key] else { return }
+        let urgency = Urgency()
+        let task = Task {
+            if entry.priority == .reader { urgency.raise() }
+            await lock.ask(tier, for: picture, entry.file, urgency)
         }
+        downloads[key]?.question = (task, urgency)
+        downloads[key]?.download.phase = .asking
     }
 
     /// The tier has brought a picture of so many bytes, or nothing.
@@ -111,7 +109,7 @@ extension Core {
                 later { _ in transfer.cancel() }
             }
         }
-        for waiter in change.ready { answer(waiter) }
+        for waiter in change.ready { answer(waiter, of: key) }
         switch change.outcome {
         case nil: break
         case .check(let proof, let length):
@@ -137,28 +135,42 @@ extension Core {
         release(key)
     }
 
-    /// Gives a waiter, who may have gone, what has come.
-    private mutating func answer(_ id: UInt64) {
-        guard let waiter = downloads.removeWaiter(id), let entry = downloads[waiter.key] else { return }
-        guard let handle = waiter.handle else { return end(waiter, .length(entry.download.total ?? 0)) }
+    /// Gives a waiter that has been taken out what has come.
+    private mutating func answer(_ waiter: Waiter, of key: FileKey) {
+        guard let entry = downloads[key] else { return end(waiter, .again) }
+        guard case .bytes(let range) = waiter.need, let handle = waiter.handle else {
+            return end(waiter, .length(entry.download.total ?? 0))
+        }
         guard let total = entry.download.total, let file = entry.file.current else { return end(waiter, .again) }
         if let mismatch = pictures[handle]?.mismatch(with: entry.download.version) {
             return end(waiter, .failed(mismatch))
         }
         let bytes = give(
-            file, waiter.range.lowerBound, waiter.range.count, length: total, entry.download, to: handle)
+            file, range.lowerBound, range.count, length: total, entry.download, to: handle)
         end(waiter, .bytes(bytes, pictures[handle]?.version))
     }
 
-    /// Tells somebody who waits, and has been taken out, what came of it.
-    mutating func end(_ waiter: Downloads.Waiter, _ result: WaitResult) {
+    /// Gives a waiter that has been taken out its answer.
+    mutating func end(_ waiter: Waiter, _ result: WaitResult) {
         later { _ in waiter.wait.answer(result) }
     }
 
+    /// Ends the waits for a download that are meant; returns whether there were any.
+    @discardableResult
+    mutating func endWaits(
+        for key: FileKey, _ result: WaitResult, where isMeant: (Waiter) -> Bool
+    ) -> Bool {
+        let waiters = downloads[key]?.download.takeWaiters(where: isMeant) ?? []
+        for waiter in waiters { end(waiter, result) }
+        return !waiters.isEmpty
+    }
+
     private mutating func complete(_ key: FileKey, length: Int64) {
-        guard let entry = downloads[key] else { return }
-        downloads[key]?.transfers = [:]
-        settle(key)
+        guard var entry = downloads[key] else { return }
+        settle(&entry)
+        // They end by themselves.
+        entry.transfers = [:]
+        downloads[key] = entry
         reserve(length, for: key)
         failures.forget(key)
         scheduler.goOn()
@@ -168,24 +180,25 @@ extension Core {
             guard let handle = pictures[id], handle.measure.isReal, let neighbours = handle.neighbours else { continue }
             follow(preload.completed(neighbours.index, in: neighbours.directory), neighbours)
         }
-        if entry.file.isInMemory || budget.reserved(for: key) == 0 {
+        let file = entry.file
+        if file.isInMemory || budget.reserved(for: key) == 0 {
             forget(key)
             later { core in
-                entry.file.unlink()
+                file.unlink()
                 core.checkDisk()
             }
         } else {
-            later { $0.commit(key, entry.file, length: length) }
+            later { $0.commit(key, file, length: length) }
         }
     }
 
     /// Takes a download off the books.
     @discardableResult
-    private mutating func forget(_ key: FileKey) -> Downloads.Entry? {
+    private mutating func forget(_ key: FileKey) -> PictureDownload? {
         budget.release(key)
-        guard let entry = downloads.remove(key) else { return nil }
+        guard let entry = downloads.removeValue(forKey: key) else { return nil }
         later { core in
-            entry.question?.cancel()
+            entry.question?.task.cancel()
             if entry.isOurs { core.configuration.tier?.giveUp(entry.picture.id) }
         }
         return entry
@@ -211,21 +224,23 @@ extension Core {
                 isUnread: entry.download.isPreload && pictures.openers(of: key) == 0 && !entry.download.isDemanded)
         case .failure(let error):
             later { _ in file.unlink() }
-            refused(error.text)
+            budget.refused(error.text)
         }
-        account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
+        budget.makeRoom(for: 0, isPreload: false, inUse)
         pump()
     }
 
     mutating func fail(_ key: FileKey, _ error: ImageCacheError, keepsPartial: Bool) {
         let reserved = budget.reserved(for: key)
-        guard let entry = forget(key) else { return }
-        end(entry, of: key)
-        for waiter in downloads.removeWaiters(where: { $0.key == key }) { end(waiter, .failed(error)) }
+        guard var entry = forget(key) else { return }
+        let isUnread = entry.download.isPreload && !entry.download.isRead
+        end(&entry)
+        for waiter in entry.download.takeWaiters(where: { _ in true }) { end(waiter, .failed(error)) }
         if error.isOfTheBytes { pictures.fail(entry.download.handles, error) }
-        if keepsPartial { park(key, entry, reserved: reserved) } else { later { _ in entry.file.discard() } }
+        let file = entry.file
+        if keepsPartial { park(key, entry, reserved: reserved) } else { later { _ in file.discard() } }
         if case .gone = error { failures.remember(error, of: key, for: Failures.goneFor, now: now) }
-        if entry.download.isPreload, !entry.download.isRead {
+        if isUnread {
             report(.preloadFailed(entry.picture.id, error))
             if error != .gone { failures.remember(error, of: key, for: Failures.preloadFor, now: now) }
         }
@@ -238,54 +253,55 @@ extension Core {
     }
 
     mutating func restart(_ key: FileKey) {
-        guard let entry = downloads[key] else { return }
-        end(entry, of: key)
+        guard var entry = downloads[key] else { return }
+        let file = entry.file
+        later { _ in file.discard() }
+        end(&entry)
+        entry.unnoted = 0
+        entry.isFromTier = false
+        entry.file = PartialFile(key, store: store, spare: spare)
         let sizes = entry.download.handles.compactMap { pictures[$0]?.picture.size }
-        let (token, file) = (makeID(), PartialFile(key, store: store, spare: spare))
-        downloads[key]?.transfers = [:]
-        downloads[key]?.unnoted = 0
-        downloads[key]?.isFromTier = false
-        downloads[key]?.file = file
-        downloads[key]?.download.clear(total: sizes.first ?? entry.picture.size, token: token)
-        later { _ in entry.file.discard() }
+        entry.download.clear(total: sizes.first ?? entry.picture.size, token: makeID())
+        downloads[key] = entry
     }
 
     /// Ends a download that nothing wants, unless it is nearly done.
     mutating func release(_ key: FileKey) {
-        guard let entry = downloads[key] else { return }
+        guard var entry = downloads[key] else { return }
         if entry.download.isForsaken(isClosing: isClosed) {
             let reserved = budget.reserved(for: key)
             forget(key)
-            end(entry, of: key)
+            end(&entry)
             park(key, entry, reserved: reserved)
         }
         updatePriority(key)
         pump()
     }
 
-    /// Ends the requests of a download that is over or begins again; what it was told is void.
-    private mutating func end(_ entry: Downloads.Entry, of key: FileKey) {
-        settle(key)
-        later { _ in for transfer in entry.transfers.values { transfer.cancel() } }
+    /// Ends the requests of a download that is over or begins again; the length that it was told is void.
+    private mutating func end(_ entry: inout PictureDownload) {
+        settle(&entry)
+        let transfers = entry.transfers.values
+        entry.transfers = [:]
+        later { _ in for transfer in transfers { transfer.cancel() } }
     }
 
-    /// Tells those who wait for it that what a download was told is certain or void.
-    private mutating func settle(_ key: FileKey) {
-        let waiting = downloads.removeSettlers(of: key)
-        if !waiting.isEmpty { later { _ in for continuation in waiting { continuation.resume() } } }
+    /// The length that a download was told is certain or void.
+    private mutating func settle(_ entry: inout PictureDownload) {
+        let settlers = entry.settlers
+        entry.settlers = []
+        if !settlers.isEmpty { later { _ in for continuation in settlers { continuation.resume() } } }
     }
 
     /// Keeps what came so far for another try.
-    private mutating func park(_ key: FileKey, _ entry: Downloads.Entry, reserved: Int64) {
+    private mutating func park(_ key: FileKey, _ entry: PictureDownload, reserved: Int64) {
         let download = entry.download
         guard download.phase != .opening else { return budget.park(key, bytes: reserved) }
         guard download.phase != .asking, download.validator != nil, download.received > 0, !entry.file.isInMemory
         else { return later { _ in entry.file.discard() } }
         budget.park(key, bytes: download.received)
-        later { _ in
-            entry.file.note(total: download.total, validator: download.validator, present: download.proven)
-        }
-        account { budget, index, inUse in budget.makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse) }
+        later { _ in entry.file.note(entry.state) }
+        budget.makeRoom(for: 0, isPreload: false, inUse)
     }
 
     // MARK: - What comes
@@ -296,11 +312,7 @@ extension Core {
         /// Where the next ones go.
         var plan: BodyPlan?
         /// What to note beside the partial file, if it is time.
-        var state: (total: Int64?, validator: String?, present: RangeSet)?
-        /// Which bytes of the body are of seams, as the head tells; nil if none are.
-        var frame: BodyFrame?
-        /// What is to be compared with the file.
-        var seams: [Seam] = []
+        var state: PartialState?
     }
 
     mutating func answered(_ head: HTTPAnswer, to segment: UInt64, of key: FileKey) -> Written {
@@ -309,10 +321,10 @@ extension Core {
         if let total = downloads[key]?.download.total, budget.reserved(for: key) != total { reserve(total, for: key) }
         // What is known now may be worth more connections.
         pump()
-        guard let download = downloads[key]?.download, let answered = download.segments[segment] else {
+        guard let download = downloads[key]?.download, download.segments[segment] != nil else {
             return Written(goesOn: false)
         }
-        return Written(goesOn: true, plan: download.plan(of: segment), frame: BodyFrame(answered, part: segment))
+        return Written(goesOn: true, plan: download.plan(of: segment))
     }
 
     /// Takes note of bytes that have come and are in the file.
@@ -322,7 +334,7 @@ extension Core {
         guard let download = downloads[key]?.download, download.phase == .running,
             let answered = download.segments[segment]
         else { return Written(goesOn: isWanted(segment, of: key)) }
-        if range.lowerBound == answered.asked?.lowerBound,
+        if range.lowerBound == answered.requested?.lowerBound,
             unsafe download.beginsAgain(bytes, at: range.lowerBound)
         {
             contradict(key) { $0.misplaced(at: range.lowerBound) }
@@ -340,14 +352,13 @@ extension Core {
         // The request of what is whole is left to end by itself, which keeps its connection.
         guard entry.download.phase == .running else { return Written(goesOn: entry.download.goesOn(segment)) }
         if isTurningPoint { pump() }
-        var state: (total: Int64?, validator: String?, present: RangeSet)?
+        var state: PartialState?
         if entry.unnoted >= PartialState.interval {
             downloads[key]?.unnoted = 0
-            state = (entry.download.total, entry.download.validator, entry.download.proven)
+            state = entry.state
         }
         return Written(
-            goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment), state: state,
-            seams: entry.download.comparable)
+            goesOn: entry.download.goesOn(segment), plan: entry.download.plan(of: segment), state: state)
     }
 
     /// Takes note of bytes for which there is no place: more than the picture has, or more than is wanted of them.
@@ -380,14 +391,6 @@ extension Core {
         pump()
     }
 
-    /// Takes seams that have come with a body.
-    ///
-    /// - Returns: Those that can be compared.
-    mutating func met(_ seams: [Seam], of key: FileKey) -> [Seam] {
-        for seam in seams { contradict(key) { $0.met(seam) } }
-        return downloads[key]?.download.comparable ?? []
-    }
-
     /// Whether a request's body is wanted further, or may end by itself.
     func isWanted(_ segment: UInt64, of key: FileKey) -> Bool {
         downloads[key]?.download.goesOn(segment) ?? false
@@ -410,7 +413,7 @@ extension Core {
         // A download that is over concerns nobody, least of all the next one of the same picture.
         guard downloads[key]?.download.segments[segment] != nil else { return }
         if let lack = error.lackOfDescriptors { return fail(key, .exhausted(lack), keepsPartial: false) }
-        refused(error.text)
+        budget.refused(error.text)
         fail(
             key,
             .unusable("the picture can neither be stored nor kept in memory (\(error.text)); make room on the disk"),

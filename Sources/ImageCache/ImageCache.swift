@@ -62,7 +62,11 @@ package final class ImageCache: Sendable {
     package func announcementEnded(of picture: PictureID) async {
         let key = FileKey(picture)
         await withCheckedContinuation { continuation in
-            let isUnderWay = core.withLock { $0.downloads.addSettler(continuation, of: key) }
+            let isUnderWay = core.withLock { core in
+                guard let download = core.downloads[key]?.download, download.phase != .complete else { return false }
+                core.downloads[key]?.settlers.append(continuation)
+                return true
+            }
             if !isUnderWay { continuation.resume() }
         }
     }
@@ -109,10 +113,7 @@ package final class ImageCache: Sendable {
     /// Figures for status displays.
     ///
     /// Never waits.
-    package func status() -> ImageCacheStatus {
-        let (status, paths) = core.withLock { $0.status() }
-        return status.named(by: paths)
-    }
+    package func status() -> ImageCacheStatus { core.withLock { $0.status } }
 
     // MARK: - Reading
 
@@ -134,9 +135,9 @@ package final class ImageCache: Sendable {
 
     /// Downloads a whole picture whose length no header tells, and returns that length.
     package func learnSize(of picture: PictureRequest) async throws(ImageCacheError) -> Int64 {
-        let (waiter, wait) = (core.makeWaiter(), Wait())
-        core.run { core in core.waitForLength(of: picture, waiter: waiter, wait) }
-        switch await core.result(of: wait, waiter) {
+        let wait = core.makeWait(for: picture.id)
+        core.run { core in core.waitForLength(of: picture, wait) }
+        switch await core.result(of: wait) {
         case .length(let length): return length
         case .failed(let error): throw error
         case .bytes, .again: throw .cancelled
@@ -148,24 +149,11 @@ package final class ImageCache: Sendable {
     /// Cancels every download, keeps partial ones for resuming, writes pins and last uses and unlocks.
     package func close() async {
         core.run { core in core.shutDown() }
-        await withCheckedContinuation { continuation in
-            core.disk.async { [core] in
-                core.writePins()
-                core.writeUses()
-                core.store.unlock()
-                continuation.resume()
-            }
+        await core.onDisk { [core] in
+            core.writePins()
+            core.writeUses()
+            core.store.unlock()
         }
-    }
-}
-
-extension ImageCacheStatus {
-    /// The same figures with paths.
-    fileprivate func named(by paths: Core.Paths) -> ImageCacheStatus {
-        var result = self
-        for (index, path) in paths.downloads.enumerated() { result.downloads[index].path = path?() }
-        for (index, path) in paths.queued.enumerated() { result.queued[index].path = path?() }
-        return result
     }
 }
 
@@ -221,12 +209,9 @@ package final class OpenPicture: Sendable {
     ///
     /// Never waits for the network. The first read of a stored picture after a start hashes its file.
     package func read(offset: Int64, count: Int) throws(ImageCacheError) -> Reading {
-        let (waiter, wait) = (core.makeWaiter(), Wait())
-        let bytes = try look(offset: offset, count: count) { core, id in
-            core.read(id, offset: offset, count: count, waiter: waiter, wait)
-        }
-        if let bytes { return .bytes(bytes) }
-        return .later(PendingBytes(self, offset: offset, count: count, waiter: waiter, wait: wait))
+        let wait = core.makeWait(for: picture)
+        if let bytes = try look(offset: offset, count: count, wait) { return .bytes(bytes) }
+        return .later(PendingBytes(self, offset: offset, count: count, wait: wait))
     }
 
     /// The bytes, once they are here: right ones, `count` of them or up to the end of the picture, or an error.
@@ -239,17 +224,15 @@ package final class OpenPicture: Sendable {
         }
     }
 
-    /// Looks for bytes in memory and on the disk; nil if they must be waited for.
-    func look(
-        offset: Int64, count: Int, _ find: (inout Core, _ id: UInt64) -> Core.Found
-    ) throws(ImageCacheError) -> PictureBytes? {
+    /// Looks for bytes in memory and on the disk; nil if they must be waited for, which a wait then begins.
+    func look(offset: Int64, count: Int, _ wait: Wait?) throws(ImageCacheError) -> PictureBytes? {
         if let (file, _) = settledBytes(offset: offset, count: count) {
             return .file(file, offset: offset, count: count)
         }
         // Each turn either ends or settles what one look at the disk found; files vanish at most a few times.
         for _ in 0..<Self.mostLooks {
             let (found, version, whole) = core.run { core in
-                let found = find(&core, id)
+                let found = core.read(id, offset: offset, count: count, wait)
                 return (found, core.pictures[id]?.version, core.pictures[id]?.settled)
             }
             if let whole { settle(whole, readTo: offset + Int64(count)) }
@@ -322,26 +305,24 @@ package final class PendingBytes: Sendable {
     private let picture: OpenPicture
     private let offset: Int64
     private let count: Int
-    private let waiter: UInt64
     private let wait: Wait
 
-    init(_ picture: OpenPicture, offset: Int64, count: Int, waiter: UInt64, wait: Wait) {
+    init(_ picture: OpenPicture, offset: Int64, count: Int, wait: Wait) {
         self.picture = picture
         self.offset = offset
         self.count = count
-        self.waiter = waiter
         self.wait = wait
     }
 
     deinit {
-        if !wait.isAnswered { picture.core.leave(waiter) }
+        if !wait.isAnswered { picture.core.leave(wait) }
     }
 
     /// The bytes, once they are here: right ones, as many as were asked for or up to the end of the picture, or an error.
     ///
     /// A cancelled task throws `.cancelled` at once; the last waiter to leave ends a download that nothing else wants.
     package func bytes() async throws(ImageCacheError) -> PictureBytes {
-        switch await picture.core.result(of: wait, waiter) {
+        switch await picture.core.result(of: wait) {
         case .bytes(let bytes, let version):
             picture.hold(version)
             return bytes
@@ -363,18 +344,12 @@ extension ImageCache {
     ///
     /// - Throws: `.unusable` if the disk refuses; the picture is then to be served without being stored.
     package func keep(_ bytes: [UInt8], as picture: PictureID) async throws(ImageCacheError) {
-        let result: Result<Void, ImageCacheError> = await withCheckedContinuation { continuation in
-            core.disk.async { [self] in
-                do throws(FileError) {
-                    try write(bytes, as: picture)
-                    continuation.resume(returning: .success(()))
-                } catch {
-                    continuation.resume(
-                        returning: .failure(.unusable("a picture made here cannot be stored (\(error.text))")))
-                }
-            }
+        let result = await core.onDisk { [self] in
+            Result { () throws(FileError) in try write(bytes, as: picture) }
         }
-        try result.get()
+        if case .failure(let error) = result {
+            throw .unusable("a picture made here cannot be stored (\(error.text))")
+        }
     }
 
     /// The bytes of a picture that was made here; nil if it is not stored, or not whole any more.
@@ -400,19 +375,15 @@ extension ImageCache {
         // Made by a task that outlived the mount: the directory may be another process's by now.
         guard !core.withLock({ $0.isClosed }) else { throw FileError("keeping a picture of a closed cache", ECANCELED) }
         let hasRoom = core.run { core in
-            core.account { budget, index, inUse in
-                budget.makeRoom(for: length, isPreload: false, in: &index, inUse: inUse) && budget.diskLack <= 0
-            }
+            core.budget.makeRoom(for: length, isPreload: false, core.inUse) && core.budget.diskLack <= 0
         }
         guard hasRoom else { throw FileError("making room in the cache", ENOSPC) }
         let file = StoredFile(
             owning: try CacheFiles.open(key.name, in: core.store.root.partial, O_RDWR | O_CREAT | O_TRUNC))
         let stored: StoredPicture
         do throws(FileError) {
-            let giveWay = {
-                self.core.removeNow(self.core.run { core in core.giveWay(length, sparesUnread: false) })
-            }
-            stored = try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
+            stored = try core.makingRoom({ $0.budget.giveWay(length, sparesUnread: false, $0.inUse) }) {
+                () throws(FileError) in
                 try file.use { descriptor throws(FileError) in try CacheFiles.write(bytes, to: descriptor, at: 0) }
                 return try core.store.commit(file, as: key, length: length)
             }

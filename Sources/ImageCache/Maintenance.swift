@@ -118,7 +118,7 @@ extension ImageCache {
         for name in core.withLock({ $0.index.older.keys }) { core.bring(name) }
         core.run { core in core.trim() }
         core.checkDisk()
-        await withCheckedContinuation { continuation in core.disk.async { continuation.resume() } }
+        await core.onDisk {}
     }
 
     /// Puts the marks that keep backups away on a directory that a mount has used before, also while one uses it.
@@ -270,43 +270,39 @@ extension ImageCache {
 ///
 /// One thread at a time. The lock is given up with the last reference.
 final class OwnDirectory {
-    let top: Int32
-    private let lock: Int32
+    private let directory: OpenFile
+    private let lock: OpenFile
+    var top: Int32 { directory.descriptor }
 
     /// - Throws: `.busy` if a daemon uses it, `.unusable` if it is not rankfs's own.
     init(_ directory: String) throws(ImageCacheError) {
-        let top: Int32
+        let top: OpenFile
         do throws(FileError) {
-            top = try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY)
+            top = OpenFile(owning: try CacheFiles.open(directory, in: AT_FDCWD, O_RDONLY | O_DIRECTORY))
         } catch {
             throw .unusable("the cache directory \(directory) cannot be opened (\(error.text)); check cache_dir")
         }
         var status = stat()
-        guard unsafe fstat(top, &status) == 0, status.st_uid == geteuid() else {
-            Glibc.close(top)
+        guard unsafe fstat(top.descriptor, &status) == 0, status.st_uid == geteuid() else {
             throw .unusable("the cache directory \(directory) belongs to somebody else; run this as its owner")
         }
-        let lock = try? CacheFiles.open(PictureStore.lockName, in: top, O_RDWR)
-        guard let lock, Marks.isOwn(top) else {
-            if let lock { Glibc.close(lock) }
-            Glibc.close(top)
-            throw .unusable("\(directory) is no cache of rankfs, so nothing in it is touched; check cache_dir")
+        guard let lock = try? CacheFiles.open(PictureStore.lockName, in: top.descriptor, O_RDWR) else {
+            throw Self.foreign(directory)
         }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            Glibc.close(lock)
-            Glibc.close(top)
-            throw .busy(directory: directory)
-        }
-        self.top = top
-        self.lock = lock
-        if let newer = PictureStore.newerFormat(in: top) { throw PictureStore.newer(newer, in: directory) }
+        self.directory = top
+        self.lock = OpenFile(owning: lock)
+        guard Marks.isOwn(top.descriptor) else { throw Self.foreign(directory) }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else { throw .busy(directory: directory) }
+        if let newer = PictureStore.newerFormat(in: top.descriptor) { throw PictureStore.newer(newer, in: directory) }
+    }
+
+    private static func foreign(_ directory: String) -> ImageCacheError {
+        .unusable("\(directory) is no cache of rankfs, so nothing in it is touched; check cache_dir")
     }
 
     deinit {
         // A process that was just started may still have the descriptor, until it becomes another program.
-        _ = flock(lock, LOCK_UN)
-        Glibc.close(lock)
-        Glibc.close(top)
+        _ = flock(lock.descriptor, LOCK_UN)
     }
 
     /// Removes a file, a link or a directory with everything in it; links are not followed, other file systems not entered.

@@ -37,6 +37,8 @@ final class PartialFile: Sendable {
     }
 
     let name: FileKey
+    /// Requests that have begun to bring its bytes (`Download.begun`).
+    let begun = Atomic<UInt64>(0)
     private let store: PictureStore
     private let spare: SpareMemory
     private let state = Mutex(State())
@@ -127,41 +129,20 @@ final class PartialFile: Sendable {
         return data
     }
 
-    /// Writes bytes; when the disk refuses, everything moves to memory, which must have room for `total` bytes.
-    ///
-    /// - Parameters:
-    ///   - bytes: What to write.
-    ///   - offset: Where in the picture.
-    ///   - total: Bytes that the whole picture may take.
-    ///   - giveWay: Makes room on a full disk; false if nothing may go.
-    /// - Returns: Why the disk refused, if this call found out.
-    /// - Throws: If memory is used up as well.
-    func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int64, total: Int64, giveWay: () -> Bool
-    ) throws(FileError) -> FileError? {
-        do throws(FileError) {
-            try CacheFiles.write(giveWay: giveWay) { () throws(FileError) in
-                unsafe try Self.write(bytes, to: opened(), at: offset)
-            }
-            return nil
-        } catch {
-            let refusal = error
-            guard error.code != ECANCELED, error.lackOfDescriptors == nil else { throw refusal }
-            guard let memory = try moveToMemory(total: total) else { throw refusal }
-            unsafe try Self.write(bytes, to: memory, at: offset)
-            return refusal
+    /// Writes bytes at a place in the picture.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
+        try opened().use { descriptor throws(FileError) in
+            unsafe try CacheFiles.write(bytes, to: descriptor, at: offset)
         }
     }
 
-    private static func write(
-        _ bytes: UnsafeRawBufferPointer, to file: StoredFile, at offset: Int64
-    ) throws(FileError) {
-        try file.use { descriptor throws(FileError) in unsafe try CacheFiles.write(bytes, to: descriptor, at: offset) }
-    }
-
     /// Moves what is there to memory (memfd_create(2)) and removes the partial file.
-    private func moveToMemory(total: Int64) throws(FileError) -> StoredFile? {
-        guard !isInMemory, spare.take(max(1, total)) else { return nil }
+    ///
+    /// - Parameter total: Bytes that the whole picture may take.
+    /// - Returns: False if it is there already, or memory has no room for it.
+    /// - Throws: What kept it from being moved.
+    func moveToMemory(total: Int64) throws(FileError) -> Bool {
+        guard !isInMemory, spare.take(max(1, total)) else { return false }
         let memory: StoredFile
         do throws(FileError) {
             let descriptor = Descriptors.own.take { unsafe rankfs_memory_file("rankfs-picture") }
@@ -178,7 +159,7 @@ final class PartialFile: Sendable {
             $0.memory = max(1, total)
         }
         store.removePartial(name)
-        return memory
+        return true
     }
 
     private static func copy(_ source: Int32, to target: Int32) throws(FileError) {
@@ -191,10 +172,14 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// What to write down of a download.
+    func state(total: Int64?, validator: String?, present: RangeSet) -> PartialState {
+        PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
+    }
+
     /// Writes down what is there, for a daemon that goes on after this one.
-    func note(total: Int64?, validator: String?, present: RangeSet) {
+    func note(_ known: PartialState) {
         guard let file = state.withLock({ $0.isRemoved ? nil : $0.state }) else { return }
-        let known = PartialState(key: name.name, total: total, validator: validator, boot: store.boot, present: present)
         // A state that cannot be written costs a resume, nothing else.
         try? file.use { descriptor throws(FileError) in try CacheFiles.write(known.encoded, to: descriptor, at: 0) }
     }
@@ -264,15 +249,10 @@ struct PartialState: Equatable, Sendable {
         }
         return writer.sealed(length: Self.size)
     }
+}
 
-    init(key: String, total: Int64?, validator: String?, boot: String, present: RangeSet) {
-        self.key = key
-        self.total = total
-        self.validator = validator
-        self.boot = boot
-        self.present = present
-    }
-
+extension PartialState {
+    /// Reads `encoded` back; nil for all other bytes.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size, var reader = ByteReader(sealed: bytes), reader.readNumber() == Self.magic,
             let total = reader.readSigned(), let key = reader.readText(), let validator = reader.readText(),

@@ -92,9 +92,8 @@ enum PictureFormat: Equatable, Sendable {
         }
     }
 
-    /// Whether a `Content-Type` can belong to this format; the image host sends WebP under JPEG names now and then.
-    func admits(contentType: String) -> Bool {
-        let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
+    /// Whether a media type can belong to this format; the image host sends WebP under JPEG names now and then.
+    func admits(_ type: String) -> Bool {
         if type.hasPrefix("image/") || type == "application/octet-stream" { return true }
         return isNamed(by: type)
     }

@@ -57,15 +57,16 @@ extension Download {
     private var isDivisible: Bool { total != nil && !ignoresRanges }
 
     private var waitingRanges: [Range<Int64>] {
-        waiters.values.compactMap { need in
-            if case .bytes(let range) = need { range.clamped(to: 0..<(total ?? .max)) } else { nil }
+        waiters.values.compactMap { waiter in
+            if case .bytes(let range) = waiter.need { range.clamped(to: 0..<(total ?? .max)) } else { nil }
         }.sorted { $0.lowerBound < $1.lowerBound }
     }
 
     private func piece(for range: Range<Int64>) -> Piece? {
         let missing = present.firstMissing(from: range.lowerBound)
         guard missing < range.upperBound else { return nil }
-        if let (id, running) = segments.first(where: { $0.value.next <= missing && missing < $0.value.end }) {
+        let bringing = segments.filter { $0.value.next <= missing && missing < $0.value.end }
+        if let (id, running) = bringing.max(by: { $0.value.next < $1.value.next }) {
             if isSmall || ignoresRanges || missing - running.next <= DownloadLimits.near { return nil }
             let seek = seekRange(for: range, missing, in: running.next..<min(running.end, total ?? running.end))
             // A walk backwards asks from before what is read: its own request is already the best one.
@@ -121,21 +122,16 @@ extension Download {
         let range = piece.gap
         if let cut = piece.cut {
             segments[cut]?.end = range.lowerBound
-            segments[cut]?.seams.behind = 0
         }
         // A whole picture needs no range, and servers that know none are plenty.
         let isWhole = range.lowerBound == 0 && (total == nil || range.upperBound == total)
-        let asked = isWhole || ignoresRanges ? nil : range
-        let first = asked?.lowerBound ?? 0
-        let ifRange = asked == nil ? nil : validator
-        let seams = asked.map(seams) ?? SeamLengths()
-        let requested = asked.map(seams.around)
+        let isPart = !isWhole && !ignoresRanges
+        let requested = isPart ? withSeams(range) : nil
+        let ifRange = isPart ? validator : nil
+        begun += 1
         segments[id] = Segment(
-            asked: asked, seams: seams, requested: requested, breaks: breaks, isConditional: ifRange != nil,
-            next: first, end: asked?.upperBound ?? total ?? .max)
-        if let asked, asked.lowerBound > 0, seams != SeamLengths() {
-            unproven[id] = UnprovenPart(range: asked, seams: seams)
-        }
+            requested: requested, own: isPart ? range : Segment.whole, breaks: breaks, isConditional: ifRange != nil,
+            next: requested?.lowerBound ?? 0, end: requested?.upperBound ?? total ?? .max)
         return SegmentStart(id: id, asked: requested, ifRange: ifRange)
     }
 
@@ -156,55 +152,42 @@ extension Download {
     mutating func answered(_ head: HTTPAnswer, to id: UInt64, now: ContinuousClock.Instant) -> DownloadChange {
         guard let segment = segments[id], phase == .running else { return DownloadChange() }
         lastProgress = now
-        let expectation = SegmentCheck.Expectation(
-            asked: segment.requested, isConditional: segment.isConditional, total: total, version: validator,
-            format: format)
-        switch SegmentCheck.check(head, expectation) {
-        case .success(let answer):
-            // A part may be shorter than it was asked for, but one that ends within its seam brings nothing, however often.
-            if let asked = segment.asked, let end = answer.end, end <= asked.lowerBound {
-                return fail(.broken("the answer ends before the bytes asked for"), keepsPartial: validator != nil)
-            }
-            return take(answer, for: id)
-        case .failure(.final(let error)): return fail(error, keepsPartial: keepsPartial(after: error))
-        case .failure(.changed(let error)): return changed(error)
-        case .failure(.passing(let error)):
+        switch fault(of: head, to: segment) {
+        case nil: return take(head, for: id)
+        case .final(let error): return fail(error, keepsPartial: keepsPartial(after: error))
+        case .changed(let error): return changed(error)
+        case .passing(let error):
             segments[id] = nil
-            ended(id)
             var change = pause(or: error, begun: breaks, now: now)
             change.cancel.append(id)
             return change
         }
     }
 
-    private mutating func take(_ answer: CheckedAnswer, for id: UInt64) -> DownloadChange {
+    private mutating func take(_ answer: HTTPAnswer, for id: UInt64) -> DownloadChange {
         guard var segment = segments[id] else { return DownloadChange() }
         segment.hasAnswer = true
-        let isPart = segment.asked != nil && !answer.ignoredRange
+        let isPart = answer.outcome == .part
         if validator == nil, answer.validator == nil {
             // Nothing would tell that two answers belong together: all of it comes in one.
             ignoresRanges = true
             if isPart { return DownloadChange(cancel: abandonSegments(), outcome: .restart) }
         }
         validator = validator ?? answer.validator
-        if let told = answer.total {
+        if let told = isPart ? answer.total : answer.length.value {
             if total == nil { edges.learned(total: told) }
             total = told
         }
         var change = DownloadChange()
-        if answer.ignoredRange { ignoresRanges = true }
+        if !isPart, segment.requested != nil { ignoresRanges = true }
         if !isPart, ignoresRanges {
             // The whole comes from its first byte; further ranges would each bring the whole again.
             change.cancel = segments.keys.filter { $0 != id }.sorted()
-            for id in abandonSegments() { ended(id) }
-            segment.seams = SeamLengths()
-            segment.next = 0
-            segment.end = answer.end ?? .max
+            segments = [:]
+            (segment.own, segment.next, segment.end) = (Segment.whole, 0, total ?? .max)
         } else {
-            segment.next = segment.asked?.lowerBound ?? answer.start
             // A source may send less than was asked for.
-            if answer.end ?? .max < segment.end + segment.seams.behind { segment.seams.behind = 0 }
-            segment.end = min(segment.end, answer.end ?? .max)
+            segment.end = min(segment.end, (isPart ? answer.part.value?.upperBound : total) ?? .max)
         }
         segments[id] = segment
         return change
@@ -215,7 +198,6 @@ extension Download {
         _ id: UInt64, _ result: Result<Void, HTTPError>, now: ContinuousClock.Instant
     ) -> DownloadChange {
         guard let segment = segments.removeValue(forKey: id), phase == .running else { return DownloadChange() }
-        ended(id)
         switch result {
         case .success where total == nil && segment.hasAnswer:
             isMeasured = true
@@ -223,14 +205,19 @@ extension Download {
             edges.learned(total: segment.next)
             return settle()
         case .success:
-            guard segment.next < segment.end else { return settle() }
-            if let shown = total, segment.asked == nil, edges.endsWhole(format, at: segment.next) {
+            if isBrought(segment) { return settle() }
+            if let shown = total, segment.requested == nil, edges.endsWhole(format, at: segment.next) {
                 return fail(.lengthContradicts(told: segment.next, shown: shown))
             }
             return broke(.broken("the picture ended early"), segment, now: now)
         case .failure(let error):
-            return segment.next >= segment.end ? settle() : broke(error, segment, now: now)
+            return isBrought(segment) ? settle() : broke(error, segment, now: now)
         }
+    }
+
+    /// Whether all that a request was to bring is there; of a seam whose other side did not come nothing more is proved.
+    private func isBrought(_ segment: Segment) -> Bool {
+        present.contains(segment.next..<max(segment.next, segment.end))
     }
 
     /// A request failed on the way: goes on where it stopped if that promises anything.
@@ -346,14 +333,15 @@ enum DownloadLimits {
     static let requestDeadline: Duration = .seconds(600)
 }
 
-/// One request of a download: the bytes from `next` on are its business alone.
-struct Segment: Equatable, Sendable {
-    /// The range asked for; nil for the whole picture by a plain GET.
-    let asked: Range<Int64>?
-    /// How much of what others bring it asks for besides.
-    var seams = SeamLengths()
-    /// Both together, as they were asked for, wherever it was cut since.
-    var requested: Range<Int64>?
+/// One request of a download.
+struct Segment: Sendable {
+    /// The bytes of one that asks for no range.
+    static let whole: Range<Int64> = 0..<Int64.max
+
+    /// The range asked for with its seams, wherever it was cut since; nil for the whole picture by a plain GET.
+    let requested: Range<Int64>?
+    /// The bytes of it that no other request was to bring when it began.
+    var own: Range<Int64>
     /// Breaks of the download that there had been when it began.
     var breaks = 0
     /// Whether it was asked for only if the version is still the one that is there.
@@ -363,6 +351,12 @@ struct Segment: Equatable, Sendable {
     /// Where it is to end: the end of its answer, or where other bytes begin; `.max` while unknown.
     var end: Int64
     var hasAnswer = false
+
+    /// Its last bytes before those of the next request, which that one may bring too.
+    var lastSeam: Range<Int64> {
+        let border = min(end, own.upperBound)
+        return max(0, border - DownloadLimits.seam)..<border
+    }
 }
 
 /// A request that a download wants made.
@@ -373,17 +367,10 @@ struct SegmentStart: Equatable, Sendable {
     let ifRange: String?
 }
 
-/// What somebody waits for.
-enum Need: Equatable, Sendable {
-    case bytes(Range<Int64>)
-    /// The length of a picture that no header tells.
-    case length
-}
-
 /// What became of a download through one event; to be acted on outside the lock.
 struct DownloadChange: Equatable, Sendable {
     /// Waiters whose bytes are there.
-    var ready: [UInt64] = []
+    var ready: [Waiter] = []
     /// Requests to end.
     var cancel: [UInt64] = []
     var outcome: DownloadOutcome?
@@ -407,6 +394,10 @@ struct BodyPlan: Equatable, Sendable {
     var range: Range<Int64>
     /// Parts of it that are to be written; what lies between is there already and has to be the same.
     var gaps: [Range<Int64>]
+    /// Bytes that no other request brings; of all others the plan is made anew when they come.
+    var certain: Range<Int64>
+    /// How many requests of the download had begun.
+    var begun: UInt64
     /// Bytes that the whole picture may take.
     var room: Int64
 
@@ -420,22 +411,8 @@ struct BodyPlan: Equatable, Sendable {
 
 // MARK: - Heads of answers
 
-/// What an answer's head says about the picture, once it has been found free of contradictions.
-struct CheckedAnswer: Equatable, Sendable {
-    /// The first byte of the picture that the body holds.
-    var start: Int64
-    /// One past the last byte, if told.
-    var end: Int64?
-    /// The length of the whole picture, if told.
-    var total: Int64?
-    /// What names this version in `If-Range`.
-    var validator: String?
-    /// Whether a range was asked for and the whole came.
-    var ignoredRange: Bool
-}
-
 /// Why an answer's head is not the picture that was asked for.
-enum AnswerFault: Error, Equatable, Sendable {
+enum AnswerFault {
     /// Will be the same if asked again at once.
     case final(ImageCacheError)
     /// May be better in a moment (5xx).
@@ -444,81 +421,44 @@ enum AnswerFault: Error, Equatable, Sendable {
     case changed(ImageCacheError)
 }
 
-/// Holds the head of an answer against what was asked for and is there; libcurl calls many contradictions a success (two
-/// lengths: exit 0 with half the bytes).
-enum SegmentCheck {
-    /// What the bytes must be.
-    struct Expectation {
-        /// The bytes asked for, nil for the whole.
-        var asked: Range<Int64>?
-        /// Whether they were asked for with `If-Range`; a part that comes then is of the version that is there.
-        var isConditional = false
-        /// The picture's length, if known.
-        var total: Int64?
-        /// The version of bytes that are there already.
-        var version: String?
-        var format: PictureFormat
-    }
-
-    /// Decides whether the body that follows may be taken.
-    ///
-    /// - Parameters:
-    ///   - answer: What the host says.
-    ///   - expected: What was asked for, and what is known.
-    /// - Returns: Which bytes the body holds, or what is wrong.
-    static func check(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
-        if let fault = statusFault(answer, shown: expected.total) { return .failure(fault) }
-        if !answer.codings.isEmpty {
-            return .failure(.final(.broken("the picture came with an encoding that was not asked for")))
+/// Holds the head of an answer, which does not contradict itself (`AnswerCheck`), against what was asked for and is there.
+extension Download {
+    /// Why the body that follows must not be taken; nil if it may.
+    private func fault(of answer: HTTPAnswer, to segment: Segment) -> AnswerFault? {
+        if let fault = Self.statusFault(answer, shown: total) { return fault }
+        if let type = answer.mediaType, !format.admits(type) {
+            return .final(.untrusted("the answer is not a picture but \(Self.plain(answer.contentType ?? type))"))
         }
-        if let type = answer.mediaType, !expected.format.admits(contentType: type) {
-            return .failure(.final(.untrusted("the answer is not a picture but \(plain(answer.contentType ?? type))")))
-        }
-        if let version = expected.version, let told = answer.validator, version != told {
-            return .failure(.changed(.damaged("the picture changed at the source during the download")))
+        if let validator, let told = answer.validator, validator != told {
+            return .changed(.damaged("the picture changed at the source during the download"))
         }
         // RFC 9110 section 15.3.7: only the answer to If-Range need not name the version again.
-        if expected.version != nil, answer.validator == nil, !(answer.outcome == .part && expected.isConditional) {
-            return .failure(.changed(.broken("the source does not say any more which version it serves")))
+        if validator != nil, answer.validator == nil, !(answer.outcome == .part && segment.isConditional) {
+            return .changed(.broken("the source does not say any more which version it serves"))
         }
-        if case .contradiction = answer.length {
-            return .failure(.final(.broken("the answer contradicts itself about its length")))
-        }
-        return answer.outcome == .part ? part(answer, expected) : whole(answer, expected)
+        return answer.outcome == .part ? partFault(answer, segment) : wholeFault(answer)
     }
 
-    private static func whole(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
-        if let told = answer.length.value {
-            // Its request would end without a byte, and nothing would ever be complete.
-            if told == 0 { return .failure(.final(.broken("the picture is empty"))) }
-            if told > PictureLimits.largest { return .failure(.final(tooLarge(told))) }
-            if let shown = expected.total, told != shown {
-                return .failure(contradiction(answer, told: told, shown: shown, format: expected.format))
-            }
-        }
-        let total = answer.length.value ?? expected.total
-        return .success(
-            CheckedAnswer(
-                start: 0, end: total, total: total, validator: answer.validator, ignoredRange: expected.asked != nil))
+    private func wholeFault(_ answer: HTTPAnswer) -> AnswerFault? {
+        guard let told = answer.length.value else { return nil }
+        // Its request would end without a byte, and nothing would ever be complete.
+        if told == 0 { return .final(.broken("the picture is empty")) }
+        if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
+        guard let shown = total, told != shown else { return nil }
+        return Self.contradiction(answer, told: told, shown: shown, format: format)
     }
 
-    private static func part(_ answer: HTTPAnswer, _ expected: Expectation) -> Result<CheckedAnswer, AnswerFault> {
-        guard let asked = expected.asked, let told = answer.part.value else {
-            return .failure(.final(.broken("the answer is a part that was not asked for")))
+    private func partFault(_ answer: HTTPAnswer, _ segment: Segment) -> AnswerFault? {
+        guard let asked = segment.requested, let told = answer.part.value, told.lowerBound == asked.lowerBound,
+            told.upperBound <= asked.upperBound
+        else { return .final(.broken("the answer holds other bytes than those asked for")) }
+        if let told = answer.total {
+            if told > PictureLimits.largest { return .final(Self.tooLarge(told)) }
+            if let shown = total, told != shown { return .changed(.lengthContradicts(told: told, shown: shown)) }
         }
-        guard told.lowerBound == asked.lowerBound, told.upperBound <= asked.upperBound else {
-            return .failure(.final(.broken("the answer holds other bytes than those asked for")))
-        }
-        if let total = answer.total {
-            if total > PictureLimits.largest { return .failure(.final(tooLarge(total))) }
-            if let shown = expected.total, total != shown {
-                return .failure(.changed(.lengthContradicts(told: total, shown: shown)))
-            }
-        }
-        return .success(
-            CheckedAnswer(
-                start: told.lowerBound, end: told.upperBound, total: answer.total ?? expected.total,
-                validator: answer.validator, ignoredRange: false))
+        // It may be shorter than it was asked for, but one that ends within its seam brings nothing, however often.
+        return told.upperBound > segment.own.lowerBound
+            ? nil : .final(.broken("the answer ends before the bytes asked for"))
     }
 
     /// What another length than the one shown means: a doubt about the latter only if the answer is surely the picture.

@@ -197,21 +197,15 @@ extension DownloadScheduler {
 
     /// Takes wishes, the first one next, in place of what was wished for that directory.
     mutating func wish(_ pictures: [PictureRequest], directory: UInt64) {
-        dropWishes(of: directory)
+        dropWishes { $0.directory == directory }
         wishes += pictures.map { Wish(directory: directory, picture: $0) }
     }
 
     /// Takes the first wish out.
     mutating func takeWish() -> Wish? { wishes.isEmpty ? nil : wishes.removeFirst() }
 
-    /// Forgets all wishes.
-    mutating func dropWishes() { wishes = [] }
-
-    /// Forgets a directory's wishes.
-    mutating func dropWishes(of directory: UInt64) { wishes.removeAll { $0.directory == directory } }
-
-    /// Forgets the wishes that are void.
-    mutating func dropWishes(where isVoid: (Wish) -> Bool) { wishes.removeAll(where: isVoid) }
+    /// Forgets the wishes that are meant; all by default.
+    mutating func dropWishes(where isMeant: (Wish) -> Bool = { _ in true }) { wishes.removeAll(where: isMeant) }
 
     /// The network failed: forgets all wishes and begins no new ones for a while.
     mutating func rest(until end: ContinuousClock.Instant) {
@@ -223,10 +217,10 @@ extension DownloadScheduler {
     mutating func goOn() { restsUntil = nil }
 }
 
-extension Downloads {
+extension [FileKey: PictureDownload] {
     /// What the scheduler is told of them.
     var demands: [DownloadScheduler.Demand] {
-        entries.map { $0.value.download.demand($0.key, number: $0.value.number) }
+        map { $0.value.download.demand($0.key, number: $0.value.number) }
     }
 }
 

@@ -241,8 +241,11 @@ struct StoredIndex: Sendable {
 
 /// The account of bytes on the disk: what is stored, what downloads will take, what is unfinished, and who has to go for it.
 ///
-/// Decides by numbers alone; what is to be done about it is collected as steps, which the caller takes after each change.
+/// Decides by numbers alone; what is to be done about it is collected as steps, which the caller takes after its changes.
 struct Budget: Sendable {
+    /// The pictures that are open or downloaded, which stay; asked only when something has to go.
+    typealias InUse = () -> Set<FileKey>
+
     /// What is to be done outside.
     enum Step: Sendable {
         /// Remove stored files.
@@ -270,16 +273,19 @@ struct Budget: Sendable {
     private(set) var isStoring = true
     /// Pictures evicted since the start.
     private(set) var evicted = 0
+    /// What is stored.
+    var index: StoredIndex
     private var steps: [Step] = []
 
-    /// An account with the partial files that an earlier run left.
-    init(limit: Int64, freeFloor: Int64, parked: [FileKey: Int64]) {
+    /// An account with what earlier runs stored and left unfinished.
+    init(limit: Int64, freeFloor: Int64, index: StoredIndex, parked: [FileKey: Int64]) {
         self.limit = limit
         self.freeFloor = freeFloor
+        self.index = index
         self.parked = parked
     }
 
-    /// What is to be done after the last change.
+    /// What is to be done after the last changes.
     mutating func takeSteps() -> [Step] {
         defer { steps = [] }
         return steps
@@ -291,16 +297,13 @@ struct Budget: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: What is to come.
-    ///   - isPreload: Whether nobody waits for it.
-    ///   - index: What is stored.
-    ///   - inUse: Pictures that are open or downloaded.
+    ///   - isPreload: Whether no reader waits for it.
+    ///   - inUse: What stays.
     /// - Returns: Whether so many bytes more fit now. Readers go on regardless: what is open may exceed the limit.
     @discardableResult
-    mutating func makeRoom(
-        for bytes: Int64, isPreload: Bool, in index: inout StoredIndex, inUse: () -> Set<FileKey>
-    ) -> Bool {
+    mutating func makeRoom(for bytes: Int64, isPreload: Bool, _ inUse: InUse) -> Bool {
         while parked.count > Self.mostPartials { dropPartial() }
-        var excess = committed(index) + bytes - limit
+        var excess = committed + bytes - limit
         if excess <= 0 { return true }
         // What cannot be kept must not push out what is, nor a preload what another preload just brought.
         if bytes > 0,
@@ -310,20 +313,16 @@ struct Budget: Sendable {
         }
         while excess > 0, !parked.isEmpty {
             dropPartial()
-            excess = committed(index) + bytes - limit
+            excess = committed + bytes - limit
         }
-        evict(excess, sparesUnread: isPreload, from: &index, inUse)
-        return committed(index) + bytes <= limit
+        evict(excess, sparesUnread: isPreload, inUse)
+        return committed + bytes <= limit
     }
 
     /// Counts what a download will take; one that cannot be kept takes nothing, and is served all the same.
-    mutating func reserve(
-        _ bytes: Int64, for key: FileKey, isPreload: Bool, in index: inout StoredIndex, inUse: () -> Set<FileKey>
-    ) {
+    mutating func reserve(_ bytes: Int64, for key: FileKey, isPreload: Bool, _ inUse: InUse) {
         reserved[key] = nil
-        if diskLack <= 0, makeRoom(for: bytes, isPreload: isPreload, in: &index, inUse: inUse) {
-            reserved[key] = bytes
-        }
+        if diskLack <= 0, makeRoom(for: bytes, isPreload: isPreload, inUse) { reserved[key] = bytes }
     }
 
     /// Bytes counted for a download; 0 for one that cannot be kept.
@@ -335,23 +334,19 @@ struct Budget: Sendable {
     /// Lets the least recently used pictures go on a full disk, unless so many bytes would still find no room.
     ///
     /// - Returns: What is to be removed at once.
-    mutating func giveWay(
-        _ bytes: Int64, sparesUnread: Bool, in index: inout StoredIndex, inUse: () -> Set<FileKey>
-    ) -> [StoredPicture] {
+    mutating func giveWay(_ bytes: Int64, sparesUnread: Bool, _ inUse: InUse) -> [StoredPicture] {
         let wanted = bytes + Self.roomBeside
         guard index.evictableBytes(sparesUnread: sparesUnread, protected: inUse()) >= wanted else { return [] }
-        return evict(wanted, sparesUnread: sparesUnread, from: &index, inUse)
+        return evict(wanted, sparesUnread: sparesUnread, inUse)
     }
 
     /// The disk has so many bytes free: evicts down to the floor.
     ///
     /// - Returns: Whether the disk has what it shall have.
-    mutating func diskHas(free: Int64, index: inout StoredIndex, inUse: () -> Set<FileKey>) -> Bool {
-        let lacking = freeFloor - free
-        let before = index.bytes
-        evict(lacking, sparesUnread: false, from: &index, inUse)
+    mutating func diskHas(free: Int64, _ inUse: InUse) -> Bool {
         let wasLow = diskLack > 0
-        diskLack = max(0, lacking - (before - index.bytes))
+        diskLack = freeFloor - free
+        evictToFloor(inUse)
         if diskLack > 0 {
             refused("the disk has less than \(freeFloor) bytes free")
         } else if wasLow {
@@ -361,22 +356,23 @@ struct Budget: Sendable {
     }
 
     /// Evicts what became free to go when a reader left.
-    mutating func trim(_ index: inout StoredIndex, inUse: () -> Set<FileKey>) {
-        makeRoom(for: 0, isPreload: false, in: &index, inUse: inUse)
-        let before = index.bytes
-        evict(diskLack, sparesUnread: false, from: &index, inUse)
-        diskLack = max(0, diskLack - (before - index.bytes))
+    mutating func trim(_ inUse: InUse) {
+        makeRoom(for: 0, isPreload: false, inUse)
+        evictToFloor(inUse)
+    }
+
+    private mutating func evictToFloor(_ inUse: InUse) {
+        let freed = evict(diskLack, sparesUnread: false, inUse).reduce(0) { $0 + $1.length }
+        diskLack = max(0, diskLack - freed)
     }
 
     /// Bytes that stored pictures, downloads and unfinished ones take or will take.
-    private func committed(_ index: StoredIndex) -> Int64 {
+    private var committed: Int64 {
         index.bytes + reserved.values.reduce(0, +) + parked.values.reduce(0, +)
     }
 
     @discardableResult
-    private mutating func evict(
-        _ bytes: Int64, sparesUnread: Bool, from index: inout StoredIndex, _ inUse: () -> Set<FileKey>
-    ) -> [StoredPicture] {
+    private mutating func evict(_ bytes: Int64, sparesUnread: Bool, _ inUse: InUse) -> [StoredPicture] {
         guard bytes > 0 else { return [] }
         let kept = inUse()
         let victims = index.evict(bytes: bytes, sparesUnread: sparesUnread) { kept.contains($0) }

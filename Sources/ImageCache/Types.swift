@@ -2,7 +2,6 @@ internal import Digests
 package import HTTP
 package import Posix
 package import Rankings
-internal import Synchronization
 
 /// A picture to open or preload.
 package struct PictureRequest: Sendable {
@@ -130,20 +129,6 @@ package struct PictureVersion: Sendable {
     }
 }
 
-/// The whole picture, once reading it decides nothing any more: most reads of what is stored ask no lock that others wait for.
-final class WholePicture: Sendable {
-    let file: StoredFile
-    /// Bytes of the picture.
-    let length: Int64
-    let version: PictureVersion
-
-    init(file: StoredFile, length: Int64, version: PictureVersion) {
-        self.file = file
-        self.length = length
-        self.version = version
-    }
-}
-
 // MARK: - Errors and events
 
 /// Why bytes cannot be had.
@@ -232,8 +217,9 @@ package struct ImageCacheStatus: Sendable {
     /// One download under way.
     package struct Running: Sendable {
         package var picture: PictureID
-        /// Where people find it below the mount; nil if nobody told.
-        package var path: String?
+        let pathNow: (@Sendable () -> String)?
+        /// The place below the mount by which people know it; nil if none was given.
+        package var path: String? { pathNow?() }
         package var received: Int64
         package var total: Int64?
         /// Whether somebody reads it now, or it is preloaded.
@@ -245,8 +231,9 @@ package struct ImageCacheStatus: Sendable {
     /// One preload that waits for its turn.
     package struct Waiting: Sendable {
         package var picture: PictureID
-        /// Where people find it below the mount; nil if nobody told.
-        package var path: String?
+        let pathNow: (@Sendable () -> String)?
+        /// The place below the mount by which people know it; nil if none was given.
+        package var path: String? { pathNow?() }
     }
 
     package var storedPictures: Int
@@ -347,33 +334,4 @@ package protocol PictureTier: Sendable {
 
     /// A picture did not come from the image host.
     func giveUp(_ picture: PictureID)
-}
-
-/// A question to the tier about a picture that is to be downloaded.
-///
-/// ## Concurrency
-///
-/// Any thread may call.
-final class TierQuestion: Sendable {
-    /// Raised when somebody waits for the picture.
-    let urgency = Urgency()
-    private let state = Mutex<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
-
-    /// Asks, unless the question has been withdrawn.
-    func ask(_ question: @escaping @Sendable () async -> Void) {
-        state.withLock { state in
-            let task = Task { await question() }
-            state.task = task
-            if state.isCancelled { task.cancel() }
-        }
-    }
-
-    /// Withdraws it; it is then answered at once.
-    func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
-    }
 }

@@ -183,8 +183,18 @@ extension HeldRequest {
 extension OpenPicture {
     /// The bytes if they are here; asks for none.
     func availableBytes(offset: Int64, count: Int) throws(ImageCacheError) -> PictureBytes? {
-        try look(offset: offset, count: count) { core, id in core.find(id, offset: offset, count: count)
-        }
+        try look(offset: offset, count: count, nil)
+    }
+}
+
+extension Waiter {
+    /// One that waits for bytes, or for the length, of any picture.
+    static func bytes(_ range: Range<Int64>, id: UInt64) -> Waiter { waiter(.bytes(range), id) }
+    static func length(id: UInt64) -> Waiter { waiter(.length, id) }
+
+    private static func waiter(_ need: Need, _ id: UInt64) -> Waiter {
+        Waiter(
+            need: need, handle: nil, deadline: .now + .seconds(30), wait: Wait(id: id, key: FileKey(high: 0, low: 1)))
     }
 }
 

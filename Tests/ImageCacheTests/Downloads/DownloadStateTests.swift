@@ -32,7 +32,7 @@ import Testing
 
     @Test func anAnswerWithoutAByteEndsTheWaitForALength() {
         var download = Download(format: .jpeg, total: nil, now: Self.now)
-        download.waiters[1] = .length
+        download.waiters[1] = .length(id: 1)
         var nextID: UInt64 = 100
         let starts = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(starts.count == 1)
@@ -52,7 +52,7 @@ import Testing
         var answered: Set<UInt64> = []
         for waiter in 0..<UInt64(Int.random(in: 1...6, using: &dice)) {
             let lower = Int64.random(in: 0..<total, using: &dice)
-            download.waiters[waiter] = .bytes(lower..<min(total, lower + 131_072))
+            download.waiters[waiter] = .bytes(lower..<min(total, lower + 131_072), id: waiter)
         }
         let waiting = Set(download.waiters.keys)
         download.isDemanded = Bool.random(using: &dice)
@@ -67,14 +67,15 @@ import Testing
             }
             guard let id = download.segments.keys.sorted().randomElement(using: &dice) else { continue }
             if download.failures < 5, Int.random(in: 0..<40, using: &dice) == 0 {
-                answered.formUnion(download.finished(id, .failure(.broken("reset")), now: Self.now).ready)
+                answered.formUnion(
+                    download.finished(id, .failure(.broken("reset")), now: Self.now).ready.map(\.wait.id))
                 continue
             }
             guard let segment = download.segments[id] else { continue }
-            let left = (segment.asked?.upperBound ?? total) - segment.next
+            let left = min(segment.end, total) - segment.next
             let count = min(left, Int64.random(in: 1...200_000, using: &dice))
             guard count > 0, let (all, writes, _) = download.plan(of: id)?.parts(count) else {
-                answered.formUnion(download.finished(id, .success(()), now: Self.now).ready)
+                answered.formUnion(download.finished(id, .success(()), now: Self.now).ready.map(\.wait.id))
                 continue
             }
             for range in writes {
@@ -87,9 +88,9 @@ import Testing
                 let change = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
                 guard change.outcome == nil else { Issue.record("seed \(seed): \(change)"); return }
             }
-            answered.formUnion(download.wrote(all, from: id, now: Self.now).ready)
+            answered.formUnion(download.wrote(all, from: id, now: Self.now).ready.map(\.wait.id))
             if !download.goesOn(id) {
-                answered.formUnion(download.finished(id, .failure(.cancelled), now: Self.now).ready)
+                answered.formUnion(download.finished(id, .failure(.cancelled), now: Self.now).ready.map(\.wait.id))
             }
         }
         #expect(answered == waiting)
@@ -112,7 +113,7 @@ import Testing
     @Test func bytesThatAreBeingWrittenAreNotAskedForAgain() throws {
         var download = Download(format: .jpeg, total: 5000, now: Self.now)
         download.handles = [1, 2]
-        download.waiters[1] = .bytes(0..<5000)
+        download.waiters[1] = .bytes(0..<5000, id: 1)
         var nextID: UInt64 = 1
         let starts = Self.plan(&download, idle: 8, nextID: &nextID)
         let start = try #require(starts.first)
@@ -141,13 +142,13 @@ import Testing
         for start in starts {
             _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
             // The first one half, the others wholly.
-            let asked = try #require(download.segments[start.id]?.asked)
+            let asked = try #require(download.segments[start.id]?.requested)
             let end = start.id == 1 ? (asked.lowerBound + asked.upperBound) / 2 : asked.upperBound
             _ = download.wrote(asked.lowerBound..<end, from: start.id, now: Self.now)
             #expect(download.goesOn(start.id))
         }
-        download.waiters[1] = .bytes(4096..<8192)
-        download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096)
+        download.waiters[1] = .bytes(4096..<8192, id: 1)
+        download.waiters[2] = .bytes(4 << 20..<(4 << 20) + 4096, id: 2)
         let more = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(more.isEmpty)
     }
@@ -157,7 +158,7 @@ import Testing
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.handles = [1]
         download.present.insert(8 << 20..<total)
-        download.waiters[1] = .bytes((8 << 20) - 4096..<8 << 20)
+        download.waiters[1] = .bytes((8 << 20) - 4096..<8 << 20, id: 1)
         var nextID: UInt64 = 1
         let first = Self.plan(&download, idle: 8, nextID: &nextID)
         #expect(first.count == 1)
@@ -167,7 +168,7 @@ import Testing
 
     @Test func triesAreBoundedWithoutProgress() {
         var download = Download(format: .jpeg, total: 5000, now: Self.now)
-        download.waiters[1] = .bytes(0..<10)
+        download.waiters[1] = .bytes(0..<10, id: 1)
         var nextID: UInt64 = 1
         var tries = 0
         var outcome: DownloadOutcome?
@@ -187,7 +188,7 @@ import Testing
         let total = 20 * DownloadLimits.worthATry
         var download = Download(format: .jpeg, total: total, now: Self.now)
         download.isDemanded = true
-        download.waiters[1] = .bytes(0..<total)
+        download.waiters[1] = .bytes(0..<total, id: 1)
         var nextID: UInt64 = 1
         var tries = 0
         var outcome: DownloadOutcome?
@@ -196,8 +197,10 @@ import Testing
             for start in Self.plan(&download, idle: 1, nextID: &nextID) {
                 tries += 1
                 _ = download.answered(Self.head(start, total: total), to: start.id, now: Self.now)
-                let left = total - (download.segments[start.id]?.next ?? total)
-                if let all = download.plan(of: start.id)?.parts(min(piece, left)).all {
+                guard let segment = download.segments[start.id] else { continue }
+                // So much besides what is there.
+                let count = min(segment.own.lowerBound - segment.next + piece, total - segment.next)
+                if let all = download.plan(of: start.id)?.parts(count).all {
                     note(all, total, &download)
                     outcome = download.wrote(all, from: start.id, now: Self.now).outcome
                 }

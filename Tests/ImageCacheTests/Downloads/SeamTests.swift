@@ -86,38 +86,77 @@ import Testing
 
     @Test func whoWasGivenAPartThatDoesNotFitGetsNothingMore() {
         var download = Download(format: .jpeg, total: 1_000_000, now: DownloadStateTests.now)
-        download.present = RangeSet([0..<100_000, 200_000..<300_000])
+        download.present = RangeSet([200_000..<300_000])
+        let before = download.begin(Piece(gap: 100_000..<200_000), id: 1)
+        _ = download.answered(DownloadStateTests.head(before, total: 1_000_000), to: 1, now: DownloadStateTests.now)
+        _ = download.wrote(100_000..<200_000, from: 1, now: DownloadStateTests.now)
         download.released(to: 300_000)
-        let seam = Seam(border: 200_000, place: 200_000, bytes: [1], part: 1)
-        download.meetings = [seam]
-        let outcome = download.compared(seam, agrees: false).outcome
+        let outcome = download.contradicted(at: 200_000, by: 1).outcome
         guard case .failed(.damaged, keepsPartial: false) = outcome else {
             Issue.record("\(String(describing: outcome))")
             return
         }
     }
 
-    /// Parts are held back while what they are compared with is there, and nobody waits for what lies between.
-    @Test func whatCanBeComparedIsHeldBackUntilItWas() {
-        let total: Int64 = 1_000_000
-        var download = Download(format: .jpeg, total: total, now: DownloadStateTests.now)
+    /// Bytes of a seam that are there are planned to be compared, before those behind them are taken; whichever request comes second
+    /// compares, and a picture is whole only then.
+    @Test func whateverComesSecondIsCompared() throws {
+        let (total, now) = (Int64(1_000_000), DownloadStateTests.now)
+        var download = Download(format: .jpeg, total: total, now: now)
         (download.headIsRight, download.tailIsRight, download.validator) = (true, true, "\"a\"")
-        download.present = RangeSet([0..<100_000])
+        download.isPreload = true
+        download.present = RangeSet([0..<100_000, 500_000..<total])
         let near = download.begin(Piece(gap: 100_000..<200_000), id: 1)
         #expect(near.asked == 99_936..<200_000)
-        let far = download.begin(Piece(gap: 500_000..<600_000), id: 2)
-        #expect(far.asked == 500_000..<600_000)
-        let between = download.begin(Piece(gap: 200_000..<500_000), id: 3)
-        #expect(between.asked == 199_936..<500_064)
-        download.present = RangeSet([0..<200_000, 300_000..<400_000, 500_000..<600_000])
-        #expect(!download.canRelease(150_000..<150_100))
-        #expect(download.canRelease(550_000..<550_100))
-        #expect(!download.canRelease(350_000..<350_100))
-        let seam = Seam(border: 100_000, place: 99_936, bytes: Array(repeating: 1, count: 64), part: 1)
-        #expect(download.met(seam) == DownloadChange())
-        #expect(download.comparable == [seam])
-        #expect(download.compared(seam, agrees: true).outcome == nil)
-        #expect(download.canRelease(150_000..<150_100))
+        let far = download.begin(Piece(gap: 300_000..<400_000), id: 2)
+        #expect(far.asked == 300_000..<400_000)
+        let between = download.begin(Piece(gap: 200_000..<300_000), id: 3)
+        #expect(between.asked == 199_936..<300_064)
+        let last = download.begin(Piece(gap: 400_000..<500_000), id: 4)
+        #expect(last.asked == 399_936..<500_064)
+        for start in [near, far, between, last] {
+            var answer = DownloadStateTests.head(start, total: total)
+            answer = HTTPAnswer(
+                status: 206,
+                headers: [
+                    (name: "content-type", value: "image/jpeg"), (name: "etag", value: "\"a\""),
+                    (name: "content-range", value: answer["content-range"] ?? ""),
+                ])
+            #expect(download.answered(answer, to: start.id, now: now) == DownloadChange())
+        }
+        func repeats(_ id: UInt64) -> [Range<Int64>] { download.plan(of: id)?.parts(.max >> 1).repeats ?? [] }
+        #expect(repeats(1) == [99_936..<100_000])
+        #expect(repeats(4) == [500_000..<500_064])
+        // The one between comes before those that it touches.
+        #expect(repeats(3) == [])
+        #expect(download.wrote(199_936..<300_064, from: 3, now: now).outcome == nil)
+        #expect(repeats(1) == [99_936..<100_000, 199_936..<200_000])
+        #expect(repeats(2) == [300_000..<300_064])
+        // What is planned before another begins or comes is certain only where no other one brings anything.
+        #expect(download.plan(of: 1)?.certain == 100_000..<199_936)
+        _ = download.wrote(300_000..<400_000, from: 2, now: now)
+        _ = download.wrote(399_936..<500_000, from: 4, now: now)
+        #expect(download.wrote(99_936..<199_936, from: 1, now: now).outcome == nil)
+        #expect(download.remaining == 0 && download.phase == .running, "two seams are still to come")
+        #expect(download.proven.ranges == [0..<199_936, 200_000..<499_936, 500_000..<total])
+        #expect(download.wrote(199_936..<200_000, from: 1, now: now).outcome == nil)
+        #expect(download.wrote(500_000..<500_064, from: 4, now: now).outcome == .complete(length: total))
+    }
+
+    /// A request that ends before its seam has come leaves it as it is, however it ends.
+    @Test(arguments: [false, true]) func aSeamThatDoesNotComeKeepsNobodyWaiting(isGivenUp: Bool) {
+        let (total, now) = (Int64(200_000), DownloadStateTests.now)
+        var download = Download(format: .jpeg, total: total, now: now)
+        (download.headIsRight, download.tailIsRight, download.validator) = (true, true, DownloadStateTests.version)
+        download.isPreload = true
+        download.present = RangeSet([100_000..<total])
+        let start = download.begin(Piece(gap: 0..<100_000), id: 1)
+        #expect(start.asked == 0..<100_064)
+        _ = download.answered(DownloadStateTests.head(start, total: total), to: 1, now: now)
+        #expect(download.wrote(0..<100_000, from: 1, now: now).outcome == nil)
+        let change =
+            isGivenUp ? download.giveUp(1) : download.finished(1, .failure(.broken("reset")), now: now)
+        #expect(change.outcome == .complete(length: total))
     }
 
     /// Of a walk backwards only the end of a part meets what is there: its reader does not wait for that, and a kill before that
@@ -183,27 +222,26 @@ import Testing
         open.close()
     }
 
-    /// However a body is cut into pieces, its own bytes and its seams come out whole.
-    @Test(arguments: 1...200) func aFrameTakesBodiesInAnyPieces(step: Int) {
-        let segment = Segment(
-            asked: 1000..<1100, seams: SeamLengths(before: 64, behind: 64), next: 1000, end: 1100)
-        let body = (0..<228).map { UInt8($0) }
-        var frame = BodyFrame(segment, part: 7)
-        var own: [UInt8] = []
-        var seams: [Seam] = []
-        for start in stride(from: 0, to: body.count, by: step) {
-            Array(body[start..<min(body.count, start + step)]).withUnsafeBytes { bytes in
-                guard let (mine, whole) = frame?.take(bytes) else { return }
-                own += bytes[mine]
-                seams += whole
-            }
+    /// However a body is cut into pieces, its seam is compared and its own bytes are taken.
+    @Test(arguments: [1, 7, 63, 64, 65, 127, 5000], [true, false])
+    func aSeamIsComparedHoweverItsBodyIsCut(step: Int, agrees: Bool) async throws {
+        let bench = try Bench()
+        let open = try bench.open(Sample.picture(1, size: Int64(Self.size)))
+        async let whole = open.bytes(offset: 0, count: Self.size)
+        let rest = await brokenOff(bench)
+        #expect(rest.asked == "6936-19999")
+        let told = "bytes 6936-\(Self.size - 1)/\(Self.size)"
+        rest.head(206, Bench.imageHeaders + [(name: "content-range", value: told)])
+        var body = Array(Self.bytes[6936...])
+        if !agrees { body[63] ^= 1 }
+        for start in stride(from: 0, to: body.count, by: step) where !rest.isCancelled {
+            rest.body(Array(body[start..<min(body.count, start + step)]))
         }
-        #expect(own == Array(body[64..<164]))
-        #expect(
-            seams == [
-                Seam(border: 1000, place: 936, bytes: Array(body[..<64]), part: 7),
-                Seam(border: 1100, place: 1100, bytes: Array(body[164...]), part: 7),
-            ])
+        rest.finish()
+        if !agrees { await bench.transport.waitForRequest(at: 2).answer(Self.bytes) }
+        #expect(try await whole.content == Self.bytes)
+        #expect(bench.transport.requests.count == (agrees ? 2 : 3))
+        open.close()
     }
 
     // MARK: - Breaks
