@@ -17,8 +17,7 @@ import Testing
 
     /// The same for what is no part of the product.
     static let tools: [Allowance] = [
-        (5_642, "one universe of posts, printed by a thin renderer for each service"),
-        (3, "bench: the requests of a copy are a figure"),
+        (4_660, "one universe of posts, printed by a thin renderer for each service")
     ]
 
     /// The largest circle of files that a module may have; one that is not named here may have none.

@@ -13,8 +13,6 @@ struct WorkFacts {
     var previousRank = 0
     /// What is told of the viewer's bookmark.
     var bookmark = JSONText.null
-    /// Whether a list of new works tells more addresses.
-    var isInFeed = false
     /// Whether what the viewer may not see is left out, as lists do.
     var isBrief = true
 
@@ -78,13 +76,10 @@ struct WorkFacts {
             isKept
                 ? "https://s.pximg.net/common/images/limit_unviewable_360.png"
                 : .text(PageRendition.square(size: "250x250_80_a2", custom: isCustom).url(work, 0))
-        case "feedURLs": isInFeed ? Shapes.fill("feedAddresses", value) : nil
         case "preview": .text(PageRendition.preview(size: "480x960").url(work, 0))
         case "urlMini": url(.square(size: "48x48", custom: isCustom))
         case "urlThumbMini": url(.square(size: "128x128", custom: false))
         case "url250": url(.square(size: "250x250_80_a2", custom: isCustom))
-        case "url360": url(.square(size: "360x360_70", custom: isCustom))
-        case "url540": url(.square(size: "540x540_70", custom: isCustom))
         case "urlSmall": url(.preview(size: "540x540_70"))
         case "urlRegular": url(.regular)
         case "urlOriginal": url(.original)
@@ -195,24 +190,13 @@ extension Pixiv.Call {
         guard let work = universe.post(id, now: now) else { return Self.unknown }
         var facts = facts(work)
         facts.isBrief = false
-        if let user = viewer.user {
-            for hidden in [false, true] {
-                let all = universe.bookmarks(of: user, hidden: hidden, now: now)
-                guard let found = all.first(where: { $0.slot == work.slot && !$0.isGone }) else { continue }
-                facts.bookmark = Self.data(found, hidden: hidden)
-                break
-            }
-        }
+        let bookmarks = viewer.user.map { universe.bookmarks(of: $0, now: now) } ?? []
+        if let found = bookmarks.first(where: { $0.slot == work.slot && !$0.isGone }) { facts.bookmark = found.json }
         let (title, author) = (universe.title(of: work), universe.name(of: work.account))
-        return .envelope(
-            Shapes.fill("work") { name in
-                switch name {
-                case "pageTitle": .text("\(title) - \(author)のイラスト - pixiv")
-                case "pageText": .text("この作品 「\(title)」 は「\(author)」さんのイラストです。")
-                case "page": .text("artworks/\(work.id)")
-                default: facts.value(name)
-                }
-            })
+        let furniture = furniture(
+            "\(title) - \(author)のイラスト - pixiv", "この作品 「\(title)」 は「\(author)」さんのイラストです。",
+            page: "artworks/\(work.id)")
+        return .envelope(Shapes.fill("work") { furniture[$0] ?? facts.value($0) })
     }
 
     /// `/ajax/illust/<id>/pages`: the addresses of every page.
@@ -255,9 +239,7 @@ extension Pixiv.Call {
             isThere ? .text(day.advanced(by: step).compact) : false
         }
         let bookmarked = viewer.user.map { user in
-            Set(
-                [false, true].flatMap { universe.bookmarks(of: user, hidden: $0, now: now) }
-                    .filter { !$0.isGone }.map(\.slot))
+            Set(universe.bookmarks(of: user, now: now).filter { !$0.isGone }.map(\.slot))
         }
         return .json(
             Shapes.fill(
@@ -300,9 +282,9 @@ extension Pixiv.Call {
             }
         }
     }
+}
 
-    /// A bookmark as records tell of it.
-    static func data(_ bookmark: Universe.Bookmark, hidden: Bool) -> JSONText {
-        .object([("id", .text("\(bookmark.id)")), ("private", .flag(hidden))])
-    }
+extension Universe.Bookmark {
+    /// As records tell of it.
+    var json: JSONText { .object([("id", .text("\(id)")), ("private", false)]) }
 }

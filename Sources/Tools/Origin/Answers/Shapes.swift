@@ -20,11 +20,6 @@ enum Shapes {
         fill(name) { values[$0] }
     }
 
-    /// A list of texts by its name.
-    static func names(_ name: String) -> [String] {
-        all[name].elements.compactMap(\.string)
-    }
-
     private static let mark = UInt8(ascii: "$")
 
     private static func filled(_ shape: JSON, _ values: (String) -> JSONText?) -> JSONText? {

@@ -64,6 +64,8 @@ struct PagePath: Sendable {
     /// Nil for names without `_p<N>`: old animations.
     let page: Int?
     let format: Format
+    /// Whether it is an archive of frames, or the first of them.
+    let isAnimation: Bool
     /// The renditions that have such a path.
     let renditions: [PageRendition]
 
@@ -81,6 +83,7 @@ struct PagePath: Sendable {
         let words = name[..<dot].split(separator: "_" as Character)
         hash = words[0].split(separator: "-" as Character).dropFirst().first.map { String($0) }
         page = words.dropFirst().first.flatMap { $0.first == "p" ? Int($0.dropFirst()) : nil }
+        isAnimation = words.count > 1 && words[1].hasPrefix("ugoira")
         let size = parts[0] == "c" ? String(parts[1]) : nil
         renditions =
             size.map { [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)] }
@@ -103,31 +106,31 @@ extension Universe {
     /// A picture of a page; nil for one that the work does not have.
     func picture(_ rendition: PageRendition, of work: Post, _ page: Int) -> Picture? {
         guard let pixels = rendition.pixels(of: work.pages[page]) else { return nil }
-        var chance = Chance(seed, 0xd1, UInt64(bitPattern: work.id), UInt64(page))
+        let (path, frames) = (rendition.path(work, page), work.kind == .animation ? delays(of: work).count : 0)
+        let scene = Chance(seed, 0xd1, UInt64(bitPattern: work.id), UInt64(page)).first
         let rank = Mode.place(work.slot).map { "\($0.rank)" } ?? ""
-        var subject = PictureSubject(scene: chance.next(), label: rank, page: page, pageCount: work.pages.count)
-        let path = rendition.path(work, page)
-        let frames = work.kind == .animation ? delays(of: work).count : 0
-        var weight = isLarge ? Weight.large : .regular
+        var subject = PictureSubject(scene: scene, label: rank, page: page, pageCount: work.pages.count)
+        let weight: Weight
         switch rendition {
-        case .regular: break
+        case .regular: weight = isLarge ? .large : .regular
         case .preview: weight = .preview
-        case .square: weight = .square
+        case .square: weight = pixels.width <= 128 ? .tiny : .square
         case .original:
-            weight = .original(work.format)
+            weight = .original(work.format, pixels)
             if frames > 0 { subject = subject.at(0, of: frames) }
         case .archive:
             guard frames > 0 else { return nil }
-            let lengths = (0..<frames).map { Weight.frame.bytes(seed: seed, path: "\(path)#\($0)", pixels) }
-            return Picture(
-                path: path, pixels: pixels, bytes: Archive.length(lengths), modified: work.seconds,
-                content: .archive(subject, lengths: lengths), drawings: drawings)
+            let lengths = (0..<frames).map { Weight.frame(pixels).bytes(seed, "\(path)#\($0)") }
+            return Picture(format: .zip, pixels: pixels, bytes: Archive.length(lengths), modified: work.seconds) {
+                [drawings, subject] in
+                drawings.value(path, cost: \.count) { Archive.file(subject, pixels, lengths: lengths) }
+            }
         }
-        let format = rendition == .original ? work.format : .jpg
-        return Picture(
-            path: path, pixels: pixels, bytes: weight.bytes(seed: seed, path: path, pixels), modified: work.seconds,
-            content: .drawn(subject, format), isBroken: rendition == .original && work.flags.contains(.broken),
-            drawings: drawings)
+        var picture = drawn(
+            subject, path, pixels, rendition == .original ? work.format : .jpg, bytes: weight.bytes(seed, path),
+            modified: work.seconds)
+        picture.isBroken = rendition == .original && work.flags.contains(.broken)
+        return picture
     }
 
     private static let placeholders = [
@@ -147,13 +150,5 @@ extension Universe {
             let side = [50, 170].first(where: { portrait(of: author, side: $0) == "https://i.pximg.net" + path })
         else { return nil }
         return fixture(path, side, .jpg, bytes: 6_000 + side * 20, seconds)
-    }
-
-    /// A small square picture of its own.
-    func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
-        var chance = Chance(seed, text: path)
-        return Picture(
-            path: path, pixels: PixelSize(width: side, height: side), bytes: bytes, modified: seconds,
-            content: .drawn(PictureSubject(scene: chance.next()), format), drawings: drawings)
     }
 }

@@ -31,17 +31,13 @@ struct Response: Sendable {
     }
 
     /// All bytes of the body, drawn if need be.
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        if let content = content() { content.file.append(content.range, to: &bytes) }
-        return bytes
-    }
+    var bytes: [UInt8] { Array(content() ?? []) }
 
     /// What is to be sent, drawn if need be; nil without memory.
-    func content() -> (file: PictureFile, range: Range<Int>)? {
+    func content() -> ArraySlice<UInt8>? {
         switch body {
-        case .bytes(let bytes): (PictureFile(.jpg, head: bytes), 0..<bytes.count)
-        case .picture(let picture, let range): picture.file().map { ($0, range) }
+        case .bytes(let bytes): bytes[...]
+        case .picture(let picture, let range): picture.file()?[range]
         }
     }
 

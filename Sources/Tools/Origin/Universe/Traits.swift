@@ -9,7 +9,7 @@ extension Universe {
 
     /// The title of a work.
     func title(of post: Post) -> String {
-        if let index = Landmarks.work(post.slot) { return "見本\(index + 1)" }
+        if let (place, _) = Landmarks.mark(post.slot, service) { return "見本\(place + 1)" }
         let strange = Self.strangeTitles
         if let (mode, rank) = Mode.place(post.slot) {
             if rank % Self.strangeEvery == Self.strangeEvery - 2 {
@@ -38,7 +38,7 @@ extension Universe {
     /// page of the service's own, with the address as its query, or to works and users directly (payloads/ajax-illust).
     func caption(of post: Post) -> String {
         let lines = Words.list("captions")
-        if Landmarks.work(post.slot).map({ Landmarks.works[$0]["caption"].flag == true }) == true {
+        if Landmarks.mark(post.slot, service)?.node["caption"].flag == true {
             return lines.joined(separator: "<br />")
         }
         var chance = chance(0x12, post.id)
@@ -72,8 +72,8 @@ extension Universe {
     func delays(of post: Post) -> [Int] {
         guard !service.isBoard else { return Array(repeating: Model.frameDelay, count: Model.frames) }
         var chance = chance(0x16, post.id)
-        let drawn = chance.within(8...40)
-        let count = Landmarks.work(post.slot).flatMap { Landmarks.works[$0]["frames"].number }.map { Int($0) } ?? drawn
+        let drawn = Int64(chance.within(8...40))
+        let count = Landmarks.mark(post.slot, service)?.node["frames"].number ?? drawn
         return (0..<count).map { _ in chance.oneIn(9) ? 300 : chance.within(6...12) * 10 }
     }
 
@@ -111,8 +111,8 @@ extension Universe {
     }
 
     private func workTags(_ post: Post) -> [Int] {
-        if let index = Landmarks.work(post.slot) {
-            return Landmarks.works[index]["tags"].elements.compactMap(\.string).map(tags.place)
+        if let (_, mark) = Landmarks.mark(post.slot, service) {
+            return mark["tags"].elements.compactMap(\.string).map(tags.place)
         }
         var chance = chance(0x73, post.id)
         var names: [String] = post.rating == .explicit ? [post.flags.contains(.grotesque) ? "R-18G" : "R-18"] : []
