@@ -41,7 +41,8 @@ struct Board: ServedAPI {
         if path == [engine.list] { return list(request, host.now) }
         if isDanbooru, path.count == 2, path[0] == "posts", path[1].hasSuffix(".json") {
             let post = Int64(path[1].dropLast(".json".count)).flatMap { universe.post($0, now: host.now) }
-            return post.flatMap { record($0, request) }.map { .rails($0) } ?? error("RecordNotFound")
+            let isShort = request.value("only") == "media_metadata"
+            return post.flatMap { isShort ? metadata($0) : record($0) }.map { .rails($0) } ?? error("RecordNotFound")
         }
         let picture = request.path == Self.deletedPreview ? placeholder : picture(request, now: host.now)
         return host.answer(request, picture)
@@ -59,13 +60,15 @@ struct Board: ServedAPI {
         let found = search.posts(now: now).filter { showsAll || $0.rating == .general || $0.recorded != nil }
         let posts = found.dropFirst((min(page, 1 << 20) - 1) * size).prefix(size)
         universe.prepareModels(of: posts)
-        let records = JSONText.list(posts.compactMap { record($0, request) })
+        let records = JSONText.list(posts.compactMap(record))
         guard request.value("api_version") == "2" else { return .rails(records) }
         var members: Members = [("posts", records), ("pools", .list([])), ("pool_posts", .list([]))]
         if request.value("include_tags") == "1" {
             let tags = Set(posts.flatMap { universe.tags(of: $0) }).map { universe.tags.all[$0] }
             // Moebooru's sites configure the types beyond the first four.
-            let types = tags.sorted { $0.name < $1.name }.map { ($0.name, $0.kind == .meta ? "faults" : $0.kind.word) }
+            let types = tags.sorted { $0.name < $1.name }.map {
+                ($0.name, $0.kind == .meta ? "faults" : $0.kind.rawValue)
+            }
             members.append(("tags", .object(types.map { ($0.0, .text($0.1)) })))
         }
         return .rails(.object(members))
@@ -88,23 +91,21 @@ struct Board: ServedAPI {
         return .rails(Shapes.fill("danbooruError", values), status: status)
     }
 
-    /// The record of a post, or only the keys that `only` names, if it names any; nil without memory.
-    private func record(_ post: Post, _ request: Request) -> JSONText? {
+    /// The record of a post; nil without memory.
+    private func record(_ post: Post) -> JSONText? {
         guard let (_, length, digest) = universe.original(post) else { return nil }
         universe.learn(digest, post.id)
         if let recorded = post.recorded { return JSONText(RecordedPosts.changed(recorded, digest, length)) }
         let facts = facts(post, digest, length)
-        var record = Shapes.fill(engine.shape) { name in
+        return Shapes.fill(engine.shape) { name in
             facts[name] ?? Post.Flag(fact: name).map { .flag(post.flags.contains($0)) }
         }
-        guard let only = request.value("only"), case .object(var members) = record else { return record }
-        if only.contains("media_metadata") {
-            let delays: Members = [("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) }))]
-            members.append(("media_metadata", .object([("metadata", .object(post.format == .zip ? delays : []))])))
-        }
-        let names = only.split(separator: "," as Character).map { $0.prefix { $0 != "[" } }
-        record = .object(members.filter { member in names.contains { $0 == member.name } })
-        return record
+    }
+
+    /// What `only=media_metadata` asks for: the delays of an animation's frames.
+    private func metadata(_ post: Post) -> JSONText {
+        let delays: Members = [("Ugoira:FrameDelays", .list(universe.delays(of: post).map { .int($0) }))]
+        return .object([("media_metadata", .object([("metadata", .object(post.format == .zip ? delays : []))]))])
     }
 
     /// What records tell of a post, by the names that `shapes.json` has it by.
@@ -125,8 +126,8 @@ struct Board: ServedAPI {
             "created": .text(Moment.rails(post.created)), "boxWidth": .int(box.width), "boxHeight": .int(box.height),
         ]
         for kind in Tag.Kind.allCases {
-            facts["\(kind.word)Tags"] = .text(names(kind).joined(separator: " "))
-            facts["\(kind.word)Count"] = .int(names(kind).count)
+            facts["\(kind.rawValue)Tags"] = .text(names(kind).joined(separator: " "))
+            facts["\(kind.rawValue)Count"] = .int(names(kind).count)
         }
         let isHidden =
             isDanbooru

@@ -96,7 +96,7 @@ extension Pixiv.Call {
             var facts = facts(universe.post(bookmark.slot))
             if viewer.user == id { facts.bookmark = bookmark.json }
             // Of a deleted work the number is a number, not a string (payloads/ajax-user-bookmarks).
-            return bookmark.isGone ? Shapes.fill("gone", facts.value) : facts.brief
+            return bookmark.isGone ? facts.fill("gone") : facts.brief
         }
     }
 
@@ -166,11 +166,7 @@ extension Pixiv.Call {
             Set(names.indices.filter { isWhole ? names[$0] == word : names[$0].firstRange(of: word) != nil })
         }
         return universe.searchedWorks(now: now).filter { hit in
-            !viewer.isKept(from: hit.work)
-                && words.indices.allSatisfy { index in
-                    hit.tags.contains(where: tagged[index].contains)
-                        || !isWhole && hit.title.firstRange(of: words[index]) != nil
-                }
+            !viewer.isKept(from: hit.work) && tagged.allSatisfy { hit.tags.contains(where: $0.contains) }
         }
     }
 }

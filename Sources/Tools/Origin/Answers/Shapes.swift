@@ -84,11 +84,6 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
         .integer(Int64(value))
     }
 
-    /// A number or null.
-    static func optional(_ number: Int64?) -> JSONText {
-        number.map(JSONText.integer) ?? .null
-    }
-
     /// A list of texts.
     static func texts(_ texts: some Sequence<String>) -> JSONText {
         .list(texts.map(JSONText.text))

@@ -78,16 +78,18 @@ struct Fault: Sendable {
         return request["cookie"]?.contains(pass) == true || request["user-agent"] == pass
     }
 
-    /// What becomes of a request.
-    func delivery(_ request: Request, _ service: OriginService) -> Delivery {
+    /// What becomes of a request: of its right answer with pictures younger by some seconds, or, for `placeholder`, of that.
+    func delivery(
+        _ request: Request, placeholder: Response, right: (_ request: Request, _ later: Int64) -> Response
+    ) -> Delivery {
         let isUnnamed = action == "unnamed" || action == "replaced" && node["unnamed"].number == 1
         // Of what has no name, If-Range cannot ask for a part.
         let isWhole = action == "rangeignored" || isUnnamed && request["if-range"] != nil
         // Seconds by which pictures seem to be younger.
         let later: Int64 = action == "modified" ? 86_400 : action == "replaced" && !isUnnamed ? 2 * 86_400 : 0
-        let right = service.answer(isWhole ? request.withoutRange : request, laterBy: later)
+        let right = right(isWhole ? request.withoutRange : request, later)
         var delivery = Delivery(
-            answer: action == "placeholder" ? service.placeholder : right, request: request, script: node)
+            answer: action == "placeholder" ? placeholder : right, request: request, script: node)
         if isUnnamed { delivery.answer.headers.removeAll { $0.0 == "Last-Modified" || $0.0 == "ETag" } }
         Self.changes[action]?(&delivery)
         return delivery

@@ -1,4 +1,3 @@
-import Glibc
 import Rankings
 import Synchronization
 
@@ -8,13 +7,8 @@ import Synchronization
 /// Called from any thread; the rules and their counters are guarded by one lock. Reading the file happens under it, so
 /// that a request never sees half a script; scripts are a few lines.
 final class FaultScript: Sendable {
-    private struct State {
-        var rules: [Fault] = []
-        var stamp: [Int]?
-    }
-
     private let file: String?
-    private let state = Mutex(State())
+    private let state = Mutex<(rules: [Fault], text: [UInt8]?)>(([], nil))
 
     init(file: String?) {
         self.file = file
@@ -38,17 +32,13 @@ final class FaultScript: Sendable {
         return rules.count
     }
 
-    private func refresh(_ state: inout State) {
+    private func refresh(_ state: inout (rules: [Fault], text: [UInt8]?)) {
         guard let file else { return }
-        // What changes when a file is written.
-        var status = stat()
-        let isThere = unsafe stat(file, &status) == 0
-        let written = status.st_mtim
-        let stamp = [written.tv_sec, written.tv_nsec, Int(status.st_size), Int(status.st_ino)]
-        guard (isThere ? stamp : nil) != state.stamp else { return }
-        state.stamp = isThere ? stamp : nil
+        let text = RecordedFiles.bytes(file)
+        guard text != state.text else { return }
+        state.text = text
         // A script that is half written, or gone, leaves nothing in force: the next change is read again.
-        state.rules = RecordedFiles.bytes(file).flatMap(Self.rules) ?? []
+        state.rules = text.flatMap(Self.rules) ?? []
     }
 
     private static func rules(_ text: [UInt8]) -> [Fault]? {

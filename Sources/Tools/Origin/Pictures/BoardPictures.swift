@@ -21,12 +21,9 @@ extension Universe {
         post.format == .zip || post.format.isStill && post.pages[0].width > BoardRendition.sampleWidth
     }
 
-    /// Whether Moebooru makes a sample: of every PNG, of pictures far larger, and of large files.
+    /// Whether Moebooru makes a sample: of every PNG, and of other pictures that are larger.
     private func hasWide(_ post: Post) -> Bool {
-        guard post.format != .png else { return true }
-        guard post.format.isStill, let length = original(post)?.length else { return false }
-        let side = max(post.pages[0].width, post.pages[0].height)
-        return side > 1875 || side > 1500 && length > 512 << 10
+        post.format == .png || post.format.isStill && max(post.pages[0].width, post.pages[0].height) > 1500
     }
 
     /// The files of a post, those made from it first; all that a recorded one may have.

@@ -16,28 +16,6 @@ struct Picture: Sendable {
     let file: @Sendable () -> [UInt8]?
 }
 
-/// What a picture shows; every rendition of a page shows the same.
-struct PictureSubject: Hashable, Sendable {
-    /// Decides the scene and its colours.
-    let scene: UInt64
-    /// `12` for the twelfth of a ranking; only what ``Canvas`` has signs for is seen.
-    var label = ""
-    /// Counted from 0.
-    var page = 0
-    var pageCount = 1
-    /// Which frame of an animation is shown, counted from 0, of how many; nil for what does not move.
-    var frame: Int?
-    var frames = 1
-
-    /// The same with another frame.
-    func at(_ frame: Int, of frames: Int) -> PictureSubject {
-        var subject = self
-        subject.frame = frame
-        subject.frames = frames
-        return subject
-    }
-}
-
 /// Keeps what takes long to make, so that ranges and repeated requests do not make it again.
 ///
 /// ## Concurrency
@@ -74,26 +52,6 @@ final class Kept<Value: Sendable>: Sendable {
             kept.withLock { $0.cost += added }
             return value
         }
-    }
-}
-
-extension Universe {
-    /// A picture that is drawn when its bytes are wanted; `path` is its name among all of the service.
-    func drawn(
-        _ subject: PictureSubject, _ path: String, _ pixels: PixelSize, _ format: Format, bytes: Int, modified: Int64
-    ) -> Picture {
-        Picture(format: format, pixels: pixels, bytes: bytes, modified: modified) { [drawings] in
-            let salt = Chance(subject.scene, text: path).first
-            return drawings.value(path, cost: \.count) { Scene.file(subject, pixels, format, upTo: bytes) }
-                .flatMap { format.padded($0, to: bytes, salt: salt) }
-        }
-    }
-
-    /// A small square picture of its own.
-    func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
-        drawn(
-            PictureSubject(scene: Chance(seed, text: path).first), path, PixelSize(width: side, height: side), format,
-            bytes: bytes, modified: seconds)
     }
 }
 

@@ -19,6 +19,13 @@ enum PageRendition: Hashable, Sendable {
         "48x48": (48, 48), "1920x1080": (1920, 1080),
     ]
 
+    /// All that there are.
+    static let all: [PageRendition] =
+        [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
+        + boxes.keys.flatMap {
+            [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)]
+        }
+
     /// The pixels of this picture of a page; nil for a size that the host does not have.
     func pixels(of page: PixelSize) -> PixelSize? {
         switch self {
@@ -66,8 +73,6 @@ struct PagePath: Sendable {
     let format: Format
     /// Whether it is an archive of frames, or the first of them.
     let isAnimation: Bool
-    /// The renditions that have such a path.
-    let renditions: [PageRendition]
 
     /// Takes a path apart; nil for anything that is none.
     init?(_ path: some StringProtocol) {
@@ -84,10 +89,6 @@ struct PagePath: Sendable {
         hash = words[0].split(separator: "-" as Character).dropFirst().first.map { String($0) }
         page = words.dropFirst().first.flatMap { $0.first == "p" ? Int($0.dropFirst()) : nil }
         isAnimation = words.count > 1 && words[1].hasPrefix("ugoira")
-        let size = parts[0] == "c" ? String(parts[1]) : nil
-        renditions =
-            size.map { [.preview(size: $0), .square(size: $0, custom: false), .square(size: $0, custom: true)] }
-            ?? [.regular, .original, .archive(size: "600x600"), .archive(size: "1920x1080")]
     }
 }
 
@@ -98,7 +99,7 @@ extension Universe {
         guard let parsed = PagePath(path), let work = find(parsed) else { return nil }
         let page = parsed.page ?? 0
         guard work.pages.indices.contains(page),
-            let rendition = parsed.renditions.first(where: { $0.path(work, page) == path })
+            let rendition = PageRendition.all.first(where: { $0.path(work, page) == path })
         else { return nil }
         return picture(rendition, of: work, page)
     }
@@ -133,16 +134,11 @@ extension Universe {
         return picture
     }
 
-    private static let placeholders = [
-        "limit_unviewable_s.png": 100, "limit_unviewable_360.png": 360, "limit_unknown_360.png": 360,
-        "limit_unknown_s.png": 100, "limit_sanity_level_360.png": 360, "limit_mypixiv_360.png": 360,
-        "limit_r18_360.png": 360, "no_profile.png": 170, "no_profile_s.png": 50,
-    ]
-
     /// A picture that belongs to no work: a portrait, or a placeholder for what is withheld.
     func fixture(at path: String) -> Picture? {
         let parts = path.split(separator: "/" as Character).map { String($0) }
-        if parts.count == 3, parts[..<2] == ["common", "images"], let side = Self.placeholders[parts[2]] {
+        if parts.count == 3, parts[..<2] == ["common", "images"], parts[2].hasSuffix(".png") {
+            let side = parts[2].hasSuffix("_360.png") ? 360 : 100
             return fixture(path, side, .png, bytes: 60_000, service.begin(of: service.firstDay))
         }
         guard parts.first == "user-profile", let author = Int64(parts.last?.prefix(while: \.isNumber) ?? ""),
@@ -150,5 +146,25 @@ extension Universe {
             let side = [50, 170].first(where: { portrait(of: author, side: $0) == "https://i.pximg.net" + path })
         else { return nil }
         return fixture(path, side, .jpg, bytes: 6_000 + side * 20, seconds)
+    }
+
+    // MARK: - Drawing
+
+    /// A picture that is drawn when its bytes are wanted; `path` is its name among all of the service.
+    func drawn(
+        _ subject: PictureSubject, _ path: String, _ pixels: PixelSize, _ format: Format, bytes: Int, modified: Int64
+    ) -> Picture {
+        Picture(format: format, pixels: pixels, bytes: bytes, modified: modified) { [drawings] in
+            let salt = Chance(subject.scene, text: path).first
+            return drawings.value(path, cost: \.count) { Scene.file(subject, pixels, format, upTo: bytes) }
+                .flatMap { format.padded($0, to: bytes, salt: salt) }
+        }
+    }
+
+    /// A small square picture of its own.
+    func fixture(_ path: String, _ side: Int, _ format: Format, bytes: Int, _ seconds: Int64) -> Picture {
+        drawn(
+            PictureSubject(scene: Chance(seed, text: path).first), path, PixelSize(width: side, height: side), format,
+            bytes: bytes, modified: seconds)
     }
 }

@@ -1,6 +1,28 @@
 import Glibc
 import Media
 
+/// What a picture shows; every rendition of a page shows the same.
+struct PictureSubject: Hashable, Sendable {
+    /// Decides the scene and its colours.
+    let scene: UInt64
+    /// `12` for the twelfth of a ranking; only what ``Canvas`` has signs for is seen.
+    var label = ""
+    /// Counted from 0.
+    var page = 0
+    var pageCount = 1
+    /// Which frame of an animation is shown, counted from 0, of how many; nil for what does not move.
+    var frame: Int?
+    var frames = 1
+
+    /// The same with another frame.
+    func at(_ frame: Int, of frames: Int) -> PictureSubject {
+        var subject = self
+        subject.frame = frame
+        subject.frames = frames
+        return subject
+    }
+}
+
 /// What is painted: one of six scenes in colours of its own, or the frames of an animation.
 enum Scene {
     /// Dots that are drawn at most, and the qualities that are tried until a picture fits.

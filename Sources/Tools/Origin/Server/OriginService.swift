@@ -81,13 +81,31 @@ final class OriginService: Sendable {
             return Delivery(answer: answer(exchange.request), request: exchange.request)
         }
         exchange.fault = fault.action
-        return fault.delivery(exchange.request, self)
+        return fault.delivery(exchange.request, placeholder: placeholder) { answer($0, laterBy: $1) }
     }
 
     /// Notes that a request is over.
     func finished(_ exchange: Exchange) {
         log?.write(exchange)
     }
+}
+
+/// One request and what became of it, until the log entry.
+struct Exchange {
+    let connection: Int
+    let request: Request
+    /// Milliseconds of the monotonic clock.
+    let started = Pace.now
+    var status = 0
+    /// Bytes of the body handed out.
+    var sent = 0
+    var fault: String?
+    /// Whether the request was answered as a signed-in user's.
+    var isSignedIn = false
+    /// Whether the answer went out whole.
+    var completed = false
+    /// Whether the connection ends with this answer.
+    var closes = false
 }
 
 /// One JSON line per request, written when the request is over.

@@ -41,21 +41,19 @@ struct Response: Sendable {
         }
     }
 
-    /// JSON as the service sends it.
-    static func json(_ json: JSONText, status: Int = 200) -> Response {
-        Self.json(json.bytes(escapingSlashes: true), status, caching: "no-store")
+    /// JSON as pixiv sends it.
+    static func json(
+        _ json: JSONText, status: Int = 200, escapingSlashes: Bool = true, caching: String = "no-store"
+    ) -> Response {
+        Response(
+            status: status,
+            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", caching)],
+            body: .bytes(json.bytes(escapingSlashes: escapingSlashes)))
     }
 
     /// JSON as Rails sends it: slashes as they are.
     static func rails(_ json: JSONText, status: Int = 200) -> Response {
-        Self.json(json.bytes(escapingSlashes: false), status, caching: "max-age=0, private, must-revalidate")
-    }
-
-    private static func json(_ bytes: [UInt8], _ status: Int, caching: String) -> Response {
-        Response(
-            status: status,
-            headers: [("Content-Type", "application/json; charset=utf-8"), ("Cache-Control", caching)],
-            body: .bytes(bytes))
+        Self.json(json, status: status, escapingSlashes: false, caching: "max-age=0, private, must-revalidate")
     }
 
     /// A page for people.

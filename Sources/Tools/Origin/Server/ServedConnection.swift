@@ -166,21 +166,3 @@ struct ServedConnection: Sendable {
         _ = unsafe connect(socket, &address, socklen_t(MemoryLayout<sockaddr>.size))
     }
 }
-
-/// One request and what became of it, until the log entry.
-struct Exchange {
-    let connection: Int
-    let request: Request
-    /// Milliseconds of the monotonic clock.
-    let started = Pace.now
-    var status = 0
-    /// Bytes of the body handed out.
-    var sent = 0
-    var fault: String?
-    /// Whether the request was answered as a signed-in user's.
-    var isSignedIn = false
-    /// Whether the answer went out whole.
-    var completed = false
-    /// Whether the connection ends with this answer.
-    var closes = false
-}

@@ -9,17 +9,11 @@ struct SpecialAuthor: Sendable {
     let mangaEvery: Int
 
     /// Their place is part of their works' numbers: append only.
-    static let all = [
-        SpecialAuthor(id: 1001, name: "五千枚", works: 5000, mangaEvery: 10),
-        SpecialAuthor(id: 1002, name: "ひとつだけ", works: 1, mangaEvery: 2),
-        SpecialAuthor(id: 1003, name: "まだ何もない", works: 0, mangaEvery: 2),
-        SpecialAuthor(id: 1004, name: "漫画と絵", works: 2000, mangaEvery: 2),
-        SpecialAuthor(id: 1005, name: "絵百枚", works: 100, mangaEvery: 1000),
-        SpecialAuthor(id: 1006, name: "a/b\\c:*?\"<>|", works: 101, mangaEvery: 4),
-        SpecialAuthor(id: 1007, name: "見本", works: 7, mangaEvery: 1000),
-        SpecialAuthor(id: 1000, name: "訪問者", works: 0, mangaEvery: 1000),
-        SpecialAuthor(id: 1008, name: "二千人を追う", works: 0, mangaEvery: 1000),
-    ]
+    static let all = Landmarks.list["authors"].elements.map { author in
+        SpecialAuthor(
+            id: author["id"].number ?? 0, name: author["name"].string ?? "", works: Int(author["works"].number ?? 0),
+            mangaEvery: Int(author["mangaEvery"].number ?? 1000))
+    }
 
     /// The place of an author among them.
     static func place(_ id: Int64) -> Int? { all.firstIndex { $0.id == id } }
@@ -141,9 +135,6 @@ extension Universe {
     private static let visitorsAuthors = 40
     /// Days since the first ranking, 2015 to 2023.
     private static let bookmarkedDays = 2700...5900
-    /// The third row of each sixty is of a deleted work.
-    private static let goneEvery = 60
-    private static let firstGone = 2
 
     /// The bookmarks of a user, newest first.
     func bookmarks(of user: Int64, now: Int64) -> [Bookmark] {
@@ -157,7 +148,8 @@ extension Universe {
                 ? Slot(day: 0, number: chance.below(SpecialAuthor.all[0].works), author: 0)
                 : Mode.all[0].slot(chance.within(Self.bookmarkedDays), chance.within(1...500))
             guard exists(slot, newest: newest), author(of: slot) != user, seen.insert(slot).inserted else { continue }
-            let isGone = bookmarks.count % Self.goneEvery == Self.firstGone
+            // The third row of each sixty is of a deleted work.
+            let isGone = bookmarks.count % 60 == 2
             bookmarks.append(Bookmark(id: 15_832_784_479 - Int64(index) * 7_919, slot: slot, isGone: isGone))
         }
         return bookmarks

@@ -13,7 +13,8 @@ enum Landmarks {
     /// The works of author 1007, and the posts of boards, in the order of their numbers.
     static let works = list["works"].elements
     static let posts = list["posts"].elements
-    private static let list = JSON(PackageResources.landmarks_json) ?? .null
+    /// All lists by their names.
+    static let list = JSON(PackageResources.landmarks_json) ?? .null
 
     /// The visitor, who has bookmarks and follows authors, and a user who draws nothing and follows 2,100 authors.
     static let visitor: Int64 = 1000

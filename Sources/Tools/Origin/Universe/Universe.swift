@@ -134,16 +134,10 @@ final class Universe: Sendable {
 
     // MARK: - Works
 
-    /// Grew common in 2026.
-    private static let hashedEvery = 10
-    /// About three entries in a day, never among the first ten.
-    private static let maskedEvery = 160
-    private static let firstMasked = 10
     /// Older animations are stored as `<id>_master1200.jpg`.
     private static let marksSince = Day(ordinal: 18_262)  // 2020-01-01
-    /// The service asks since the day before its AI rankings began; outside of these, one work in so many is made with AI.
+    /// The service asks whether a work is made with AI since the day before its AI rankings began.
     private static let askedSince = Day(ordinal: 19_295)  // 2022-10-30
-    private static let aiEvery = 20
     /// Days to spring 2025, over which named authors upload evenly.
     private static let span = 6400
 
@@ -164,13 +158,15 @@ final class Universe: Sendable {
             slot: slot, id: id, created: (service.begin(of: uploaded) + second) * 1000, kind: kind,
             format: format, pages: pages(kind, format, &chance), upScore: likes, views: likes * chance.within(8...40),
             account: author(of: slot))
-        if chance.oneIn(Self.hashedEvery) { work.hash = chance.digits() }
+        // They grew common in 2026.
+        if chance.oneIn(10) { work.hash = chance.digits() }
         if kind == .animation, uploaded < Self.marksSince { work.flags.insert(.unmarked) }
         if chance.oneIn(3) { work.flags.insert(.original) }
-        let isMadeWithAI = chance.oneIn(Self.aiEvery) || place?.mode.isAI == true
+        let isMadeWithAI = chance.oneIn(20) || place?.mode.isAI == true
         if uploaded >= Self.askedSince { work.aiType = isMadeWithAI ? 2 : 1 }
         guard let (mode, rank) = place else { return work }
-        if rank > Self.firstMasked, chance.oneIn(Self.maskedEvery) { work.flags.insert(.masked) }
+        // About three entries in a day, never among the first ten.
+        if rank > 10, chance.oneIn(160) { work.flags.insert(.masked) }
         if mode.needsSignIn { work.rating = .explicit }
         if mode.name == "r18g" { work.flags.insert(.grotesque) }
         return work
