@@ -82,8 +82,8 @@ struct DrawnModel: Sendable {
             case .avif: PackageResources.still_avif
             }
         guard let drawn else { return nil }
-        // From 0.1 to 1.6 MB, even on a logarithmic scale. Of an archive, the length of its comment stands in the tail.
-        let length = drawn.count + (100_000 << chance.below(4) + chance.below(64_000)) * 2
+        // 0.1 to 1 MB more, even on a logarithmic scale. Of an archive, the length of its comment stands in the tail.
+        let length = drawn.count + (120_000 << chance.below(4) + chance.below(64_000)) & ~1
         guard
             var body = format == .zip ? Array(drawn.dropLast(2)) : format.padded(drawn, to: length, salt: chance.next())
         else { return nil }
